@@ -1,1 +1,1 @@
-"""Speed and accuracy beside MuJoCo, ODE and Pinocchio; run with `python -m benchmarks`."""
+"""Speed and accuracy compared with MuJoCo, ODE and Pinocchio; run with `python -m benchmarks`."""

@@ -1,10 +1,10 @@
 """
 Run the benchmarks.
 
-    python -m benchmarks                     all of them but those on the ROS graph
+    python -m benchmarks                     all of them except those on the ROS graph
     python -m benchmarks step energy         some of them
-    python -m benchmarks bridge messages     those on the ROS graph
-    python -m benchmarks --plot              and draw the figures of the documentation
+    python -m benchmarks bridge messages     benchmarks on the ROS graph
+    python -m benchmarks --plot              and draw the documentation's figures
 """
 
 from __future__ import annotations
@@ -48,20 +48,20 @@ _BENCHMARKS = {
     'stand': stand.run,
     'piles': piles.run,
     'worst': worst.run,
-    # finding contacts, alone
+    # contact detection alone
     'collision': collision.run,
     'broad_phase': broad_phase.run,
     'rays': rays.run,
-    # what the page costs
+    # live page cost
     'view': view.run,
 }
-# on the ROS graph: only where ROS 2 is, and only when asked for
+# on the ROS graph: need ROS 2, run only on request
 _ROS_BENCHMARKS = ('bridge', 'messages')
 _ROOT = Path(__file__).parent.parent
 
 
 def main() -> None:
-    """Run what the command line names, print the tables and save them with their data."""
+    """Run the benchmarks named on the command line, print the tables and save them with data."""
     names = (*_BENCHMARKS, *_ROS_BENCHMARKS)
     parser = argparse.ArgumentParser(
         prog='python -m benchmarks',

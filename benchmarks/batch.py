@@ -1,5 +1,5 @@
 """
-Many worlds on all processors, beside MuJoCo's `rollout`, on the same models and threads.
+World batches on all processors, compared with MuJoCo's `rollout`: same models, same threads.
 
 Every world starts from the same state and does the same; both engines step each world for several
 steps in a row. MuJoCo's rollout also stores the state after every step, as it always does.
@@ -24,10 +24,10 @@ import sim_bridge as sb
 OURS, MUJOCO = 'sim_bridge', 'MuJoCo'
 _STEPS = 100
 _GRAVITY = np.array([0.0, 0.0, -9.81])
-# name, worlds, share of MuJoCo's time
+# name, world count, target: fraction of MuJoCo's time
 _SWINGING = (('chain_7', 1000, 0.5), ('chain_32', 200, 0.5), ('panda', 1000, 0.5))
 _STANDING = (('quadruped', 200, 0.6), ('anymal', 200, 0.6))
-# until a robot has come to rest on its springs [s]
+# time for a robot to settle on its springs [s]
 _SETTLE = 4.0
 
 _NOTES = """Microseconds per step of one world, medians of {rounds} rounds in which the engines
@@ -38,7 +38,7 @@ Run = Callable[[], None]
 
 
 def run(rounds: int = 9, scale: float = 1.0) -> Report:
-    """Measure all models; `scale` is of the numbers of worlds."""
+    """Measure all models; `scale` multiplies the world counts."""
     missing = {**find_missing(), **find_missing_robots()}
     report, rows = Report('batch'), {}
     has_mujoco = MUJOCO not in ' '.join(missing)
@@ -61,7 +61,7 @@ def run(rounds: int = 9, scale: float = 1.0) -> Report:
 
 
 def _swinging(name):
-    """Return a world, and MuJoCo's model and data, of a mechanism that swings."""
+    """Return a world, MuJoCo's model and its data for a swinging mechanism."""
     mechanism = real_robot(name) if name == 'panda' else chain(int(name.partition('_')[2]))
     state = random_state(mechanism, np.random.default_rng(1))
     peers = [build(each, mechanism, 1e-3, _GRAVITY) for each in (OURS, 'MuJoCo Euler')]
@@ -71,7 +71,7 @@ def _swinging(name):
 
 
 def _standing(name):
-    """Return the same of a robot that stands on its springs."""
+    """Return a world, MuJoCo's model and its data for a robot standing on its springs."""
     scene = quadruped() if name == 'quadruped' else anymals(1)
     peers = [build_scene(each, scene) for each in (OURS, 'MuJoCo noslip')]
     for peer in peers:
@@ -80,7 +80,7 @@ def _standing(name):
 
 
 def _measure(world, model, data, n, threads, rounds) -> dict[str, object]:
-    """Return medians [s] by engine and number of threads, and the memory of a world [bytes]."""
+    """Return median times [s] by engine and thread count, and a world's memory [bytes]."""
     runs: dict[tuple[str, int], tuple[Run, Run]] = {}
     batches = []
     for count in dict.fromkeys(threads):
@@ -105,7 +105,7 @@ def _measure(world, model, data, n, threads, rounds) -> dict[str, object]:
 
 
 def _rollout(model, data, n, threads) -> Run:
-    """Return what steps n copies of a state by MuJoCo."""
+    """Return a function that steps n copies of a state in MuJoCo."""
     import mujoco
     from mujoco import rollout
 

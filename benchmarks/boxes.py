@@ -1,8 +1,8 @@
 """
-scpeters' boxes: errors of one box thrown up, and the time of many of them side by side.
+scpeters' boxes: errors of one thrown box, and the time for many boxes side by side.
 
 Definitions and published figures: github.com/scpeters/benchmark (boxes). `energy` has the same
-boxes among the mechanisms without contacts; here they are loose bodies of a scene.
+boxes among the mechanisms without contacts; here they are loose bodies in a scene.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POSITION, VELOCITY, ANGLE = 'position [m]', 'velocity [m/s]', 'angle [rad]'
 MOMENTUM, ENERGY = 'ang. momentum', 'energy'
 _COLUMNS = (POSITION, VELOCITY, ANGLE, MOMENTUM, ENERGY)
 
-# largest errors at 1 ms; of angular momentum and energy relative ones
+# largest errors at 1 ms; relative errors for angular momentum and energy
 _PUBLISHED = {
     'simple': {'ODE': {ANGLE: 1.04e-7}},
     'complex': {
@@ -42,7 +42,7 @@ _PUBLISHED = {
 
 
 def scenes(time_step: float = 1e-3) -> dict[str, Scene]:
-    """Return the box without gravity that turns about one axis, and the one thrown up."""
+    """Return a box without gravity turning about one axis, and a thrown box."""
     thrown = tumbling_boxes(1, time_step)
     slow = replace(
         thrown.solids[0], linear=np.array([-0.9, 0.4, 0.1]), angular=np.array([0.5, 0.0, 0.0])
@@ -55,7 +55,7 @@ def run(
     engines: tuple[str, ...] = ENGINES,
     counts: tuple[int, ...] = COUNTS,
 ) -> Report:
-    """Throw boxes in all engines; `duration_scale` shortens that."""
+    """Throw boxes in all engines; `duration_scale` shortens the motion."""
     report, targets = Report('boxes'), []
     names = present(engines)
     for kind, scene in scenes().items():
@@ -97,7 +97,7 @@ def run(
 
 
 def errors(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
-    """Return the largest errors of the one box of a scene; those of the last two are relative."""
+    """Return the largest errors of a scene's one box; the last two are relative."""
     (solid,), mechanism = scene.solids, box()
     samples = max(1, round(duration / scene.time_step / _SAMPLE))
     times = np.arange(1, samples + 1) * _SAMPLE * scene.time_step

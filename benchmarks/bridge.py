@@ -1,4 +1,4 @@
-"""What it costs to have arms on the ROS graph at 1 kHz: beside a minimal bridge, and by itself."""
+"""Processor cost for arms on the ROS graph at 1 kHz: compared with a minimal bridge, and alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from benchmarks.report import Report, Target
 _ROOT = Path(__file__).parent.parent
 OURS, MINIMAL = 'sim_bridge', 'minimal bridge'
 ARMS = (1, 2, 4)
-# how long a process may take to end
+# time limit for a process to end
 _END_LIMIT_S = 10.0
 
 _COLUMNS = {
@@ -35,7 +35,7 @@ _COLUMNS = {
 }
 # per tick, since a bridge that skips deadlines does less work in a second
 _COMPARED = ('cpu per tick', 'lateness p50', 'lateness p99', 'lateness max')
-# what is beside the node while its physics thread is looked at, each with all before it
+# loads beside the node while its physics thread is measured; each includes the previous ones
 ALONE, HEARD, ANSWERED, HEARD_IN_PYTHON = LOADS = (
     'nobody listens',
     'five topics heard',
@@ -52,12 +52,12 @@ _THREAD_COLUMNS = {
     'duration p50': ('tick p50 [us]', 1e6),
 }
 _THREAD_NOTES = (
-    'thread/tick: time on a processor of the physics thread alone, by /proc/PID/task/*/schedstat. '
-    'Caches are\ncold when a tick begins, as they are in earnest. Medians of the rounds.'
+    'thread/tick: processor time of the physics thread alone, from /proc/PID/task/*/schedstat. '
+    'Caches are\ncold when a tick begins, as in real use. Medians of the rounds.'
 )
 _NOTES = (
-    'CPU: processor time of the process per second. ticks/s: deadlines that are missed are '
-    'dropped by both.\nlate: from deadline to tick. received: by one listener. Medians of the '
+    'CPU: processor time of the process per second. ticks/s: both bridges drop missed '
+    'deadlines.\nlate: from deadline to tick. received: by one listener. Medians of the '
     'rounds.'
 )
 
@@ -66,10 +66,10 @@ def run(
     rounds: int = 5, seconds: float = 4.0, arms: Sequence[int] = ARMS, loads: Sequence[str] = LOADS
 ) -> Report:
     """
-    Measure both bridges in turns, then the physics thread of ours.
+    Measure both bridges in turns, then our physics thread.
 
-    rounds: of each. seconds: of each round that are measured. arms: numbers of arms. loads: of the
-    physics thread, of LOADS.
+    rounds: number for each bridge. seconds: measured time per round. arms: arm counts.
+    loads: loads beside the physics thread, from LOADS.
     """
     report = Report('bridge', data={'rounds': rounds, 'seconds': seconds, 'rows': {}})
     targets = []
@@ -107,7 +107,7 @@ def run(
 def _report_thread(
     report: Report, rounds: int, seconds: float, loads: Sequence[str]
 ) -> list[Target]:
-    """Measure the physics thread, and give what was promised of it."""
+    """Measure the physics thread; return its targets."""
     samples: dict[str, list[dict[str, float]]] = {load: [] for load in loads}
     for number in range(rounds):
         for load, found in samples.items():
@@ -140,10 +140,10 @@ def _report_thread(
 
 def measure_thread(load: str, seconds: float) -> dict[str, float]:
     """
-    Run our node with a load, and look at its physics thread for some seconds.
+    Run our node with a load, and observe its physics thread for some seconds.
 
-    Returns its processor time per tick [s], ticks per second, percentiles of lateness and of the
-    duration of a tick [s].
+    Returns its processor time per tick [s], ticks per second, percentiles for lateness and tick
+    duration [s].
     """
     beside = [
         (HEARD, module('bridge_load', 'drain')),
@@ -183,8 +183,8 @@ def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
     """
     Run a bridge with a commander and a listener for some seconds.
 
-    Returns its processor time per second and per tick [s], ticks per second, percentiles of the
-    lateness [s], and the share of messages that were received.
+    Returns its processor time per second and per tick [s], ticks per second, lateness
+    percentiles [s], and the fraction of messages received.
     """
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
         start = {OURS: _start_ours, MINIMAL: _start_minimal}[name]
@@ -201,7 +201,7 @@ def measure(name: str, arms: int, seconds: float) -> dict[str, float]:
 
 
 def _start_ours(arms: int, seconds: float, folder: Path) -> list[str]:
-    """Return command that runs this package's node, nothing of which is set but what must be."""
+    """Return the command for this package's node, with only the necessary settings."""
     robots = {
         f'arm_{number + 1}': {
             'urdf': 'arm',
@@ -215,7 +215,7 @@ def _start_ours(arms: int, seconds: float, folder: Path) -> list[str]:
     parameters = {
         'world': scene,
         'diagnostics_rate': 1.0 / seconds,
-        # both are scheduled alike: who may use it is the machine's business
+        # equal scheduling for both: real-time priority depends on the machine
         'realtime_priority': 0,
     }
     given = [item for key, value in parameters.items() for item in ('-p', f'{key}:={value}')]
@@ -236,13 +236,13 @@ def _start_minimal(arms: int, seconds: float, folder: Path) -> list[str]:
 
 
 def module(name: str, *arguments: object) -> list[str]:
-    """Return the command that runs a module of the benchmarks."""
+    """Return the command that runs a benchmark module."""
     return [sys.executable, '-m', f'benchmarks.{name}', *map(str, arguments)]
 
 
 @contextlib.contextmanager
 def process(command: Sequence[str]) -> Iterator[subprocess.Popen]:
-    """Have a process for as long as the context lasts."""
+    """Run a process while the context lasts."""
     started = subprocess.Popen(command, env=environment())
     try:
         yield started
@@ -256,6 +256,6 @@ def process(command: Sequence[str]) -> Iterator[subprocess.Popen]:
 
 
 def environment() -> dict[str, str]:
-    """Return the environment of all that is started: this checkout, and no other machine."""
+    """Return the environment for all processes: this checkout, and no other machine."""
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get('PYTHONPATH')]))
     return {'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', **os.environ, 'PYTHONPATH': path}

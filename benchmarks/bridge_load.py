@@ -1,5 +1,5 @@
 """
-The other side of a bridge that is measured: somebody who commands, somebody who listens.
+The other side of a measured bridge: a commander and a listener.
 
     python -m benchmarks.bridge_load command --arms 2
     python -m benchmarks.bridge_load listen --arms 2 --process PID
@@ -7,10 +7,10 @@ The other side of a bridge that is measured: somebody who commands, somebody who
     python -m benchmarks.bridge_load hear --arms 2
     python -m benchmarks.bridge_load watch --process PID
 
-All are the same for every bridge and, but for `hear`, which has an executor make messages of what
-comes, as cheap as Python lets them be. The listener waits for a report of the bridge on
-/diagnostics, lets another come, and prints what lay between the two; so does `watch`, which
-listens to nothing else and looks at the physics thread.
+All modes are the same for every bridge. They are as cheap as Python allows, except `hear`: its
+executor makes message objects. The listener waits for a bridge report on /diagnostics, then for
+the next one, and prints the data between the two. So does `watch`, which listens to nothing else
+and observes the physics thread.
 """
 
 from __future__ import annotations
@@ -45,36 +45,36 @@ TOPICS = {
     'imu/accel': Imu,
 }
 _COMMAND_PERIOD_NS = 1_000_000
-# of the efforts, which sway the arms gently [N m]
+# effort amplitudes; they sway the arms gently [N m]
 _AMPLITUDE = np.array([4.0, 4.0, 2.0, 2.0, 1.0, 0.5, 0.5])
-# how often what has come is taken, as a recorder would
+# period for taking received messages, as a recorder would
 _DRAIN_PERIOD_S = 0.01
-# how long everything has to run before it is measured
+# time for which everything runs before the measurement
 _SETTLE_S = 1.0
 _PATIENCE_S = 120.0
 
 
 def names_of(arms: int) -> list[str]:
-    """Return the namespaces of so many arms."""
+    """Return the namespaces for this many arms."""
     return [f'arm_{number + 1}' for number in range(arms)]
 
 
 def processor_time(process: int) -> float:
-    """Return the seconds that all threads of a process have run; Linux tells."""
+    """Return the seconds that all threads of a process have run, from Linux."""
     fields = Path(f'/proc/{process}/stat').read_text().rpartition(')')[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
 
 
 def physics_time(process: int) -> float:
-    """Return the seconds that the physics thread of a process was on a processor; Linux tells."""
+    """Return the seconds that the physics thread of a process was on a processor, from Linux."""
     for task in Path(f'/proc/{process}/task').iterdir():
         if (task / 'comm').read_text().strip() == 'physics':
             return 1e-9 * int((task / 'schedstat').read_text().split()[0])
-    raise RuntimeError(f'process {process} has no thread of the name physics')
+    raise RuntimeError(f'process {process} has no thread named physics')
 
 
 def hear(arms: int) -> None:
-    """Have an executor take all messages of the robots, as most nodes do, until killed."""
+    """Take all robot messages with an executor, as most nodes do, until killed."""
     node = rclpy.create_node('hear')
     for name in names_of(arms):
         for topic, kind in TOPICS.items():
@@ -85,7 +85,7 @@ def hear(arms: int) -> None:
 
 
 def command(arms: int) -> None:
-    """Send every arm its efforts at 1 kHz until killed, or alone."""
+    """Send every arm its efforts at 1 kHz until killed or orphaned."""
     node = rclpy.create_node('command')
     message = EffortCommandMessage(JOINTS)
     publishers = [
@@ -107,10 +107,10 @@ def command(arms: int) -> None:
 
 
 class Listener:
-    """Takes every message of a bridge, serialized, now and then all that have come."""
+    """Takes every bridge message, serialized, in batches."""
 
     def __init__(self, node: Node, arms: int) -> None:
-        """Subscribe to all topics of so many arms, and /clock; with none, to neither."""
+        """Subscribe to all topics of this many arms and to /clock; with no arms, to nothing."""
         kinds = {
             f'/{name}/{topic}': kind for name in names_of(arms) for topic, kind in TOPICS.items()
         }
@@ -131,16 +131,16 @@ class Listener:
         self.counts = dict.fromkeys(kinds, 0)
 
     def drain(self) -> None:
-        """Take what comes until killed, or alone."""
+        """Take messages until killed or orphaned."""
         parent = os.getppid()
         while os.getppid() == parent:
             self._drain()
 
     def measure(self, process: int) -> dict[str, float]:
         """
-        Return what lies between two reports, once everything runs.
+        Return the measurements between two reports, once everything runs.
 
-        process: id of the bridge's.
+        process: the bridge's process id.
         """
         self._await(lambda: all(self.counts.values()), 'a message on every topic')
         self._settle()
@@ -164,8 +164,8 @@ class Listener:
         }
 
     def watch(self, process: int) -> dict[str, float]:
-        """Return what the physics thread of a process does between two reports."""
-        # whoever is beside it has been found by then
+        """Return the activity of a process's physics thread between two reports."""
+        # the node has found all its neighbours by then
         self._mark(process)
         self._settle()
         first, last = self._mark(process, physics_time), self._mark(process, physics_time)
@@ -185,7 +185,7 @@ class Listener:
         self._await(lambda: time.monotonic() > settled, 'the end of the start')
 
     def _mark(self, process: int, measure: Callable[[int], float] = processor_time) -> dict:
-        """Wait for the next report; give it with the processor time and what has come."""
+        """Wait for the next report; return it with processor time and message counts."""
         found: dict = {}
 
         def look() -> bool:
@@ -209,11 +209,11 @@ class Listener:
         self._await(look, 'a report on /diagnostics')
         return found
 
-    def _await(self, condition, what: str) -> None:
+    def _await(self, condition, event: str) -> None:
         end = time.monotonic() + _PATIENCE_S
         while not condition():
             if time.monotonic() > end:
-                sys.exit(f'waited {_PATIENCE_S:g} s in vain for {what}')
+                sys.exit(f'waited {_PATIENCE_S:g} s in vain for {event}')
             self._drain()
 
     def _drain(self) -> None:
@@ -222,7 +222,7 @@ class Listener:
             self.counts[topic] += sum(1 for _ in self._take(kind, subscription))
 
     def _take(self, kind, subscription):
-        # without an executor, which would take more of the machine than the bridges do
+        # without an executor, which would load the machine more than the bridges do
         with subscription.handle:
             while (taken := subscription.handle.take_message(kind, True)) is not None:
                 yield taken[0]

@@ -1,9 +1,9 @@
 """
-Time of the broad phase over the number of bodies, for each of its methods and for others.
+Time of the broad phase over the number of bodies, for each method here and for others.
 
-Piles of balls of one size, which touch their neighbours; piles of balls whose radii spread
-log-normally; a robot's few boxes. The method that `sim_bridge` would choose is beside all others,
-and a sweep along the axis of greatest variance, which it does not use.
+Scenes: piles of equal balls touching their neighbours; piles of balls with log-normal radii;
+a robot's few boxes. The table compares the method chosen by `sim_bridge` with all others,
+and with a sweep along the axis of greatest variance, which it does not use.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST_FOR_ALL_PAIRS = 1000
 BATCH_S = 0.02
 
 _NOTES = """Microseconds for all overlapping pairs; least of {rounds} rounds in which the methods
-take turns; calls repeated in a compiled loop. "chosen" puts the pairs in order besides, and
+take turns; calls repeated in a compiled loop. "chosen" also sorts the pairs, and
 compares all pairs up to {few} boxes."""
 
 
@@ -95,7 +95,7 @@ def _tree(times, box, s):
 
 @entry
 def _sweep(times, box, s):
-    """Sort along the axis of greatest variance, then compare what overlaps along it."""
+    """Sort along the axis of greatest variance, then compare boxes overlapping along it."""
     n, digits = box.shape[0], 1 << 20
     for _ in range(times):
         axis, most = 0, -1.0
@@ -130,7 +130,7 @@ def _sweep(times, box, s):
 
 
 def _measure(box: np.ndarray, rounds: int) -> dict[str, float]:
-    """Return the seconds per call of each method, nan where it does not apply."""
+    """Return the seconds per call of each method, nan if it does not apply."""
     n = len(box)
     print(f'  broad phase of {n} boxes …', file=sys.stderr, flush=True)
     scratch = make_collision_scratch(
@@ -156,7 +156,7 @@ def _measure(box: np.ndarray, rounds: int) -> dict[str, float]:
 
 
 def _batch(method, box, scratch) -> int:
-    """Choose how often to call a method so that it takes about BATCH_S."""
+    """Choose the number of calls so that a batch takes about BATCH_S."""
     method(1, box, scratch)
     start = time.thread_time()
     method(3, box, scratch)

@@ -1,4 +1,4 @@
-"""The mechanisms of the benchmarks: chains of any length, four real robots, the energy scenes."""
+"""The benchmarks' mechanisms: chains with any length, four real robots, the energy scenes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _OUR_ROBOTS = Path(__file__).parent.parent / 'urdf'
 
 def chain(n: int) -> Mechanism:
     """
-    Return a hanging chain of `n` equal links whose hinge axes alternate between x and y.
+    Return a hanging chain of `n` equal links with hinge axes alternating between x and y.
 
     Each link is a uniform bar of 0.04 x 0.04 x 0.2 m and 1 kg; the next one hangs on its end.
     """
@@ -52,16 +52,16 @@ def chain(n: int) -> Mechanism:
 
 def tower(cells: int, more: int, hinges: bool) -> Mechanism:
     """
-    Return a hanging tower of parallelograms, whose planes alternate, and a chain of bars below.
+    Return a hanging tower of parallelograms in alternating planes, with a chain of bars below.
 
-    Each cell has two bars of 0.2 m, 0.3 m apart, and a plate on the ends of both, of which one is
-    a joint that closes a loop: of a cell's four joints three are the tree's. hinges: what closes
-    them is a hinge; else it only keeps two points together.
+    Each cell has two bars of 0.2 m, 0.3 m apart, and a plate on both ends. One of the four
+    joints in a cell closes a loop; the other three belong to the tree. hinges: whether the closing
+    joints are hinges; otherwise they only keep two points together.
     """
     down, across = np.array([0.0, 0.0, -0.2]), 0.3
     bodies, closures, parent, place = [], [], -1, np.zeros(3)
     for k in range(cells):
-        # the plates are along x and y in turns, as are the axes
+        # plates along x and y in turns, like the axes
         way, axis = np.eye(3)[k % 2], np.eye(3)[1 - k % 2]
         first = len(bodies)
         middle = np.zeros(3) if parent < 0 else place
@@ -79,7 +79,7 @@ def tower(cells: int, more: int, hinges: bool) -> Mechanism:
 
 
 def tower_state(mechanism: Mechanism, angle: float = 0.3) -> State:
-    """Return a state of a tower at rest, its parallelograms aslant and closed."""
+    """Return a tower state at rest, with slanted and closed parallelograms."""
     turned = {'left': angle, 'right': angle, 'plate': -angle, 'bar': angle}
     q = [turned[body.name.partition('_')[0]] for body in mechanism.bodies]
     return State(q=np.array(q), dq=np.zeros(len(q)))
@@ -104,7 +104,7 @@ def _bar(name, parent, position, way, axis):
 
 
 def find_missing_robots() -> dict[str, str]:
-    """Return how to install the real robots, if they are not here."""
+    """Return how to install the real robots, if they are missing."""
     try:
         metadata.distribution('example-robot-data')
     except metadata.PackageNotFoundError:
@@ -113,18 +113,18 @@ def find_missing_robots() -> dict[str, str]:
 
 
 def real_robot(name: str, *, shapes: bool = False) -> Mechanism:
-    """Read one of REAL_ROBOTS, bare: masses and joints only, and shapes if asked for."""
+    """Read one of REAL_ROBOTS, bare: masses and joints only, optionally with shapes."""
     path, free_root = REAL_ROBOTS[name]
     return read_urdf(example_robot(path), name, free_root=free_root, shapes=shapes)
 
 
 def our_robot(name: str, *, shapes: bool = False) -> Mechanism:
-    """Read one of the robots this package ships; its root flies freely."""
+    """Read one of this package's robots, with a free root."""
     return read_urdf(_OUR_ROBOTS / f'{name}.urdf', name, free_root=True, shapes=shapes)
 
 
 def double_pendulum() -> Mechanism:
-    """Read the double pendulum this package ships."""
+    """Read this package's double pendulum."""
     return read_urdf(_OUR_ROBOTS / 'double_pendulum.urdf')
 
 
@@ -136,7 +136,7 @@ def box() -> Mechanism:
 def single_body(
     name: str, mass: float, inertia: np.ndarray, com: tuple[float, float, float] = (0.0, 0.0, 0.0)
 ) -> Mechanism:
-    """Return one body that flies freely."""
+    """Return one free body."""
     return Mechanism(
         name,
         (

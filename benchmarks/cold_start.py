@@ -1,4 +1,4 @@
-"""Time from a fresh process to a robot that steps, kernels compiled or from the cache."""
+"""Time from a fresh process to a stepping robot, kernels compiled or from the cache."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ print(json.dumps(marks))
 
 
 def run() -> Report:
-    """Start twice with the same, at first empty, kernel cache."""
+    """Start twice with the same kernel cache, empty at first."""
     with tempfile.TemporaryDirectory() as cache:
         cold, warm = start(cache), start(cache)
     report = Report('cold_start', data={'unit': 's', 'cold': cold, 'warm': warm})

@@ -1,9 +1,9 @@
 """
-The narrow phase alone: nanoseconds per pair of shapes, and a million hard cases without a flaw.
+The narrow phase alone: nanoseconds per shape pair, and a million hard cases without a flaw.
 
-Hard cases are pairs of every two convex shapes in sizes from 1 mm to 1 km, also flat or of no size
-at all, turned at random, slightly or by right angles, with centres that coincide, are random, are
-as far apart as makes the shapes touch, or 1000 km away.
+Hard cases pair any two convex shapes, with sizes from 1 mm to 1 km, also flat or with zero size.
+They are turned at random, slightly or by right angles. Their centres coincide, are random, are
+at the distance at which the shapes touch, or are 1000 km apart.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ SHAPES = {
     HULL: 'hull',
 }
 
-# what `survey` does with a pair; bits
+# tasks of `survey` for a pair; bits
 DISTANCE, CONTACTS = 1, 2
 
 POINTS = 8
 HARD_CASES = 1_000_000
 BATCH = 50_000
 
-# shapes at rest on each other, by kinds, sizes [m], pitch of the first, height of the first,
-# and the most nanoseconds that a pair may take
+# shapes at rest on each other: kinds, sizes [m], the first one's pitch and height,
+# and the target: most nanoseconds per pair
 RESTING = [
     (SPHERE, (0.1,), SPHERE, (0.1,), 0.0, 0.2, 30.0),
     (SPHERE, (0.1,), PLANE, (), 0.0, 0.1, 30.0),
@@ -126,10 +126,10 @@ def _collide_pairs(
 
 @dataclass
 class Findings:
-    """What the narrow phase says about m pairs, with eight rows of contact points for each."""
+    """Results of the narrow phase for m pairs, with eight contact point rows each."""
 
     distance: np.ndarray
-    """(m, 10) signed distance, nearest point of a and of b, normal from b to a."""
+    """(m, 10) signed distance, nearest points on a and on b, normal from b to a."""
     count: np.ndarray
     """(m,) contact points."""
     feature: np.ndarray
@@ -142,7 +142,7 @@ class Findings:
     """(m, 8)"""
 
     def valid(self) -> np.ndarray:
-        """Return which of the rows hold contact points, (m, 8)."""
+        """Return a mask for rows with contact points, (m, 8)."""
         return np.arange(POINTS) < self.count[:, None]
 
 
@@ -154,10 +154,10 @@ def survey(
     tasks: int = DISTANCE | CONTACTS,
 ) -> Findings:
     """
-    Measure and collide pairs of convex geometries, at most one of each a plane.
+    Measure and collide convex geometry pairs, at most one plane in each.
 
-    pair: (m, 2) geometries. pose: (m, 24) of the first and of the second in the world, rotation by
-    rows and origin. limit: greatest gap [m] of a contact point, for all or (m,).
+    pair: (m, 2) geometries. pose: (m, 24) world poses of the first and the second, rotation by
+    rows and origin. limit: greatest contact point gap [m], for all or (m,).
     """
     m = len(pair)
     found = Findings(
@@ -226,7 +226,7 @@ def turn(angle: float, axis: int) -> np.ndarray:
 
 
 def box_corners(half: Sequence[float]) -> np.ndarray:
-    """Return the eight corners of a box."""
+    """Return a box's eight corners."""
     signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
     return signs * np.asarray(half)
 
@@ -241,7 +241,7 @@ def hull_record(points: np.ndarray) -> GeometryRecord:
 
 
 def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, np.ndarray]:
-    """Make shapes of all sizes, some of them flat; give them and their radii [m]."""
+    """Make shapes in all sizes, some flat; return them and their radii [m]."""
     records = [GeometryRecord(PLANE)] * per_kind
     sizes = np.zeros((per_kind, 3))
     for kind in list(SHAPES)[1:]:
@@ -251,7 +251,7 @@ def hard_shapes(random: np.random.Generator, per_kind: int) -> tuple[Geometry, n
         size[::5] = size[::5, :1]
         size[1::7] *= random.integers(0, 2, (len(size[1::7]), 3))
         if kind == CONE:
-            # every other one has an apex
+            # every other cone has an apex
             size[::2, 2] = 0.0
         sizes = np.vstack([sizes, size])
         if kind == HULL:
@@ -274,7 +274,7 @@ def _flat_hull(random: np.random.Generator, size: np.ndarray) -> GeometryRecord:
 def hard_cases(
     random: np.random.Generator, radius: np.ndarray, m: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Draw pairs of shapes, not of two planes, and poses for `survey`."""
+    """Draw shape pairs (no two planes) and their poses for `survey`."""
     n = len(radius)
     planes = n // len(SHAPES)
     pair = np.column_stack([random.integers(0, n, m), random.integers(planes, n, m)])
@@ -305,9 +305,9 @@ def hard_cases(
 
 def reaches(geometry: Geometry, g: np.ndarray, R: np.ndarray, n: np.ndarray) -> np.ndarray:
     """
-    Compute how far shapes g (m,) with rotations R (m, 3, 3) reach from their origins along n.
+    Compute the extent of shapes g (m,) with rotations R (m, 3, 3) from their origins along n.
 
-    That of a plane is 0 along its normal, infinite along all else.
+    For a plane it is 0 along its normal, infinite in all other directions.
     """
     c = np.einsum('mij,mi->mj', R, n)
     size, kind = geometry.size[g], geometry.shape[g]
@@ -344,10 +344,10 @@ def reaches(geometry: Geometry, g: np.ndarray, R: np.ndarray, n: np.ndarray) -> 
 
 def partings(geometry: Geometry, pair: np.ndarray, pose: np.ndarray, n: np.ndarray) -> np.ndarray:
     """
-    Compute how far the shapes of each pair lie apart along n (m, 3), in plain NumPy.
+    Compute the gap between the shapes of each pair along n (m, 3), in plain NumPy.
 
-    No translation shorter than the signed distance parts two shapes, none along its normal needs
-    to be longer.
+    Separating two shapes takes a translation at least as long as the signed distance; along the
+    normal the signed distance is enough.
     """
     R_a, R_b = pose[:, :9].reshape(-1, 3, 3), pose[:, 12:21].reshape(-1, 3, 3)
     between = np.einsum('mi,mi->m', n, pose[:, 9:12] - pose[:, 21:24])
@@ -363,10 +363,10 @@ def flaws(
     size: np.ndarray,
 ) -> np.ndarray:
     """
-    Return which pairs have a result that two shapes of these sizes cannot have.
+    Return a mask for pairs with a result impossible for two shapes of these sizes.
 
     All numbers are finite, normals are unit vectors, gaps within the limit, features ascend. The
-    distance is what the normal parts, and what lies between the nearest points.
+    distance equals the gap along the normal, and the distance between the nearest points.
     """
     valid = found.valid()
     gap, x, y, n = np.split(found.distance, [1, 4, 7], axis=1)
@@ -387,7 +387,7 @@ def flaws(
 
 
 def survey_hard_cases(seed: int, m: int, per_kind: int = 100) -> Iterator[tuple[int, int]]:
-    """Go through m hard cases in batches; give the cases and the flaws of each batch."""
+    """Go through m hard cases in batches; yield each batch's cases and flaws."""
     random = np.random.default_rng(seed)
     geometry, radius = hard_shapes(random, per_kind)
     for first in range(0, m, BATCH):
@@ -399,7 +399,7 @@ def survey_hard_cases(seed: int, m: int, per_kind: int = 100) -> Iterator[tuple[
 
 
 def time_pair(records: Sequence[GeometryRecord], pose: np.ndarray, repeats: int = 20_000) -> float:
-    """Measure the nanoseconds of processor time to find the contacts of one pair."""
+    """Measure the processor time to find one pair's contacts [ns]."""
     geometry = build_geometry(records)
     pairs, poses = np.tile([[0, 1]], (repeats, 1)), np.tile(pose, (repeats, 1))
     best = np.inf
@@ -407,7 +407,7 @@ def time_pair(records: Sequence[GeometryRecord], pose: np.ndarray, repeats: int 
         start = time.thread_time()
         survey(geometry, pairs, poses, 1e-4, CONTACTS)
         best = min(best, time.thread_time() - start)
-    # the same without pairs of shapes: what the arrays cost
+    # the same without pairs: cost of the arrays
     start = time.thread_time()
     survey(geometry, pairs, poses, 1e-4, 0)
     return (best - (time.thread_time() - start)) / repeats * 1e9

@@ -1,4 +1,4 @@
-"""What the benchmarks with contacts have in common: engines in turns, one row for each."""
+"""Common parts for benchmarks with contacts: engines in turns, one row for each."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ TIME = 'time [us]'
 
 
 def present(names: Iterable[str]) -> list[str]:
-    """Return the engines of `names` that are installed, in the same order."""
+    """Return the installed engines among `names`, in the same order."""
     missing = find_missing(CONTACT_ENTRIES)
     return [name for name in names if name not in missing]
 
 
 def is_ours(name: str) -> bool:
-    """Return whether an engine of the tables is this package."""
+    """Return whether a table's engine is this package."""
     return name.startswith(OURS)
 
 
 def peers_for(scene: Scene, names: Iterable[str]) -> dict[str, ContactPeer]:
-    """Build the engines, each at the start of the scene with its code compiled."""
+    """Build the engines, each in the scene's initial state with its code compiled."""
     peers = {name: build_scene(name, scene) for name in names}
     for peer in peers.values():
         peer.step(1)
@@ -48,9 +48,9 @@ def race(
     prepare: Callable[[ContactPeer], None] = lambda peer: None,
 ) -> dict[str, np.ndarray]:
     """
-    Return the seconds per step of each slice of a scene, (slices,) for each engine.
+    Return the seconds per step for each scene slice, (slices,) for each engine.
 
-    prepare: what is done with each engine at the start.
+    prepare: called with each engine at the start.
     """
     say(f'timing {scene.name}')
     peers = peers_for(scene, names)
@@ -70,7 +70,7 @@ def add_rows(
     """
     Append a table with a line for each engine, and keep its numbers in the data.
 
-    Where there is a column TIME, another one says what ours takes beside each engine.
+    If there is a column TIME, another column gives our time relative to each engine's.
     """
     report.data.setdefault('tables', {})[title] = {name: dict(row) for name, row in rows.items()}
     columns = list(dict.fromkeys(key for row in rows.values() for key in row))
@@ -89,7 +89,7 @@ def add_rows(
 
 
 def finish(report: Report) -> Report:
-    """Append versions and what is missing; return the report."""
+    """Append versions and missing engines; return the report."""
     report.add_versions(versions(CONTACT_ENTRIES))
     report.add_missing(find_missing(CONTACT_ENTRIES))
     return report
@@ -98,7 +98,7 @@ def finish(report: Report) -> Report:
 def best(
     rows: Mapping[str, Mapping[str, float]], key: str, names: Sequence[str] | None = None
 ) -> float:
-    """Return the least value of a column among the other engines, or those of `names`."""
+    """Return the least value of a column among the other engines, or among `names`."""
     values = [
         row[key]
         for name, row in rows.items()
@@ -111,13 +111,13 @@ def best(
 
 
 def value(rows: Mapping[str, Mapping[str, float]], name: str, key: str) -> float:
-    """Return a cell, nan where it is missing."""
+    """Return a cell, nan if it is missing."""
     return rows.get(name, {}).get(key, math.nan)
 
 
-def say(what: str) -> None:
-    """Tell on the terminal what is being done."""
-    print(f'  {what} …', file=sys.stderr, flush=True)
+def say(activity: str) -> None:
+    """Print progress on the terminal."""
+    print(f'  {activity} …', file=sys.stderr, flush=True)
 
 
 def _cell(number: float, key: str) -> str:

@@ -1,4 +1,4 @@
-"""Time of textbook dynamics beside Pinocchio: one call from Python, and a thousand at once."""
+"""Time for textbook dynamics compared with Pinocchio: single calls and a thousand at once."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from sim_bridge import dynamics
 
 OURS, GIVEN, THEIRS = 'sim_bridge', 'at given q', 'Pinocchio'
 MANY = 1000
-# the most that a call may take, of Pinocchio's time
+# target: greatest time per call, relative to Pinocchio's
 LIMIT = 1.5
 BATCH_S = 0.002
 
 _ARM = Path(__file__).parent.parent / 'urdf' / 'arm.urdf'
 _TALOS = 'talos_data/robots/talos_reduced.urdf'
 _NOTES = """Microseconds of the thread's processor time; medians of {rounds} rounds in which the
-two take turns. {ours}: at the present state; {given}: q, dq and the rest as arrays. It returns
-new arrays, Pinocchio views of its own, and of placements nothing. Of {many}: per configuration,
-in one call of sim_bridge, and in a loop of calls of Pinocchio; C++: its rneaInParallel and
-abaInParallel on one thread."""
+two take turns. {ours}: at the present state; {given}: q, dq and the rest as arrays. sim_bridge
+returns new arrays, Pinocchio its own views, and nothing for placements. {many}: per
+configuration, in one sim_bridge call, and in a loop of Pinocchio calls; C++: its rneaInParallel
+and abaInParallel on one thread."""
 Call = Callable[[], object]
 
 
@@ -48,23 +48,23 @@ def run(rounds: int = 25) -> Report:
         print(f'  timing {name} …', file=sys.stderr, flush=True)
         pair = _Pair(pinocchio, path, is_free)
         times[name] = {
-            what: _measure(calls, rounds) for what, calls in pair.single_calls().items()
+            task: _measure(calls, rounds) for task, calls in pair.single_calls().items()
         }
-        batches = {what: _measure(calls, rounds, MANY) for what, calls in pair.batches().items()}
+        batches = {task: _measure(calls, rounds, MANY) for task, calls in pair.batches().items()}
         report.add_table(
             f'{name}: microseconds per call',
             ['', OURS, GIVEN, THEIRS, 'ratio', 'at given q'],
             [
-                [what, *_cells(row, OURS, GIVEN, THEIRS), _ratio(row, OURS), _ratio(row, GIVEN)]
-                for what, row in times[name].items()
+                [task, *_cells(row, OURS, GIVEN, THEIRS), _ratio(row, OURS), _ratio(row, GIVEN)]
+                for task, row in times[name].items()
             ],
         )
         report.add_table(
             f'{name}: microseconds per configuration, {MANY} in one call',
             ['', OURS, THEIRS, 'C++', 'ratio'],
             [
-                [what, *_cells(row, OURS, THEIRS, 'C++'), _ratio(row, OURS)]
-                for what, row in batches.items()
+                [task, *_cells(row, OURS, THEIRS, 'C++'), _ratio(row, OURS)]
+                for task, row in batches.items()
             ],
         )
         times[f'{name}, {MANY}'] = batches
@@ -78,7 +78,7 @@ def run(rounds: int = 25) -> Report:
 
 
 class _Pair:
-    """One robot in both libraries, in configurations that Pinocchio has a like one of."""
+    """One robot in both libraries, in configurations with an equivalent in Pinocchio."""
 
     def __init__(self, pin, path: Path, is_free: bool):
         self.pin = pin
@@ -97,7 +97,7 @@ class _Pair:
         self.link = self.robot.link(self.model.frames[self.frame].name)
 
     def single_calls(self) -> dict[str, dict[str, Call]]:
-        """Return calls by what they compute, and by who does it."""
+        """Return calls by quantity and by library."""
         pin, model, data, robot = self.pin, self.model, self.data, self.robot
         q, dq, x, link, theirs = self.q, self.dq, self.x, self.link, self.their_q
         of, aligned = dynamics, pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
@@ -189,14 +189,14 @@ class _Pair:
             ),
         }
         return {
-            what: dict(zip((OURS, GIVEN, THEIRS), calls, strict=True))
-            for what, calls in rows.items()
+            task: dict(zip((OURS, GIVEN, THEIRS), calls, strict=True))
+            for task, calls in rows.items()
         }
 
     def batches(self) -> dict[str, dict[str, Call]]:
         """Return calls for MANY configurations."""
         pin, robot, of = self.pin, self.robot, dynamics
-        # the same as theirs: sines of zero cost less than others
+        # the same configurations as theirs: sines of zero cost less than others
         q = np.tile(self.q, (MANY, 1))
         rng = np.random.default_rng(1)
         dq, x = rng.normal(size=(2, MANY, self.model.nv))
@@ -231,19 +231,19 @@ class _Pair:
             ),
         }
         if not pin.WITH_OPENMP:
-            rows = {what: calls[:1] for what, calls in rows.items()}
+            rows = {task: calls[:1] for task, calls in rows.items()}
         return {
-            what: {
+            task: {
                 OURS: calls[0],
-                THEIRS: looped(each[what][THEIRS]),
+                THEIRS: looped(each[task][THEIRS]),
                 **dict(zip(['C++'], calls[1:], strict=False)),
             }
-            for what, calls in rows.items()
+            for task, calls in rows.items()
         }
 
 
 def _measure(calls: Mapping[str, Call], rounds: int, per_call: int = 1) -> dict[str, float]:
-    """Return the median seconds of each call, of one configuration; they take turns."""
+    """Return the median seconds per configuration of each call; they take turns."""
     numbers = {}
     for name, call in calls.items():
         call()
@@ -265,7 +265,7 @@ def _time(call: Call, number: int) -> float:
 def _targets(times: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Target]:
     targets = []
     for name, rows in times.items():
-        whats = (
+        quantities = (
             'mass matrix',
             'bias forces',
             'inverse dynamics',
@@ -274,19 +274,19 @@ def _targets(times: Mapping[str, Mapping[str, Mapping[str, float]]]) -> list[Tar
         )
         is_many = name.endswith(str(MANY))
         if not is_many:
-            worst, what = max(
-                (row[own] / row[THEIRS], f'{what}, {own}')
-                for what, row in rows.items()
+            worst, task = max(
+                (row[own] / row[THEIRS], f'{task}, {own}')
+                for task, row in rows.items()
                 for own in (OURS, GIVEN)
             )
-            targets.append(Target(f'{name}: slowest call, {what}, of Pinocchio', worst, LIMIT))
-        for what in whats:
-            if what in rows:
-                theirs = rows[what].get('C++', rows[what][THEIRS])
+            targets.append(Target(f'{name}: slowest call, {task}, of Pinocchio', worst, LIMIT))
+        for task in quantities:
+            if task in rows:
+                theirs = rows[task].get('C++', rows[task][THEIRS])
                 targets.append(
                     Target(
-                        f'{name}: {what}, of Pinocchio',
-                        rows[what][OURS] / theirs,
+                        f'{name}: {task}, of Pinocchio',
+                        rows[task][OURS] / theirs,
                         1.0 if is_many else LIMIT,
                     )
                 )

@@ -1,9 +1,9 @@
 """
-Energy and trajectory errors of frictionless motions at a step of 1 ms, beside other engines.
+Energy and trajectory errors in frictionless motion at 1 ms steps, compared with other engines.
 
-Every engine starts from the same state; one function, `mechanism.energy`, computes the energy of
-all from their positions and velocities. Scenes and published figures: S. Peters' rigid-body
-benchmark (github.com/scpeters/benchmark) and SimBenchmark
+Every engine starts from the same state. One function, `mechanism.energy`, computes the energy for
+all engines from their positions and velocities. Scenes and published figures: S. Peters' rigid-
+body benchmark (github.com/scpeters/benchmark) and SimBenchmark
 (github.com/leggedrobotics/SimBenchmark).
 """
 
@@ -56,7 +56,7 @@ SAMPLE_STEPS = 10
 
 @dataclass(frozen=True)
 class Scene:
-    """A motion to be repeated by every engine, with what is known about it."""
+    """A motion repeated by every engine, with its reference solution."""
 
     title: str
     mechanism: Mechanism
@@ -67,7 +67,7 @@ class Scene:
 
 
 def pendulum_scene() -> Scene:
-    """Let the double pendulum go with both rods horizontal."""
+    """Release the double pendulum with both rods horizontal."""
     mechanism, gravity = double_pendulum(), np.array([0.0, 0.0, -9.81])
     start = np.array([np.pi / 2, 0.0])
     rod = mechanism.bodies[0]
@@ -127,7 +127,7 @@ def box_scenes() -> list[Scene]:
     ]
 
 
-# scpeters/benchmark at 1 ms: largest errors of position [m], angular momentum, energy (relative)
+# scpeters/benchmark at 1 ms: largest errors in position [m], angular momentum, energy (relative)
 _PUBLISHED_COMPLEX = {
     'ODE': (0.049, 0.01307, 0.01246),
     'Bullet': (0.049, 0.01245, 0.01358),
@@ -174,7 +174,7 @@ def run(duration_scale: float = 1.0) -> Report:
 
 
 def _errors(scene: Scene, name: str, duration_scale: float) -> dict[str, float]:
-    """Run one engine; return the largest error of each kind and the energy at all samples."""
+    """Run one engine; return the largest error by kind and the energy at all samples."""
     peer = build(name, scene.mechanism, TIME_STEP, scene.gravity)
     peer.reset(scene.state)
     samples = round(scene.duration * duration_scale / (SAMPLE_STEPS * TIME_STEP))
@@ -214,17 +214,17 @@ def _advance(peer: Peer) -> Motion:
 
 def _angle(a: np.ndarray, b: np.ndarray) -> float:
     """Return the largest angle between two sets of rotations (n, 3, 3)."""
-    # |A - B| = 2 sqrt(2) sin(angle / 2): exact where the arc cosine of the trace is not
+    # |A - B| = 2 sqrt(2) sin(angle / 2): exact even if the arc cosine of the trace is not
     chord = np.linalg.norm(a - b, axis=(1, 2)) / (2.0 * np.sqrt(2.0))
     return float(2.0 * np.arcsin(np.clip(chord, 0.0, 1.0)).max())
 
 
 def anymal_energy_error(name: str, duration_scale: float = 1.0) -> float:
     """
-    Return SimBenchmark's mean squared energy error [J2] of an ANYmal thrown up by its trunk.
+    Return SimBenchmark's mean squared energy error [J2] for an ANYmal thrown up by its trunk.
 
-    A force of twice its weight pulls at the trunk for 1 s, legs limp; energy is watched for the
-    2 s of flight that follow.
+    A force twice its weight pulls at the trunk for 1 s, with limp legs. The energy is recorded
+    during the following 2 s flight.
     """
     mechanism, gravity = real_robot('anymal_b'), np.array([0.0, 0.0, -9.81])
     peer = build(name, mechanism, TIME_STEP, gravity)
@@ -281,17 +281,17 @@ def _add_anymal(report: Report, errors: dict[str, float]) -> None:
 
 
 def _ballistic(mass: float) -> float:
-    """Mean square of the energy that semi-implicit Euler loses in 2 s of free flight."""
+    """Return the mean square of semi-implicit Euler's energy loss in 2 s of free flight [J2]."""
     return (0.5 * mass * 9.81**2 * TIME_STEP) ** 2 * 4.0 / 3.0
 
 
-def _targets(what: str, worst: dict[str, float]) -> list[Target]:
+def _targets(label: str, worst: dict[str, float]) -> list[Target]:
     best = min((worst[name] for name in RIVALS if name in worst), default=float('nan'))
     return [
-        Target(f'{what}: energy error [J], best of ODE and MuJoCo', worst[OURS], best),
-        Target(f'{what}: stretch, {STRETCH}', worst[OURS_RK5], worst.get(STRETCH, float('nan'))),
+        Target(f'{label}: energy error [J], best of ODE and MuJoCo', worst[OURS], best),
+        Target(f'{label}: stretch, {STRETCH}', worst[OURS_RK5], worst.get(STRETCH, float('nan'))),
     ]
 
 
-def _say(what: str) -> None:
-    print(f'  running {what} …', file=sys.stderr, flush=True)
+def _say(label: str) -> None:
+    print(f'  running {label} …', file=sys.stderr, flush=True)

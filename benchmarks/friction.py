@@ -1,9 +1,9 @@
 """
-Coulomb's cone: at which tilt a block begins to slip, in all directions, and how still it lies.
+Coulomb's cone: tilt at which a block begins to slip, in all directions, and its drift below.
 
-Sixteen flat blocks lie on the ground, each to be tilted in a direction of its own. A tilt is a
-force at the centre of mass: that which a tilted gravity has over an upright one. The angle at
-which each block slips is found by bisection; a block held by less than the cone should not move.
+Sixteen flat blocks lie on the ground; each is tilted in its own direction. A tilt is a
+force at the centre of mass: the difference between tilted and upright gravity. Bisection finds the
+slip angle for each block; a block held with a force within the cone should not move.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ ENGINES = (
 COEFFICIENT = 0.5
 DIRECTIONS = 16
 CONE = float(np.degrees(np.arctan(COEFFICIENT)))
-# below the cone by what its angle is to be right to
+# angle below the cone at which drift is measured, and the target for the slip angle [deg]
 MARGIN = 0.1
 
 # a friction pyramid is off by a factor between 1 / sqrt(2) and sqrt(2)
 _LOWEST, _HIGHEST = 16.0, 40.0
 _HALVINGS = 12  # down to 0.006 deg
 _SETTLE, _WATCH = 0.2, 0.5
-# a block that slips gains this in _WATCH at 0.01 deg above the cone; creep gains nothing
+# speed gained by a slipping block in _WATCH at 0.01 deg above the cone; creep gains nothing
 _GAIN = 1e-3
 
 WORST = 'worst angle [deg]'
@@ -47,7 +47,7 @@ DRIFT = 'drift in 10 s [m]'
 
 
 def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
-    """Tilt the blocks in all engines; `duration_scale` shortens what is watched and timed."""
+    """Tilt the blocks in all engines; `duration_scale` shortens the observed and timed motion."""
     report = Report('friction')
     scene, names = slope(COEFFICIENT, DIRECTIONS), present(engines)
     rows, angles = {}, {}
@@ -94,7 +94,7 @@ def directions(count: int = DIRECTIONS) -> np.ndarray:
 
 
 def tilt(peer: ContactPeer, scene: Scene, angles: np.ndarray) -> None:
-    """Tilt gravity for each block, by `angles` [deg], towards the block's own direction."""
+    """Tilt gravity for each block, by `angles` [deg], in the block's own direction."""
     g = np.linalg.norm(scene.gravity)
     for i, (along, angle) in enumerate(
         zip(directions(len(angles)), np.radians(angles), strict=True)
@@ -115,7 +115,7 @@ def slip_angles(peer: ContactPeer, scene: Scene, halvings: int = _HALVINGS) -> n
 
 
 def drift(peer: ContactPeer, scene: Scene, angle: float, duration: float) -> float:
-    """Return how far [m] the blocks creep at a tilt that holds them, the worst of all."""
+    """Return the greatest creep [m] among all blocks at a tilt below the slip angle."""
     peer.reset()
     _step(peer, scene, _SETTLE)
     tilt(peer, scene, np.full(len(scene.solids), angle))
@@ -126,7 +126,7 @@ def drift(peer: ContactPeer, scene: Scene, angle: float, duration: float) -> flo
 
 
 def _slips(peer, scene, angles):
-    """Return which blocks gain speed at these tilts."""
+    """Return a mask for blocks gaining speed at these tilts."""
     along = directions(len(angles))
     peer.reset()
     _step(peer, scene, _SETTLE)

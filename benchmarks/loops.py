@@ -1,4 +1,4 @@
-"""Time per step of a robot with many closed loops, in one run with the other engines."""
+"""Time per step for a robot with many closed loops, in one run with the other engines."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ENGINES = (OURS, MUJOCO, 'MuJoCo implicitfast', 'ODE dWorldStep', 'ODE dWorldQui
 
 TIME_STEP = 1e-3
 GRAVITY = np.array([0.0, 0.0, -9.81])
-DURATION = 2.0  # of the motion whose errors are shown [s]
+DURATION = 2.0  # motion for the errors in the table [s]
 
-# cells, bars below them, whether hinges close the loops
+# cell count, bars below them, closing joints are hinges
 TOWERS = {
     'tower, 3 cells (12 joints), points': (3, 0, False),
     'tower, 3 cells (12 joints), hinges': (3, 0, True),
@@ -29,14 +29,14 @@ TOWERS = {
 TARGET_ROW = 'tower, 12 cells (50 joints), hinges'
 
 _NOTES = """Medians of {rounds} rounds in which the engines take turns; processor time of the
-thread; 1 ms steps, everything at its defaults. Parallelograms that hang from each other, each
-with a joint that closes it: three rows where it keeps points together, which MuJoCo's `connect`
-does, five where it is a hinge, for which MuJoCo takes two of those. Gap: the farthest that the
-points are apart, in 2 s; energy: what is lost or gained of it meanwhile."""
+thread; 1 ms steps, everything at its defaults. Parallelograms hang from each other, each
+closed by a joint: three rows if it keeps points together (MuJoCo's `connect`), five if it is a
+hinge (two `connect` constraints in MuJoCo). Gap: greatest distance between the points in 2 s;
+energy: loss or gain meanwhile."""
 
 
 def run(rounds: int = 15, towers: tuple[str, ...] = tuple(TOWERS)) -> Report:
-    """Measure time per step and errors of all towers, and compare with the target."""
+    """Measure all towers' time per step and errors, and compare with the target."""
     missing = find_missing()
     engines = [name for name in ENGINES if name not in missing]
     rows = {name: _measure(tower(*TOWERS[name]), engines, rounds) for name in towers}
@@ -85,7 +85,7 @@ def _measure(mechanism: Mechanism, engines: list[str], rounds: int) -> dict[str,
 
 
 def _errors(mechanism: Mechanism, peer: Peer) -> tuple[float, float]:
-    """Return the greatest gap and change of energy, looked at every 10 ms."""
+    """Return the greatest gap and energy change, sampled every 10 ms."""
     start, worst, change = energy(mechanism, peer.motion(), GRAVITY), 0.0, 0.0
     for _ in range(round(DURATION / TIME_STEP / 10)):
         peer.step(10)

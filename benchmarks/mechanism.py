@@ -1,7 +1,7 @@
 """
-The mechanical system that every engine is given: rigid bodies, one joint each, and nothing else.
+The mechanical system given to every engine: rigid bodies, one joint each, and nothing else.
 
-No engine takes part in this file. Positions, velocities and energies of all engines are compared
+No engine is used in this file. All engines' positions, velocities and energies are compared
 through its few formulas, which are slow and plain on purpose. SI units; rotations map body axes to
 world axes; a body's frame is its joint's frame, as in URDF.
 """
@@ -24,13 +24,13 @@ class Body:
     """
     A rigid body and the joint that carries it.
 
-    parent: index of the parent body, -1 for the ground; parents come before their children.
+    parent: parent body index, -1 for the ground; parents come before their children.
     joint: REVOLUTE, PRISMATIC or FREE (body 0 only).
-    position, rotation: the joint frame in the parent's frame, which is the body's frame at
+    position, rotation: the joint frame in the parent's frame; it is the body's frame at
         joint position 0.
     axis: (3,) unit vector in the joint frame. com: (3,) centre of mass in the body's frame.
     inertia: (3, 3) about the centre of mass, in the body's axes.
-    shapes: what it touches others with; only scenes with contacts look at them.
+    shapes: collision shapes, used only by scenes with contacts.
     """
 
     name: str
@@ -49,11 +49,11 @@ class Body:
 @dataclass(frozen=True)
 class Closure:
     """
-    A joint that closes a loop: a point of one body stays at a point of another.
+    A joint that closes a loop: a point on one body stays at a point on another.
 
-    first, second: indices of the bodies. position, position2: (3,) the points, in their frames.
-    axis: (3,) unit vector that the joint turns about, in the first body's frame; None: it turns
-    any way.
+    first, second: body indices. position, position2: (3,) the points, in their frames.
+    axis: (3,) unit vector along the rotation axis, in the first body's frame; None: the
+    joint turns about all axes.
     """
 
     first: int
@@ -68,7 +68,7 @@ class Mechanism:
     """
     A tree of bodies without friction, damping, springs, limits or contacts.
 
-    closures: what makes loops of it; only the benchmark `loops` has any.
+    closures: loop-closing joints; only the benchmark `loops` has any.
     """
 
     name: str
@@ -99,11 +99,11 @@ class Mechanism:
 @dataclass(frozen=True)
 class State:
     """
-    Where a mechanism is and how it moves.
+    A mechanism's configuration and velocity.
 
-    q, dq: one value per one-axis joint. The rest is of a free root, ignored where there is none:
+    q, dq: one value per one-axis joint. The other fields are for a free root, else ignored:
     position, rotation: the root body's frame in the world; linear, angular: the velocity of the
-    origin of that frame and its angular velocity, both in world axes.
+    frame's origin and its angular velocity, both in world axes.
     """
 
     q: np.ndarray
@@ -117,9 +117,9 @@ class State:
 @dataclass(frozen=True)
 class Motion:
     """
-    Poses and velocities of all bodies, in the world and about the centres of mass.
+    All body poses and velocities, in the world and about the centres of mass.
 
-    com (n, 3), rotation (n, 3, 3), velocity (n, 3) of the centres of mass, angular (n, 3).
+    com (n, 3), rotation (n, 3, 3), centre of mass velocity (n, 3), angular (n, 3).
     """
 
     com: np.ndarray
@@ -148,8 +148,8 @@ def rotation_about(axis: np.ndarray, angle: float) -> np.ndarray:
 
 
 def quaternion_from(rotation: np.ndarray) -> np.ndarray:
-    """Return the unit quaternion x y z w, w >= 0, of a rotation matrix."""
-    # eigenvector of the largest eigenvalue of the matrix of Bar-Itzhack (2000)
+    """Return the unit quaternion x y z w, w >= 0, for a rotation matrix."""
+    # eigenvector of the largest eigenvalue of Bar-Itzhack's matrix (2000)
     r = rotation
     k = np.array(
         [
@@ -164,14 +164,14 @@ def quaternion_from(rotation: np.ndarray) -> np.ndarray:
 
 
 def quaternion_along(direction: np.ndarray) -> np.ndarray:
-    """Return the quaternion x y z w that turns z to a unit vector, which is not -z, directly."""
+    """Return the quaternion x y z w that turns z directly to a unit vector other than -z."""
     x, y, z = direction
     quaternion = np.array([-y, x, 0.0, 1.0 + z])
     return quaternion / np.linalg.norm(quaternion)
 
 
 def rotation_from(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotation matrix of a quaternion x y z w of any length."""
+    """Return the rotation matrix for a quaternion x y z w with any norm."""
     x, y, z, w = quaternion / np.linalg.norm(quaternion)
     return np.array(
         [
@@ -183,7 +183,7 @@ def rotation_from(quaternion: np.ndarray) -> np.ndarray:
 
 
 def motion_of(mechanism: Mechanism, state: State) -> Motion:
-    """Carry joint positions and velocities out to the bodies, from the root outwards."""
+    """Compute all body motion from joint positions and velocities, root first."""
     n = len(mechanism.bodies)
     p, v = np.zeros((n, 3)), np.zeros((n, 3))
     r, w = np.zeros((n, 3, 3)), np.zeros((n, 3))
@@ -222,7 +222,7 @@ def energy(mechanism: Mechanism, motion: Motion, gravity: np.ndarray) -> float:
 
 
 def gap(mechanism: Mechanism, motion: Motion) -> float:
-    """Return the greatest distance of two points that are to stay together [m]."""
+    """Return the greatest distance between two closure points [m]."""
     worst = 0.0
     for closure in mechanism.closures:
         ends = []

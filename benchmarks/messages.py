@@ -1,4 +1,4 @@
-"""What it costs to fill and publish a message: as an object, or as bytes rewritten in place."""
+"""Time to fill and publish a message: as an object, or as bytes rewritten in place."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sim_bridge.ros.wire.messages import (
     WrenchMessage,
 )
 
-# what a tick has: numbers in arrays, and a time
+# data in a tick: numbers in arrays, and a time
 _Q, _DQ, _U = np.linspace(-1.0, 1.0, 3 * len(JOINTS)).reshape(3, -1)
 _A, _B, _QUATERNION = np.arange(3.0), np.arange(3.0), np.array([0.0, 0.0, 0.0, 1.0])
 _TIME_NS = 12_345_678_900
@@ -40,7 +40,7 @@ def run(rounds: int = 15, messages: int = 500) -> Report:
     """
     Publish to a listener in another process, in turns.
 
-    rounds: of all kinds. messages: in a row of each kind.
+    rounds: rounds over all kinds. messages: consecutive messages of each kind.
     """
     with process(module('bridge_load', 'drain', '--arms', 1)):
         done = subprocess.run(
@@ -152,7 +152,7 @@ _WAYS = {
 
 
 def _time(fill: Callable[[], Any], publish: Callable[[Any], None], count: int) -> list[float]:
-    """Return the seconds that filling and publishing take this thread, per message."""
+    """Return the seconds this thread takes to fill and to publish, per message."""
     start = time.thread_time()
     for _ in range(count):
         fill()
@@ -165,7 +165,7 @@ def _time(fill: Callable[[], Any], publish: Callable[[Any], None], count: int) -
 
 
 def _measure(rounds: int, count: int) -> dict[str, dict[str, list[float]]]:
-    """Return the medians of all kinds of messages, once somebody listens."""
+    """Return the medians for all message kinds, once a subscriber listens."""
     rclpy.init()
     node = rclpy.create_node('messages')
     ways, samples = {}, {}

@@ -1,12 +1,12 @@
 """
-The bridge that a competent user writes in an afternoon: rclpy over MuJoCo, nothing else.
+A bridge as a competent user writes it in an afternoon: rclpy over MuJoCo, nothing else.
 
     python -m benchmarks.minimal_bridge --arms 2
 
 One node; a thread that steps at absolute deadlines, fills message objects and publishes them; the
-default executor for commands. Topics, types, rates, frames and qualities of service are those of
-sim_bridge with as many arms of urdf/, so that `python -m benchmarks bridge` compares like with
-like. It does nothing beyond that: no checks, limits, time-outs, services or parameters.
+default executor for commands. Topics, types, rates, frames and QoS are those of
+sim_bridge with the same number of arms from urdf/, so that `python -m benchmarks bridge` compares
+like with like. It does nothing else: no checks, limits, time-outs, services or parameters.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PERIOD_NS = 1_000_000
 _CLOCK_EVERY = 5
 _STREAM_QOS, _COMMAND_QOS = QoSProfile(depth=1000), QoSProfile(depth=10)
 _SENSORS = {
-    # MuJoCo's name: the site it is at
+    # MuJoCo's name: the name of its site
     'force': 'wrist',
     'torque': 'wrist',
     'gyro': 'imu',
@@ -43,14 +43,14 @@ _SENSORS = {
 
 
 def build(arms: int) -> mujoco.MjModel:
-    """Put so many arms of urdf/ beside each other, weightless and without contacts."""
+    """Put this many arms from urdf/ beside each other, weightless and without contacts."""
     spec = mujoco.MjSpec()
     spec.option.timestep = PERIOD_NS * 1e-9
     spec.option.gravity = [0.0, 0.0, 0.0]
     spec.option.disableflags = int(mujoco.mjtDisableBit.mjDSBL_CONTACT)
     for number in range(arms):
         arm = mujoco.MjSpec.from_file(str(find_robot('arm')))
-        # what fixed joints hold stays apart: the wrist sensor measures between two such links
+        # keep links joined by fixed joints apart: the wrist sensor measures between two of them
         arm.compiler.fusestatic = False
         arm.body('tool_flange').add_site(name='wrist')
         arm.body('imu_link').add_site(name='imu')
@@ -67,7 +67,7 @@ def build(arms: int) -> mujoco.MjModel:
 
 
 class Arm:
-    """Topics of one arm: joint states, wrench, and what the IMU measures on three of them."""
+    """One arm's topics: joint states, wrench, and the IMU's readings on three topics."""
 
     def __init__(self, node: Node, name: str, model: mujoco.MjModel, data: mujoco.MjData) -> None:
         """Find the arm in the model, and open its topics."""
@@ -75,7 +75,7 @@ class Arm:
         joints = [j for j in map(model.joint, range(model.njnt)) if j.name.startswith(prefix)]
         self._names = [joint.name.removeprefix(prefix) for joint in joints]
         at = {name: row for row, name in enumerate(self._names)}
-        # the coordinates of an arm lie beside each other
+        # an arm's coordinates lie beside each other
         where = slice(joints[0].dofadr[0], joints[-1].dofadr[0] + 1)
         self._q, self._dq = data.qpos[where], data.qvel[where]
         self._applied = data.qfrc_applied[where]
@@ -105,7 +105,7 @@ class Arm:
             self._applied[:] = self._efforts
 
     def publish(self, stamp: Time) -> None:
-        """Fill and publish one message of each topic."""
+        """Fill and publish one message for each topic."""
         state = JointState(name=self._names)
         state.header.stamp = stamp
         state.position = self._q.tolist()
@@ -116,7 +116,7 @@ class Arm:
         wrench = WrenchStamped()
         wrench.header.stamp, wrench.header.frame_id = stamp, self._frame
         force, torque = wrench.wrench.force, wrench.wrench.torque
-        # of the child on the parent, as sim_bridge has it; MuJoCo's is that on the child
+        # force of the child on the parent, as in sim_bridge; MuJoCo gives the force on the child
         force.x, force.y, force.z = (-self._force).tolist()
         torque.x, torque.y, torque.z = (-self._torque).tolist()
         self._wrench.publish(wrench)
@@ -145,13 +145,13 @@ class Arm:
 
 
 class Bridge:
-    """Steps in real time on a thread of its own; a deadline that is missed is dropped."""
+    """Steps in real time on a separate thread; drops missed deadlines."""
 
     def __init__(self, node: Node, arms: int, report_period: float) -> None:
         """
         Compile the model and open all topics.
 
-        report_period: seconds between two reports of how late ticks were, on /diagnostics.
+        report_period: seconds between two lateness reports on /diagnostics.
         """
         self._model = build(arms)
         self._data = mujoco.MjData(self._model)
@@ -196,7 +196,7 @@ class Bridge:
             self._clock.publish(Clock(clock=stamp))
 
     def _report(self) -> None:
-        """Say what the benchmark asks for, by the names that sim_bridge says it by."""
+        """Report the values needed by the benchmark, under sim_bridge's names."""
         lateness, self._lateness_ns = self._lateness_ns, []
         values = {'ticks since start': str(self._ticks)}
         for name, level in {'p50': 50.0, 'p99': 99.0, 'max': 100.0}.items():
@@ -219,7 +219,7 @@ def main() -> None:
     parser.add_argument('--arms', type=int, default=1)
     parser.add_argument('--report-period', type=float, default=1.0, metavar='SECONDS')
     options, ros_args = parser.parse_known_args()
-    # its own handlers would take the context away from under the thread
+    # rclpy's own handlers would remove the context while the thread runs
     rclpy.init(args=ros_args, signal_handler_options=SignalHandlerOptions.NO)
     node = Node('minimal_bridge')
     bridge = Bridge(node, options.arms, options.report_period)

@@ -1,7 +1,7 @@
 """
-How deep bodies are in each other, computed from where they are, alike for all engines.
+Body overlap, computed from their poses, alike for all engines.
 
-What an engine itself calls a penetration takes no part in this.
+An engine's own penetration values are not used.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from benchmarks.scene import Scene, shapes_of
 from benchmarks.shapes import Box, Placed, Sphere
 
 _CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
-# the corners of each face, drawn in: those of a box on one of its size are on the edge of both
+# each face's corners, drawn in: a box's corners on an equal box lie on both edges
 _FACES = np.concatenate([_CORNERS * scale for scale in 1.0 - 0.1 * (1.0 - np.eye(3))])
 
 
 def spheres(scene: Scene, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
-    """Return the centres (n, 3) and radii (n,) [m] of all spheres."""
+    """Return all sphere centres (n, 3) and radii (n,) [m]."""
     centres, radii = [], []
     for i, shapes in enumerate(shapes_of(scene)):
         for placed in shapes:
@@ -32,25 +32,25 @@ def spheres(scene: Scene, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
 
 
 def sphere_overlaps(scene: Scene, motion: Motion) -> np.ndarray:
-    """Return the depths [m] of all spheres in each other and in the planes, for those in touch."""
+    """Return all touching spheres' depths [m] in each other and in the planes."""
     centres, radii = spheres(scene, motion)
     normals = np.array([plane.normal for plane in scene.planes]).reshape(-1, 3)
     offsets = np.array([plane.normal @ plane.position for plane in scene.planes])
-    # a sphere has at most twelve neighbours of its size; robots' feet have fewer
+    # a sphere has at most twelve equal neighbours; robots' feet have fewer
     depths = np.empty(12 * len(centres) + len(centres) * len(normals))
     return depths[: _collect(centres, radii, normals, offsets, depths)]
 
 
 def deepest(scene: Scene, motion: Motion) -> float:
     """
-    Return the greatest depth [m] of all; 0 if nothing overlaps.
+    Return the greatest overlap depth [m]; 0 if nothing overlaps.
 
-    It is that of spheres in planes and each other, of corners of boxes in planes, and of points
-    near them in other boxes.
+    It covers spheres in planes and in each other, box corners in planes, and points
+    near box corners in other boxes.
     """
     depths = [0.0, *sphere_overlaps(scene, motion)]
     boxes = _boxes(scene, motion)
-    loose = len(scene.solids)  # bodies of robots do not touch each other
+    loose = len(scene.solids)  # robot bodies do not touch each other
     for body, half, centre, rotation in boxes:
         corners = centre + (_CORNERS * half) @ rotation.T
         faces = centre + (_FACES * half) @ rotation.T

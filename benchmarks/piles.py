@@ -1,9 +1,9 @@
 """
-Piles of balls: how the time of a step grows with their number.
+Ball piles: growth of the step time with the ball count.
 
 n x n x n rough balls fall into a square bin. All engines go through the same second, in turns:
-the balls fall and collide, then lie in a pile. Engines whose time grows with a power of the number
-of contacts are left out where one step would take longer than everything else together.
+the balls fall and collide, then lie in a pile. An engine whose time grows with a power of the
+contact count is left out once a single step would take longer than everything else together.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from benchmarks.report import Report, Target
 from benchmarks.scenes import bin_of_balls
 from benchmarks.timing import time_in_turns
 
-# most balls for engines that cannot do more in a reasonable time
+# ball limits for engines that are too slow for more
 LIMITS = {'ODE dWorldStep': 64, 'MuJoCo': 216, 'MuJoCo stiff': 125, OURS: 512}
 ENGINES = (
     OURS,
@@ -54,7 +54,7 @@ _SLICES = 40
 def run(
     duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES, sides: tuple[int, ...] = SIDES
 ) -> Report:
-    """Let all piles fall in all engines; `duration_scale` shortens that."""
+    """Let all piles fall in all engines; `duration_scale` shortens the motion."""
     report, targets = Report('piles'), []
     piles = {
         side**3: _pile(
@@ -87,7 +87,7 @@ def run(
     }
     exponents = {name: _exponent(piles, name) for name in present(engines)}
     report.add_table(
-        'Growth of the time at rest with the number of balls',
+        'Growth of the time at rest with the ball count',
         ['', 'exponent'],
         [[name, f'{power:.2f}'] for name, power in exponents.items()],
     )
@@ -124,7 +124,7 @@ def _pile(side, names, duration_scale):
 
 
 def _exponent(piles, name):
-    """Fit time = c n^exponent over the piles that an engine was given; 1 is linear growth."""
+    """Fit time = c n^exponent over an engine's piles; 1 is linear growth."""
     times = {count: value(rows, name, TIME) for count, rows in piles.items() if name in rows}
     if len(times) < 2:
         return float('nan')

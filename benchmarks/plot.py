@@ -1,4 +1,4 @@
-"""Figures of the results, for the documentation."""
+"""Result figures for the documentation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from benchmarks.report import Report
 
 
 def draw(report: Report, folder: Path) -> list[Path]:
-    """Draw the figure of a report, if it has one; return the paths written."""
+    """Draw a report's figure, if it has one; return the paths written."""
     painter = {
         'step': _draw_step,
         'energy': _draw_energy,
@@ -85,7 +85,7 @@ def _draw_friction(data):
     return figure
 
 
-def _draw_growth(axes, rows, what):
+def _draw_growth(axes, rows, label):
     """Draw times by engine over a number, on logarithmic axes."""
     for name in dict.fromkeys(name for row in rows.values() for name in row):
         numbers = [n for n, row in rows.items() if name in row]
@@ -96,7 +96,7 @@ def _draw_growth(axes, rows, what):
             label=name,
             linewidth=_width(name),
         )
-    axes.set(xlabel=what, xticks=list(rows))
+    axes.set(xlabel=label, xticks=list(rows))
     axes.set_xticklabels(rows)
     axes.minorticks_off()
     axes.grid(alpha=0.3)

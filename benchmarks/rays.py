@@ -1,8 +1,9 @@
 """
-Time of 1000 rays against 100 shapes, beside MuJoCo and Coal in one run.
+Time for 1000 rays against 100 shapes, compared with MuJoCo and Coal in one run.
 
-Balls, boxes, capsules, cylinders and ellipsoids of about 0.5 m at random places in a cube of 10 m;
-rays of 10 m from its middle all around, as of a lidar, or from random places in random directions.
+Balls, boxes, capsules, cylinders and ellipsoids, about 0.5 m, at random places in a 10 m cube.
+10 m rays start at its middle in all directions, as from a lidar, or at random places in random
+directions.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ _KINDS = (
 )
 
 _NOTES = """Microseconds of processor time for {rays} rays; least of {rounds} rounds in which
-the engines take turns of three calls. Planting the scene is included in the first column alone:
-World.raycasts keeps it while nothing moves, as the others do. World.raycast, mj_ray and Coal are
-called from Python, ray by ray. mj_multiRay takes rays from one point. Coal has no rays: capsules
-of 1 um against its dynamic tree tell whether, not where."""
+the engines take turns of three calls. Only the first column includes building the scene's
+tree: World.raycasts keeps it while nothing moves, as the others do. World.raycast, mj_ray and
+Coal are called from Python, ray by ray. mj_multiRay takes rays from one point. Coal has
+no rays: capsules of 1 um against its dynamic tree find whether a ray hits, not where."""
 
 
 def run(rounds: int = 30) -> Report:
-    """Measure both patterns of rays."""
+    """Measure both ray patterns."""
     report = Report('rays')
     random = np.random.default_rng(0)
     poses = [(random.uniform(-5.0, 5.0, 3), _quaternion(random)) for _ in range(SHAPES)]
@@ -103,7 +104,7 @@ def _measure(calls: dict[str, Callable], rounds: int) -> dict[str, float]:
     best = dict.fromkeys(calls, np.inf)
     for _ in range(rounds):
         for name, call in calls.items():
-            # the first call of a turn finds the caches of another engine
+            # the caches hold another engine's data at the first call of a turn
             for _ in range(3):
                 start = time.thread_time()
                 call()
@@ -112,7 +113,7 @@ def _measure(calls: dict[str, Callable], rounds: int) -> dict[str, float]:
 
 
 def _difference(own: np.ndarray, other: np.ndarray) -> float:
-    """Return the greatest difference of distances, infinite where one engine alone hits."""
+    """Return the greatest difference in distance, infinite if only one engine hits."""
     if not np.array_equal(np.isnan(own), np.isnan(other)):
         return np.inf
     return float(np.nanmax(np.abs(own - other)))

@@ -1,5 +1,5 @@
 """
-Solutions that no engine had a hand in.
+Solutions independent from all engines.
 
 The torque-free rigid body has a closed form (Landau and Lifshitz, Mechanics, section 37); the
 double pendulum has none and is integrated by DOP853, to thirteen digits, from its two hand-written
@@ -17,7 +17,7 @@ from benchmarks.mechanism import Motion, rotation_about
 
 def free_body_spin(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -> np.ndarray:
     """
-    Return the angular velocity of a torque-free body, in its principal axes.
+    Return a torque-free body's angular velocity, in its principal axes.
 
     inertia: (3,) distinct principal moments. w0: (3,) angular velocity at time 0. times: (n,).
     Returns (n, 3).
@@ -26,7 +26,7 @@ def free_body_spin(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -> np
     if np.linalg.norm(np.cross(momentum, w0)) <= 1e-15 * np.linalg.norm(momentum) ** 2:
         return np.tile(w0, (len(times), 1))  # about a principal axis: it stays there
     twice_energy, square = w0 @ momentum, momentum @ momentum
-    # moments in the order for which the spin circles about the third axis; a proper rotation
+    # moment order for which the spin circles about the third axis; a proper rotation
     order = np.argsort(inertia)
     if square < twice_energy * inertia[order[1]]:
         order = order[::-1]
@@ -47,10 +47,10 @@ def free_body_spin(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -> np
 
 def free_body_attitude(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -> np.ndarray:
     """
-    Return the rotation from body to world axes of a torque-free body that starts at the identity.
+    Return the rotation from body to world axes of a torque-free body starting at the identity.
 
-    The body's tilt against its constant angular momentum follows from the spin; the turn about the
-    momentum is a smooth integral, done by Gauss-Legendre between the times. times start at 0.
+    The body's tilt against its constant angular momentum follows from the spin. The rotation about
+    the momentum is a smooth integral, by Gauss-Legendre between the times. times start at 0.
     Returns (n, 3, 3).
     """
     momentum = inertia * w0
@@ -59,7 +59,7 @@ def free_body_attitude(inertia: np.ndarray, w0: np.ndarray, times: np.ndarray) -
     steps = np.diff(times)
     inner = times[:-1, None] + 0.5 * steps[:, None] * (nodes + 1.0)
     w = free_body_spin(inertia, w0, inner.ravel())
-    # the turn of the body about the momentum, seen as the turn of its third axis
+    # the body's rotation rate about the momentum, seen as its third axis's rotation
     planar = (inertia[:2] * w[:, :2] ** 2).sum(1) / ((inertia[:2] * w[:, :2]) ** 2).sum(1)
     turn = (size * planar).reshape(inner.shape) @ weights * 0.5 * steps
     turn = np.concatenate([[0.0], np.cumsum(turn)])
@@ -80,7 +80,7 @@ def _tilt(up: np.ndarray) -> np.ndarray:
 def free_body_motion(
     inertia: np.ndarray, w0: np.ndarray, v0: np.ndarray, gravity: np.ndarray, times: np.ndarray
 ) -> list[Motion]:
-    """Return the motion of a body that starts at the origin, its frame at its centre of mass."""
+    """Return a body's motion from the origin, its frame at its centre of mass."""
     if np.count_nonzero(w0) == 1:
         size = np.linalg.norm(w0)
         rotations = [rotation_about(w0 / size, size * t) for t in times]
@@ -102,9 +102,9 @@ def double_pendulum_angles(
     angles: np.ndarray, times: np.ndarray, *, mass: float, length: float, inertia: float, g: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return joint angles and rates of two equal uniform rods in a plane, let go at rest.
+    Return joint angles and rates of two equal uniform rods in a plane, released at rest.
 
-    angles: (2,) at the start, the second relative to the first. inertia: of a rod about its
+    angles: (2,) at the start, the second relative to the first. inertia: a rod's, about its
     centre. Returns two arrays (n, 2).
     """
     outer = inertia + mass * length**2 / 4

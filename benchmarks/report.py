@@ -1,4 +1,4 @@
-"""Tables for people, JSON for machines, and what both were measured on."""
+"""Tables for people, JSON for machines, and a description of the machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import platform
 
 @dataclass(frozen=True)
 class Target:
-    """A promise of the project and whether it was kept."""
+    """A project target, and whether it was met."""
 
     claim: str
     measured: float
@@ -22,13 +22,13 @@ class Target:
 
     @property
     def verdict(self) -> str:
-        """Say 'met', 'MISSED' or, where an engine is missing, 'not measured'."""
+        """Return 'met', 'MISSED' or, if an engine is missing, 'not measured'."""
         if math.isnan(self.measured) or math.isnan(self.limit):
             return 'not measured'
         return 'met' if self.measured <= self.limit else 'MISSED'
 
     def row(self) -> list[str]:
-        """Return the cells of the targets' table."""
+        """Return the cells for the target table."""
         return [
             self.claim,
             _number(self.measured, '{:.3g}'),
@@ -40,9 +40,9 @@ class Target:
 @dataclass
 class Report:
     """
-    The outcome of one benchmark.
+    One benchmark's outcome.
 
-    sections: texts in the order of printing. data: all that the texts were made from, for JSON.
+    sections: texts in printing order. data: all data behind the texts, for JSON.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Report:
         self.sections.append(format_table(title, header, rows, notes))
 
     def add_targets(self, targets: Sequence[Target]) -> None:
-        """Append the table of targets and keep them in the data."""
+        """Append the target table and store the targets in the data."""
         self.add_table(
             'Targets', ['claim', 'measured', 'target', ''], [target.row() for target in targets]
         )
@@ -66,7 +66,7 @@ class Report:
             {
                 'claim': target.claim,
                 'verdict': target.verdict,
-                # JSON knows no nan
+                # JSON has no nan
                 'measured': None if math.isnan(target.measured) else target.measured,
                 'limit': None if math.isnan(target.limit) else target.limit,
             }
@@ -74,13 +74,13 @@ class Report:
         ]
 
     def add_missing(self, missing: dict[str, str]) -> None:
-        """Say what is not here and how to install it."""
+        """List the missing engines and how to install them."""
         if missing:
             self.add_table('Missing', ['', 'install with'], list(missing.items()))
         self.data['missing'] = missing
 
     def add_versions(self, versions: dict[str, str]) -> None:
-        """Say what was compared."""
+        """List the compared engines' versions."""
         self.sections.append('; '.join(f'{name} {value}' for name, value in versions.items()))
         self.data['versions'] = versions
 
@@ -89,7 +89,7 @@ class Report:
         return '\n\n'.join(self.sections) + '\n'
 
     def save(self, folder: Path) -> Path:
-        """Write NAME.txt and NAME.json into `folder`; return the path of the latter."""
+        """Write NAME.txt and NAME.json into `folder`; return the latter's path."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f'{self.name}.txt').write_text(self.text(), encoding='utf-8')
         path = folder / f'{self.name}.json'
@@ -103,7 +103,7 @@ class Report:
 def format_table(
     title: str, header: Sequence[str], rows: Sequence[Sequence[str]], notes: str = ''
 ) -> str:
-    """Set a table: the first column flush left, the others flush right."""
+    """Format a table: the first column flush left, the others flush right."""
     widths = [max(len(row[i]) for row in [header, *rows]) for i in range(len(header))]
 
     def line(cells):
@@ -121,7 +121,7 @@ def _number(value: float, form: str) -> str:
 
 
 def describe_machine() -> dict[str, str]:
-    """Return what a figure needs to be compared with another: processor, Python, packages."""
+    """Return the facts needed to compare figures: processor, Python, packages."""
     packages = {}
     for name in ('numpy', 'llvmlite', 'numba', 'mujoco', 'pin', 'pybullet'):
         try:

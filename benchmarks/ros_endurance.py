@@ -1,10 +1,10 @@
 """
-An hour of simulation at full speed, heard by a subscriber in another process.
+An hour's simulation at full speed, received by a subscriber in another process.
 
     python benchmarks/ros_endurance.py --seconds 3600
 
-It starts the node as fast as it goes, subscribes to joint_states and /clock, and prints how the
-node's memory grew, whether every step's message came once and in order, and whether the stamps are
+It starts the node at full speed, subscribes to joint_states and /clock, and prints the growth in
+node memory, whether every step's message arrived once and in order, and whether the stamps are
 whole multiples of the step to the end.
 """
 
@@ -29,18 +29,18 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 
 STEP_NS = 1_000_000
-# of what has to be bridged while this process is kept from its work
+# queue depth, for times at which this process gets no processor
 DEPTH = 10_000
 
 
 class Listener:
-    """Compares the stamps of a topic with those before."""
+    """Compares a topic's stamps with the previous ones."""
 
     def __init__(self, node: rclpy.node.Node, topic: str, kind: type, period_ns: int) -> None:
         self.topic, self.period_ns = topic, period_ns
         self.count = self.missing = self.disorder = self.odd = 0
         self.first_ns = self.last_ns = 0
-        # raw: listening should take as little as possible of the machine
+        # raw: listening should load the machine as little as possible
         self._subscription = node.create_subscription(
             kind, topic, self._take, QoSProfile(depth=DEPTH), raw=True
         )
@@ -59,7 +59,7 @@ class Listener:
         self.count += 1
 
     def summary(self) -> dict:
-        """Return what was heard."""
+        """Return statistics for the received messages."""
         return {
             'messages': self.count,
             'missing': self.missing,
@@ -71,13 +71,13 @@ class Listener:
 
 
 def memory_mb(pid: int) -> float:
-    """Return the resident memory of a process [MB]."""
+    """Return a process's resident memory [MB]."""
     pages = int(Path(f'/proc/{pid}/statm').read_text().split()[1])
     return pages * os.sysconf('SC_PAGE_SIZE') * 1e-6
 
 
 def measure(robot: str, seconds: float) -> dict:
-    """Listen until so many simulated seconds are over."""
+    """Listen for this many simulated seconds."""
     rclpy.init()
     node = rclpy.create_node('ros_endurance')
     states = Listener(node, 'joint_states', JointState, STEP_NS)

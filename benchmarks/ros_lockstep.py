@@ -1,11 +1,11 @@
 """
-Closed loops over topics that repeat to the bit: runs in lockstep with a controller beside it.
+Closed loops over topics that repeat to the bit: runs in lockstep with a controller process.
 
     python benchmarks/ros_lockstep.py --runs 5 --seconds 60 --load 3
 
-Each run starts the arm and the PD controller as processes of their own, recorded, as fast as the
-controller answers, beside processes that do nothing but compute. It prints the state hashes at the
-start, the middle and the end of each run, and how many steps it took in a second.
+Each run starts the arm and the PD controller as separate processes, recorded, as fast as the
+controller answers, beside purely computing processes. It prints the state hashes at the
+start, the middle and the end, and the steps per second, for each run.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from std_msgs.msg import String
 
 from sim_bridge.ros.bag.reader import read_messages
 
-# of the arm, at its usual rate
+# for the arm, at its usual rate
 STEPS_PER_SECOND = 1000
 
 
 @contextlib.contextmanager
 def process(*arguments: str):
-    """Have a Python process for as long as the context lasts."""
+    """Run a Python process while the context lasts."""
     started = subprocess.Popen([sys.executable, *arguments], stderr=subprocess.DEVNULL)
     try:
         yield started
@@ -44,7 +44,7 @@ def process(*arguments: str):
 
 
 def run(node: rclpy.node.Node, bag: Path, seconds: float) -> tuple[dict[int, str], float]:
-    """Record a run; give its state hashes by step, and steps taken per second."""
+    """Record a run; return its state hashes by step, and its steps per second."""
     now = [0.0]
 
     def listen(clock: Clock) -> None:
@@ -67,27 +67,27 @@ def run(node: rclpy.node.Node, bag: Path, seconds: float) -> tuple[dict[int, str
     )
     with process(*simulator), process('-m', 'sim_bridge.control.pd_controller'):
         begun_at, begun = 0.0, 0.0
-        # a little more, since the hash of the last step is to be in the bag
+        # slightly longer, so that the bag contains the last step's hash
         while now[0] < seconds + 0.1:
             rclpy.spin_once(node, timeout_sec=0.1)
             if now[0] > 0.0 and not begun:
                 begun_at, begun = now[0], time.monotonic()
         rate = (now[0] - begun_at) / (time.monotonic() - begun) * STEPS_PER_SECOND
     node.destroy_subscription(subscription)
-    told = (
+    hashes = (
         json.loads(deserialize_message(message.data, String).data)
         for message in read_messages(bag)
         if message.topic.endswith('state_hash')
     )
-    return {each['step']: each['hash'] for each in told}, rate
+    return {each['step']: each['hash'] for each in hashes}, rate
 
 
 def main() -> int:
-    """Run and compare; 1 where a hash differs."""
+    """Run and compare; return 1 if a hash differs."""
     parser = argparse.ArgumentParser(description=__doc__.split('\n\n')[0])
     parser.add_argument('--runs', type=int, default=5, help='how many (5)')
     parser.add_argument('--seconds', type=int, default=60, help='simulated in each (60)')
-    parser.add_argument('--load', type=int, default=0, help='processes that compute beside it (0)')
+    parser.add_argument('--load', type=int, default=0, help='computing processes beside it (0)')
     args = parser.parse_args()
     rclpy.init()
     node = rclpy.create_node('ros_lockstep')

@@ -1,11 +1,11 @@
 """
-What sweeps cost beside the runs themselves: processes, rows, and Ray's tasks.
+Costs in a sweep besides the runs themselves: processes, rows, and Ray's tasks.
 
     python benchmarks/ros_sweep.py --runs 200
 
-The same runs of the arm under PD control are made in this process, by one process of a sweep, and
-by one processor of a Ray cluster that is started here, in batches of several sizes; so are tasks
-of Ray that do nothing. It prints milliseconds for each run, and bytes for each row.
+The same runs of the arm under PD control are made in this process, by one sweep process, and
+by one Ray cluster processor started here, in batches of several sizes; empty Ray tasks are
+measured too. It prints milliseconds per run, and bytes per row.
 """
 
 from __future__ import annotations
@@ -44,36 +44,36 @@ study:
 """
 
 
-def told(what: str, seconds: float, rows: list[Row]) -> None:
-    """Print what runs took and what was beside them, in milliseconds for each."""
+def print_costs(label: str, seconds: float, rows: list[Row]) -> None:
+    """Print the time per run and the time outside the run, in milliseconds."""
     each, own = 1e3 * seconds / len(rows), 1e3 * sum(row.wall_s for row in rows) / len(rows)
-    print(f'{what:28}{each:8.2f} {own:8.2f} {each - own:8.2f}', flush=True)
+    print(f'{label:28}{each:8.2f} {own:8.2f} {each - own:8.2f}', flush=True)
 
 
 def in_this_process(study: Study, count: int) -> None:
-    """Make runs here."""
+    """Make runs in this process."""
     from sim_bridge.sweep.one_run import make_run
 
     make_run(study, 0)
     begun = time.perf_counter()
     rows = [make_run(study, run) for run in range(count)]
-    told('in this process', time.perf_counter() - begun, rows)
+    print_costs('in this process', time.perf_counter() - begun, rows)
     load = 1e3 * sum(row.load_s for row in rows) / count
     print(f'{"  of which to build the world":28}{"":8} {load:8.2f}')
 
 
 def by_a_sweep(study: Study, folder: Path, count: int) -> tuple[Row, int]:
-    """Make runs by one other process, and by a sweep; return a row and the bytes of all."""
+    """Make runs by one other process, and by a sweep; return a row and the total bytes."""
     executor = LocalExecutor(1, 600.0, keeps=True)
     list(executor.rows(study, range(5)))
     begun = time.perf_counter()
     rows = [row for rows in executor.rows(study, range(count)) for row in rows]
-    told('by another process', time.perf_counter() - begun, rows)
+    print_costs('by another process', time.perf_counter() - begun, rows)
     begun = time.perf_counter()
     with Store(study, folder) as store:
         sweep(store, executor, lambda progress: None)
         took = time.perf_counter() - begun
-    told('by a sweep', took, read_results(study, folder))
+    print_costs('by a sweep', took, read_results(study, folder))
     executor.close()
     return rows[0], (folder / RESULTS).stat().st_size
 
@@ -83,8 +83,8 @@ def _nothing() -> None:
 
 
 def on_ray(study: Study, sizes: list[int], count: int) -> None:
-    """Make runs by tasks of Ray of several sizes, and tasks of nothing."""
-    # one of its own: Ray would write one to the user's folder
+    """Make runs by Ray tasks of several sizes, and by empty tasks."""
+    # its own token: Ray would write one to the user's folder
     os.environ.update(RAY_AUTH_MODE='token', RAY_AUTH_TOKEN=secrets.token_hex(32))
     import ray
 
@@ -108,7 +108,7 @@ def on_ray(study: Study, sizes: list[int], count: int) -> None:
                 for k in range(0, count - size + 1, size)
             ]
         )
-        told(
+        print_costs(
             f'on Ray, batches of {size}',
             time.perf_counter() - begun,
             [row for batch in rows for row in batch],
@@ -116,7 +116,7 @@ def on_ray(study: Study, sizes: list[int], count: int) -> None:
     ray.get([nothing.remote() for _ in range(100)])
     begun = time.perf_counter()
     ray.get([nothing.remote() for _ in range(2000)])
-    print(f'{"on Ray, a task of nothing":28}{1e3 * (time.perf_counter() - begun) / 2000:8.2f}')
+    print(f'{"on Ray, an empty task":28}{1e3 * (time.perf_counter() - begun) / 2000:8.2f}')
     ray.shutdown()
 
 

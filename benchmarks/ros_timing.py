@@ -1,14 +1,14 @@
 """
-How well a running simulator keeps its rates, seen from a second process.
+Rate accuracy for a running simulator, seen from a second process.
 
 Start a simulator (`make run`, or `ros2 launch sim_bridge sim_bridge.launch.py`), then
 
     python benchmarks/ros_timing.py --seconds 60
 
-For every topic it prints the rate in real time and by the messages' stamps, messages that are
-missing between two stamps, and how regularly they arrive; then what the simulator itself says of
-its deadlines on /diagnostics. `--respond` also answers each joint state with a command of zero
-effort, as a controller would.
+For every topic it prints the rate in real time and by the messages' stamps, messages missing
+between two stamps, and arrival regularity; then the simulator's own deadline statistics
+from /diagnostics. `--respond` also answers each joint state with a zero-effort
+command, as a controller would.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEASURED = {
 
 
 class Record:
-    """Arrival times and stamps of one topic, kept as they come and looked at afterwards."""
+    """One topic's arrival times and stamps, stored on arrival and evaluated afterwards."""
 
     def __init__(self) -> None:
         self.arrivals_ns: list[int] = []
@@ -48,7 +48,7 @@ class Record:
         self.stamps.append(serialized[4:12])
 
     def summary(self) -> dict:
-        """Return rates [Hz], missing messages, order, and percentiles of the gaps [ms]."""
+        """Return rates [Hz], missing messages, order, and gap percentiles [ms]."""
         if len(self.stamps) < 3:
             return {'messages': len(self.stamps)}
         stamps = np.array([s * 1_000_000_000 + ns for s, ns in map(_unpack, self.stamps)])
@@ -89,11 +89,11 @@ class Probe:
             )
 
     def discover(self) -> None:
-        """Subscribe to topics that were not there before."""
+        """Subscribe to new topics."""
         for topic, kinds in self._node.get_topic_names_and_types():
             if topic not in self.records and kinds[0] in MEASURED and self._is_published(topic):
                 record = self.records[topic] = Record()
-                # raw: measuring should take as little as possible of the machine that is measured
+                # raw: the measurement should load the machine as little as possible
                 self._subscriptions.append(
                     self._node.create_subscription(
                         MEASURED[kinds[0]], topic, record.add, QoSProfile(depth=100), raw=True
@@ -101,7 +101,7 @@ class Probe:
                 )
 
     def clear(self) -> None:
-        """Forget what came so far."""
+        """Clear all data received so far."""
         for record in self.records.values():
             record.__init__()
         self.diagnostics.clear()
@@ -123,7 +123,7 @@ class Probe:
 
 
 def measure(seconds: float, respond: bool, args: list[str] | None) -> dict:
-    """Listen for so many seconds; give a summary for each topic, and the simulator's own."""
+    """Listen for this many seconds; return a summary for each topic, and the simulator's own."""
     rclpy.init(args=args)
     node = rclpy.create_node('ros_timing')
     probe = Probe(node, respond)
@@ -132,7 +132,7 @@ def measure(seconds: float, respond: bool, args: list[str] | None) -> dict:
     deadline = time.monotonic() + 30.0
     while not any(record.stamps for record in probe.records.values()):
         if time.monotonic() > deadline:
-            sys.exit('no simulator heard of within 30 s: is one running, in this ROS domain?')
+            sys.exit('no simulator found within 30 s: is one running in this ROS domain?')
         probe.discover()
         executor.spin_once(timeout_sec=0.1)
     _spin(executor, 3.0, probe.discover)
@@ -148,7 +148,7 @@ def measure(seconds: float, respond: bool, args: list[str] | None) -> dict:
 
 
 def _executor():
-    """Return the cheapest executor there is, so that the probe disturbs little."""
+    """Return the cheapest executor available, so that the probe disturbs little."""
     try:
         from rclpy.experimental.events_executor import EventsExecutor
     except ImportError:
@@ -167,7 +167,7 @@ def _spin(executor, seconds: float, also=lambda: None) -> None:
 
 
 def _simulator(diagnostics: list[dict[str, str]]) -> dict:
-    """Sum up the simulator's reports, one a second; the first covers time before."""
+    """Summarize the simulator's reports, one a second; the first covers earlier time."""
     reports = diagnostics[1:]
     if not reports:
         return {}

@@ -1,8 +1,8 @@
 """
-A scene with contacts that every engine is given: planes, loose bodies, robots, and surfaces.
+A scene with contacts given to every engine: planes, loose bodies, robots, and contact materials.
 
-Plain data, as in `mechanism.py`, and the few formulas by which all engines are judged. SI units;
-rotations map body axes to world axes; bodies are ordered solids first, then those of the robots.
+Plain data, as in `mechanism.py`, and the few formulas used to judge all engines. SI units;
+rotations map body axes to world axes; bodies are ordered solids first, then robot bodies.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ANYTHING = 'anything'
 
 @dataclass(frozen=True)
 class Surface:
-    """What happens between two materials: Coulomb friction and restitution of the velocity."""
+    """Contact law between two materials: Coulomb friction and velocity restitution."""
 
     friction: float = 0.0
     restitution: float = 0.0
@@ -38,7 +38,7 @@ class Plane:
 @dataclass(frozen=True)
 class Solid:
     """
-    A loose rigid body whose frame is at its centre of mass, and how it starts.
+    A loose rigid body with its frame at its centre of mass, and its initial state.
 
     inertia: (3, 3) about the centre of mass, body axes. linear, angular: world axes.
     """
@@ -56,7 +56,7 @@ class Solid:
 @dataclass(frozen=True)
 class Machine:
     """
-    A robot, how it starts, and a spring and damper about `rest` in each of its joints.
+    A robot, its initial state, and a spring and damper about `rest` in each joint.
 
     stiffness [N m/rad], damping [N m s/rad], rest (n,) [rad] over the mechanism's joints. Its
     bodies do not collide with each other, nor with other robots.
@@ -73,10 +73,10 @@ class Machine:
 @dataclass(frozen=True)
 class Scene:
     """
-    All that an engine is told.
+    Everything given to an engine.
 
-    surfaces: what holds between a pair of materials; the order of a pair does not matter.
-    erp: share of a penetration to be removed in a step, where an engine knows such a thing;
+    surfaces: contact law for each material pair; the order in a pair does not matter.
+    erp: penetration fraction removed in a step, for engines with this parameter;
         None leaves each engine its default.
     """
 
@@ -95,18 +95,18 @@ class Scene:
         return sorted({name for pair in self.surfaces for name in pair})
 
     def surface(self, a: str, b: str) -> Surface | None:
-        """Return what holds between two materials; None if they never touch."""
+        """Return the contact law between two materials; None if they never touch."""
         return self.surfaces.get((a, b)) or self.surfaces.get((b, a))
 
     def start(self) -> Motion:
-        """Return the motion in which everything starts."""
+        """Return the initial motion."""
         parts = [_motion_of_solids(self.solids)] if self.solids else []
         parts += [motion_of(machine.mechanism, machine.state) for machine in self.machines]
         return join_motions(parts)
 
 
 def join_motions(parts: list[Motion]) -> Motion:
-    """Return the motion of all bodies of several."""
+    """Concatenate the motions of several body groups."""
     if len(parts) == 1:
         return parts[0]
     return Motion(
@@ -127,7 +127,7 @@ def _motion_of_solids(solids):
 
 
 def energy_of_solids(scene: Scene, motion: Motion) -> float:
-    """Return kinetic and potential energy [J] of the loose bodies; potential 0 at the origin."""
+    """Return the loose bodies' kinetic and potential energy [J]; potential 0 at the origin."""
     n = len(scene.solids)
     mass = np.array([solid.mass for solid in scene.solids])
     inertia = np.array([solid.inertia for solid in scene.solids])
@@ -141,7 +141,7 @@ def energy_of_solids(scene: Scene, motion: Motion) -> float:
 
 
 def shapes_of(scene: Scene) -> list[tuple[Placed, ...]]:
-    """Return the shapes of every body; places are in frames at the centres of mass."""
+    """Return every body's shapes, placed in its frame at the centre of mass."""
     shapes = [(Placed(solid.shape),) for solid in scene.solids]
     for machine in scene.machines:
         for body in machine.mechanism.bodies:

@@ -19,7 +19,7 @@ def rolling() -> Scene:
     """
     Return SimBenchmark's rolling: a plate on the ground and 25 balls on it.
 
-    The plate, solid 0, is to be pushed with ROLLING_FORCE.
+    Push the plate, solid 0, with ROLLING_FORCE.
     """
     sunk = 2e-5
     plate = _solid(Box((20.0, 20.0, 1.0)), 10.0, (0.0, 0.0, 0.5 - sunk), material='plate')
@@ -46,16 +46,16 @@ ROLLING_DIRECTIONS = {
 
 
 def rolling_accelerations(force: float = ROLLING_FORCE) -> tuple[float, float]:
-    """Return the accelerations of the sliding plate and of the balls that roll on it [m/s2]."""
+    """Return the accelerations of the sliding plate and the balls rolling on it [m/s2]."""
     plate, ball, n, g = 10.0, 1.0, 25, 9.81
     drag = 0.4 * (plate + n * ball) * g
-    # of one ball: it rolls, so that it takes 2/7 of the plate's acceleration
+    # friction per ball: it rolls, so that it takes 2/7 of the plate's acceleration
     friction = (force - drag) / plate / (3.5 / ball + n / plate)
     return (force - drag - n * friction) / plate, friction / ball
 
 
 def bouncing(time_step: float = 1e-3) -> Scene:
-    """Return SimBenchmark's bouncing: 49 perfectly elastic balls let go 5 m above the ground."""
+    """Return SimBenchmark's bouncing: 49 perfectly elastic balls dropped 5 m above the ground."""
     return Scene(
         'bouncing',
         time_step,
@@ -68,7 +68,7 @@ def bouncing(time_step: float = 1e-3) -> Scene:
 
 
 def heap(n: int = 6, time_step: float = 1e-3) -> Scene:
-    """Return SimBenchmark's 666: n x n x n frictionless balls that fall on each other."""
+    """Return SimBenchmark's 666: n x n x n frictionless balls falling on each other."""
     return Scene(f'{n}{n}{n}', time_step, _SMOOTH, solids=_lattice(n, 0.21, lift=0.101), erp=0.0)
 
 
@@ -113,7 +113,7 @@ def tumbling_boxes(n: int, time_step: float = 5e-4) -> Scene:
 
 
 def stack(n: int = 10, gap: float = 0.0, time_step: float = 1e-3) -> Scene:
-    """Return a tower of n equal boxes, each `gap` above the one below."""
+    """Return a tower with n equal boxes, each `gap` above the one below."""
     size = (0.4, 0.3, 0.2)
     heights = [(i + 0.5) * size[2] + (i + 1) * gap for i in range(n)]
     return Scene(
@@ -125,7 +125,7 @@ def stack(n: int = 10, gap: float = 0.0, time_step: float = 1e-3) -> Scene:
 
 
 def unequal_pair(ratio: float = 1000.0, time_step: float = 1e-3) -> Scene:
-    """Return a heavy box that rests on a light one of the same size."""
+    """Return a heavy box resting on a light one with the same size."""
     size, light = (0.4, 0.4, 0.2), 1.0
     return Scene(
         f'mass ratio 1:{ratio:g}',
@@ -139,7 +139,7 @@ def unequal_pair(ratio: float = 1000.0, time_step: float = 1e-3) -> Scene:
 
 
 def slope(friction: float = 0.5, directions: int = 16, time_step: float = 1e-3) -> Scene:
-    """Return flat blocks on the ground, one for each direction it is to be tilted in."""
+    """Return flat blocks on the ground, one for each tilt direction."""
     places = [(4.0 * (i % 4), 4.0 * (i // 4), 0.05) for i in range(directions)]
     return Scene(
         'slope',
@@ -158,7 +158,7 @@ _ANYMAL_ANGLES = {
 
 
 def anymal_angles(mechanism: Mechanism) -> np.ndarray:
-    """Return the joint positions in which SimBenchmark's ANYmal starts."""
+    """Return the initial joint positions of SimBenchmark's ANYmal."""
     return np.array(
         [
             _ANYMAL_ANGLES[joint[:2]][('HAA', 'HFE', 'KFE').index(joint[3:])]
@@ -191,7 +191,7 @@ def anymals(rows: int = 1, time_step: float = 5e-3) -> Scene:
 
 
 def quadruped(time_step: float = 1e-3) -> Scene:
-    """Return this package's quadruped on its four feet, held by springs of 100 N m/rad."""
+    """Return this package's quadruped on its four feet, held by 100 N m/rad springs."""
     mechanism = our_robot('quadruped', shapes=True)
     angles = {'haa': 0.0, 'hfe': 0.8, 'kfe': -1.6}
     rest = np.array([angles[joint[-3:]] for joint in mechanism.joint_names])
@@ -213,7 +213,7 @@ def _solid(
 
 
 def _lattice(n, gap, lift):
-    """Set n x n x n balls of 0.1 m and 10 kg in a lattice, each moved by up to 1 mm."""
+    """Set n x n x n balls (0.1 m, 10 kg) in a lattice, each moved by up to 1 mm."""
     rng = np.random.default_rng(42)
     return tuple(
         _solid(

@@ -1,4 +1,4 @@
-"""The shapes that bodies touch each other with, the same for all engines; sizes as in URDF."""
+"""Collision shapes, the same for all engines; sizes as in URDF."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Sphere:
 
 @dataclass(frozen=True)
 class Box:
-    """A box about its origin, with the full lengths of its edges."""
+    """A box about its origin, with full edge lengths."""
 
     size: tuple[float, float, float]
 
@@ -34,7 +34,7 @@ Shape = Sphere | Box | Cylinder
 
 @dataclass(frozen=True)
 class Placed:
-    """A shape at a place of its body: origin (3,) and rotation (3, 3) in the body's frame."""
+    """A shape placed on its body: origin (3,) and rotation (3, 3) in the body's frame."""
 
     shape: Shape
     position: np.ndarray = field(default_factory=lambda: np.zeros(3))

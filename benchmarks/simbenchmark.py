@@ -1,5 +1,5 @@
 """
-SimBenchmark's rolling, bouncing and 666, with its error metrics, beside other engines.
+SimBenchmark's rolling, bouncing and 666, with its error metrics, compared with other engines.
 
 Definitions and published figures: github.com/leggedrobotics/SimBenchmark (data/*/sample.csv and
 data/rolling/default.csv). Its ANYmal in flight is in `energy`, its standing ANYmals in `stand`.
@@ -56,7 +56,7 @@ DEEPEST = 'deepest [m]'
 HEAP_STEPS = (1e-2, 1e-3)
 _HEAP_SAMPLE = 5
 
-# mean squared errors at 1 ms (666: at 10 ms too); times are those of another machine
+# mean squared errors at 1 ms (666: at 10 ms too); times were measured on another machine
 _PUBLISHED_ROLLING = {
     'y': {
         'RaiSim': 4.13e-7,
@@ -88,13 +88,13 @@ _PUBLISHED_HEAP = {
         'DART': 2.82e-4,
     },
 }
-_HEAP_NOTES = """Mean over time of the sum of squared depths [m2]. What is published for MuJoCo \
+_HEAP_NOTES = """Mean over time of the sum of squared depths [m2]. The value published for MuJoCo \
 ({mujoco})
-is left out: all but some 0.002 of it is its first sample, which has all balls at the origin."""
+is left out: all but some 0.002 of it is its first sample, with all balls at the origin."""
 
 
 def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES, side: int = 6) -> Report:
-    """Run all scenes on all engines; `duration_scale` and `side`, of the heap, shorten them."""
+    """Run all scenes on all engines; `duration_scale` and `side` (heap) shorten them."""
     report = Report('simbenchmark')
     names = present(engines)
     targets = []
@@ -134,9 +134,9 @@ def rolling_error(
     peer: ContactPeer, scene: Scene, direction: np.ndarray, duration: float
 ) -> float:
     """
-    Return SimBenchmark's mean squared error [m2/s2] of the velocities of plate and first ball.
+    Return SimBenchmark's mean squared velocity error [m2/s2] for plate and first ball.
 
-    The truth is a plate that slides and balls that roll, both with constant acceleration.
+    The reference is a sliding plate with rolling balls, both with constant acceleration.
     """
     accelerations = np.array(rolling_accelerations())
     peer.push(0, ROLLING_FORCE * direction)
@@ -149,7 +149,7 @@ def rolling_error(
 
 
 def bouncing_error(peer: ContactPeer, scene: Scene, duration: float) -> float:
-    """Return SimBenchmark's mean squared error [J2] of the energy of all balls."""
+    """Return SimBenchmark's mean squared energy error [J2] over all balls."""
     start = energy_of_solids(scene, scene.start())
     return float(
         np.mean(
@@ -165,7 +165,7 @@ def bouncing_error(peer: ContactPeer, scene: Scene, duration: float) -> float:
 
 
 def heap_error(peer: ContactPeer, scene: Scene, duration: float) -> tuple[float, float]:
-    """Return the mean over time of the sum of squared depths [m2], and the greatest depth [m]."""
+    """Return the sum of squared depths [m2], averaged over time, and the greatest depth [m]."""
     depths = _sample(
         peer, scene, duration, _HEAP_SAMPLE, lambda motion, _: sphere_overlaps(scene, motion)
     )
@@ -182,7 +182,7 @@ def _sample(
     every: int,
     look: Callable[[Motion, float], object],
 ) -> list:
-    """Return what `look` says of the motion at the start and after every so many steps."""
+    """Return the results of `look` at the start and after every `every` steps."""
     seen = []
     for i in range(max(1, round(duration / scene.time_step / every))):
         seen.append(look(peer.motion(), i * every * scene.time_step))
@@ -223,21 +223,21 @@ def _heap_rows(time_step, names, duration_scale, side):
 
 
 def _add_times(rows, times):
-    # the mean: SimBenchmark tells the time of whole runs
+    # the mean: SimBenchmark publishes times for whole runs
     return {name: {**row, TIME: 1e6 * float(times[name].mean())} for name, row in rows.items()}
 
 
-def _targets(what, rows):
-    # one solver is to be the best at both
+def _targets(label, rows):
+    # the target requires one solver to be the best at both
     ours = OURS_ITERATIVE
     return [
         Target(
-            f'{what}: error of {ours}, best of the others',
+            f'{label}: error of {ours}, best of the others',
             value(rows, ours, ERROR),
             best(rows, ERROR),
         ),
         Target(
-            f'{what}: time [us] of {ours}, fastest of the others',
+            f'{label}: time [us] of {ours}, fastest of the others',
             value(rows, ours, TIME),
             best(rows, TIME),
         ),

@@ -1,4 +1,4 @@
-"""Things that stand for a minute: ten boxes on each other, a heavy box on a light one."""
+"""Towers standing for a minute: ten boxes on each other, a heavy box on a light one."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ ENGINES = (
 MUJOCO, ODE = 'MuJoCo', 'ODE dWorldStep'
 
 DURATION = 60.0
-SETTLE = 5.0  # before steps at rest are timed
-# each box falls this far onto the one below
+SETTLE = 5.0  # settling time before steps at rest are timed [s]
+# fall height of each box onto the one below [m]
 GAP = 0.02
-# a tower that has sunk or shifted by more has not stood
+# largest sinking or shifting of a standing tower [m]
 _STANDS = 0.05
 
 STOOD = 'stood [s]'
 SHIFT, SINKING, DEEPEST = 'shift [m]', 'sinking [m]', 'deepest [m]'
 SPEED = 'speed [m/s]'
 FALLING = 'falling [us]'
-AIMS = {TIME: 0.4, FALLING: 1.5}  # of MuJoCo's time
+AIMS = {TIME: 0.4, FALLING: 1.5}  # relative to MuJoCo's time
 
 
 def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
-    """Let both towers stand in all engines; `duration_scale` shortens that."""
+    """Let both towers stand in all engines; `duration_scale` shortens the motion."""
     report = Report('stack')
     names, targets = present(engines), []
     for scene in (stack(), unequal_pair()):
@@ -69,10 +69,10 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
 
 def stand(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
     """
-    Leave a tower alone and look at it every half second.
+    Leave a tower alone and check it every half second.
 
-    Returns the time for which it stood, and what has become of it: how far its boxes went aside
-    and down, how deep they are in each other, how fast they still are.
+    Returns the time for which it stood, and its final state: sideways and downward displacements,
+    overlap depth and remaining speed of the boxes.
     """
     start, step, stood = scene.start(), scene.time_step, 0.0
     motion = start
@@ -80,7 +80,7 @@ def stand(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
         peer.step(max(1, round(min(0.5, duration) / step)))
         motion = peer.motion()
         moved = motion.com - start.com
-        if not np.abs(moved).max() < _STANDS:  # neither if it is nan
+        if not np.abs(moved).max() < _STANDS:  # also ends on nan
             break
         stood += min(0.5, duration)
     return {
@@ -93,11 +93,13 @@ def stand(peer: ContactPeer, scene: Scene, duration: float) -> dict[str, float]:
 
 
 def _targets(scene, rows, duration):
-    what = scene.name
+    tower = scene.name
     targets = [
-        Target(f'{what}: seconds short of {duration:g}', duration - value(rows, OURS, STOOD), 0.0),
         Target(
-            f'{what}: depth [m], best of the others',
+            f'{tower}: seconds short of {duration:g}', duration - value(rows, OURS, STOOD), 0.0
+        ),
+        Target(
+            f'{tower}: depth [m], best of the others',
             value(rows, OURS, DEEPEST),
             best(rows, DEEPEST),
         ),
@@ -106,7 +108,7 @@ def _targets(scene, rows, duration):
         for key in (TIME, FALLING):
             ours = value(rows, OURS, key)
             targets += [
-                Target(f'{what}: {key} / MuJoCo', ours / value(rows, MUJOCO, key), AIMS[key]),
-                Target(f'{what}: {key} / ODE dWorldStep', ours / value(rows, ODE, key), 0.2),
+                Target(f'{tower}: {key} / MuJoCo', ours / value(rows, MUJOCO, key), AIMS[key]),
+                Target(f'{tower}: {key} / ODE dWorldStep', ours / value(rows, ODE, key), 0.2),
             ]
     return targets

@@ -1,8 +1,8 @@
 """
-Robots on their feet: SimBenchmark's standing ANYmals, one and many, and the quadruped of urdf/.
+Robots on their feet: SimBenchmark's standing ANYmals, one and many, and the quadruped in urdf/.
 
-SimBenchmark tells only times. What should happen, once a robot has sagged, is nothing: feet that
-friction holds do not creep, and the trunk stays where it is.
+SimBenchmark publishes only times. Once a robot has sagged, nothing should happen: feet
+held by friction do not creep, and the trunk stays in place.
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ ENGINES = (
 )
 ROWS = (1, 2, 3, 5)
 
-# until a robot has come to rest on its springs, and how long it is watched afterwards
+# time for a robot to settle on its springs, and the observation time afterwards [s]
 _SETTLE, _WATCH = 15.0, 20.0
-# steps of an engine before the next one's turn, over the number of robots: fewer would measure
+# steps per engine and turn, divided by the robot count: fewer steps would measure
 # cold caches; SimBenchmark takes 50 000 in a row
 _TURN, _LEAST_TURN = 1000, 100
 _TURNS = 20
-_AIM = 0.3  # of MuJoCo's time; RaiSim published 0.22 for one ANYmal, 0.29 for 25
+_AIM = 0.3  # relative to MuJoCo's time; RaiSim published 0.22 for one ANYmal, 0.29 for 25
 
 CREEP, SINKING, DEEPEST = 'creep [m]', 'sinking [m]', 'deepest [m]'
 
-# SimBenchmark: time of 50 000 steps of one and of 25 ANYmals [s], on another machine
+# SimBenchmark: time for 50 000 steps with one and with 25 ANYmals [s], on another machine
 _PUBLISHED = {
     1: {
         'RaiSim': 0.40,
@@ -67,15 +67,15 @@ _PUBLISHED = {
     },
     25: {'RaiSim': 14.6, 'MuJoCo': 50.0, 'Bullet': 93.0, 'DART': 122.0, 'ODE': 613.0},
 }
-_NOTES = """Creep: the farthest that a foot goes within the last {watch:g} of {total:g} s; \
-sinking: of the trunk, in that time.
-Bullet's time contains the torques of the springs, which are computed in Python there."""
+_NOTES = """Creep: greatest foot displacement in the last {watch:g} of {total:g} s; \
+sinking: the trunk's, in this time.
+Bullet's time includes the spring torques, computed in Python."""
 
 
 def run(
     duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES, rows: tuple[int, ...] = ROWS
 ) -> Report:
-    """Let robots stand in all engines; `duration_scale` shortens that."""
+    """Let robots stand in all engines; `duration_scale` shortens the motion."""
     report, missing = Report('stand'), find_missing_robots()
     names, targets, many = present(engines), [], {}
     table = _watch(quadruped(), names, duration_scale)
@@ -112,7 +112,7 @@ def run(
 
 
 def hold(peer: ContactPeer, scene: Scene, settle: float, watch: float) -> dict[str, float]:
-    """Let robots come to rest, then watch what still moves [m]."""
+    """Let robots come to rest, then measure their remaining motion [m]."""
     peer.step(max(1, round(settle / scene.time_step)))
     before = peer.motion()
     peer.step(max(1, round(watch / scene.time_step)))
@@ -139,7 +139,7 @@ def _watch(scene, names, duration_scale):
 
 
 def _times(scene, names, duration_scale):
-    """Return engines and their times per step [us], of robots that have come to rest."""
+    """Return engines and their times per step [us] for robots at rest."""
     settle = max(1, round(_SETTLE * duration_scale / scene.time_step))
     turn = max(_TURN // len(scene.machines), _LEAST_TURN)
     times = race(
@@ -156,22 +156,22 @@ def _notes():
     return _NOTES.format(watch=_WATCH, total=_SETTLE + _WATCH)
 
 
-def _target_beside(rows, what, other):
+def _target_beside(rows, label, other):
     return Target(
-        f'{what}: time / {other}', value(rows, OURS, TIME) / value(rows, other, TIME), _AIM
+        f'{label}: time / {other}', value(rows, OURS, TIME) / value(rows, other, TIME), _AIM
     )
 
 
-def _targets(what, rows):
+def _targets(label, rows):
     targets = [
         Target(
-            f'{what}: time [us], fastest of the others', value(rows, OURS, TIME), best(rows, TIME)
+            f'{label}: time [us], fastest of the others', value(rows, OURS, TIME), best(rows, TIME)
         )
     ]
     if any(CREEP in row for row in rows.values()):
         targets.append(
             Target(
-                f'{what}: creep [m], best of the others',
+                f'{label}: creep [m], best of the others',
                 value(rows, OURS, CREEP),
                 best(rows, CREEP),
             )

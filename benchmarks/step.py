@@ -1,4 +1,4 @@
-"""Time per step of chains and real robots, in one run with the other engines."""
+"""Time per step for chains and real robots, in one run with the other engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time per step of several engines, measured in turns so that all see the same machine."""
+"""Time per step for several engines, measured in turns so that all see the same machine."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import numpy as np
 from benchmarks.mechanism import State
 from benchmarks.peers import Peer
 
-# long enough for the clock, short enough that all rounds of a row see the same machine
+# long enough for the clock, short enough that all rounds in a row see the same machine
 BATCH_S = 0.01
-# 2 s of motion: a swinging chain stays tame, so that all engines do the work of an ordinary state
+# 2 s: a chain swings moderately, so that all engines do the work of an ordinary state
 MAX_STEPS = 2000
 MIN_STEPS = 5
 
 
 @dataclass
 class Stepper:
-    """An engine, the state every batch starts from, and how a batch of steps is asked for."""
+    """An engine, the initial state for every batch, and the call that runs a batch."""
 
     peer: Peer
     state: State
@@ -28,27 +28,27 @@ class Stepper:
     batch: int = MIN_STEPS
 
     def time_batch(self) -> float:
-        """Return the seconds per step of one batch, after another that warms the caches."""
+        """Return the seconds per step in one batch, after another batch that warms the caches."""
         self.peer.reset(self.state)
         self.work(self.batch)
         self.peer.reset(self.state)
-        # processor time of this thread: what other programs take meanwhile does not count
+        # processor time of this thread excludes other programs
         start = time.thread_time()
         self.work(self.batch)
         return (time.thread_time() - start) / self.batch
 
     def calibrate(self) -> None:
-        """Choose the batch so that it takes about BATCH_S."""
+        """Choose the batch size so that a batch takes about BATCH_S."""
         self.batch = int(np.clip(BATCH_S / max(self.time_batch(), 1e-9), MIN_STEPS, MAX_STEPS))
 
 
 def native(peer: Peer, state: State) -> Stepper:
-    """Time all steps of a batch in one call."""
+    """Time all steps in a batch by one call."""
     return Stepper(peer, state, peer.work)
 
 
 def per_call(peer: Peer, state: State, step: Callable[[], None]) -> Stepper:
-    """Time one Python call of `step` per step of `peer`."""
+    """Time one Python call of `step` per `peer` step."""
 
     def work(n):
         for _ in range(n):
@@ -58,7 +58,7 @@ def per_call(peer: Peer, state: State, step: Callable[[], None]) -> Stepper:
 
 
 def measure(steppers: Mapping[str, Stepper], rounds: int) -> dict[str, float]:
-    """Return the median seconds per step of each stepper; they take turns in every round."""
+    """Return the median seconds per step for each stepper; they take turns in every round."""
     for stepper in steppers.values():
         stepper.calibrate()
         stepper.calibrate()
@@ -73,7 +73,7 @@ def time_in_turns(
     runs: Mapping[str, Callable[[int], None]], slices: int, steps: int
 ) -> dict[str, np.ndarray]:
     """
-    Return the seconds per step of each slice of a motion, (slices,) for each engine.
+    Return the seconds per step for each motion slice, (slices,) for each engine.
 
     Every engine goes through the whole motion; they take turns after every slice of `steps`.
     """

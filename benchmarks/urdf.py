@@ -1,8 +1,8 @@
 """
-URDF to `Mechanism` and back, so that every engine is given exactly the same masses and axes.
+URDF to `Mechanism` and back, so that every engine gets exactly the same masses and axes.
 
-Reading merges links that fixed joints hold together and leaves out all that is not mass, joint or,
-if asked for, collision shape: meshes, limits, friction, damping, mimic. Writing gives the same as
+Reading merges links connected by fixed joints. It keeps only masses, joints and, on request,
+collision shapes; it drops meshes, limits, friction, damping and mimic. Writing gives the same as
 URDF.
 """
 
@@ -18,12 +18,12 @@ from benchmarks.mechanism import Body, FREE, Mechanism, PRISMATIC, REVOLUTE, rot
 from benchmarks.shapes import Box, Cylinder, Placed, Sphere
 
 _X, _Y, _Z = np.eye(3)
-# limits of a joint that has none: wide, because URDF asks for them, and finite, because parsers do
+# limits for a joint without limits: wide, because URDF requires them, and finite for the parsers
 _FAR = {REVOLUTE: '1e6', PRISMATIC: '1e4'}
 
 
 def example_robot(path: str) -> Path:
-    """Find a URDF of the PyPI package example-robot-data by its path below `robots/`."""
+    """Find a URDF in the PyPI package example-robot-data by its path below `robots/`."""
     wheel = metadata.distribution('example-robot-data')
     return Path(wheel.locate_file('cmeel.prefix/share/example-robot-data/robots')) / path
 
@@ -32,11 +32,11 @@ def read_urdf(
     path: Path, name: str = '', *, free_root: bool = False, shapes: bool = False
 ) -> Mechanism:
     """
-    Read the tree of a URDF file.
+    Read a URDF file's tree.
 
-    free_root: let the root link fly; otherwise it is part of the ground, with all that is fixed to
-    it. shapes: read the collision shapes too. Raises ValueError for joints that are not fixed,
-    revolute, continuous or prismatic, and for shapes that are not box, sphere or cylinder.
+    free_root: let the root link fly; otherwise it belongs to the ground, with all links fixed to
+    it. shapes: read the collision shapes too. Raises ValueError for joints other than fixed,
+    revolute, continuous or prismatic, and for shapes other than box, sphere or cylinder.
     """
     robot = ElementTree.parse(path).getroot()
     links = {link.get('name'): link for link in robot.findall('link')}
@@ -67,7 +67,7 @@ def read_urdf(
 
 
 def write_urdf(mechanism: Mechanism) -> str:
-    """Write the bare tree, and what closes its loops; the ground is the link `world`."""
+    """Write the bare tree and its closures; the ground is the link `world`."""
     robot = ElementTree.Element('robot', name=mechanism.name)
     if not mechanism.is_free:
         ElementTree.SubElement(robot, 'link', name='world')
@@ -112,7 +112,7 @@ def write_urdf(mechanism: Mechanism) -> str:
 
 
 def _write_closures(robot, mechanism):
-    """Add the element for joints that a tree cannot have."""
+    """Add the element for loop-closing joints."""
     if not mechanism.closures:
         return
     extension = ElementTree.SubElement(robot, 'sim_bridge')
@@ -152,7 +152,7 @@ def _write_collision(link, placed):
 
 
 def _grow(bodies, links, children, link, joint):
-    """Append the body of `link`, carried by `joint`, and all that hangs on it."""
+    """Append the body of `link`, carried by `joint`, and all bodies below it."""
     index = len(bodies)
     parts, shapes, below = _merge(links, children, link)
     mass, com, inertia = _combine(parts)
@@ -177,7 +177,7 @@ def _grow(bodies, links, children, link, joint):
 
 
 def _merge(links, children, link):
-    """Collect the inertials, collisions and movable joints of all that is fixed to `link`."""
+    """Collect all inertials, collisions and movable joints on links fixed to `link`."""
     parts, shapes, below = [], [], []
     open_links = [(link, np.zeros(3), np.eye(3))]
     while open_links:
@@ -199,7 +199,7 @@ def _merge(links, children, link):
 
 
 def _combine(parts):
-    """Sum (mass, centre, inertia about it) of rigidly connected parts."""
+    """Sum (mass, centre, inertia about it) over rigidly connected parts."""
     mass = sum(m for m, _, _ in parts)
     if mass == 0.0:
         return 0.0, np.zeros(3), np.zeros((3, 3))

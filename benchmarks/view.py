@@ -1,4 +1,4 @@
-"""Time of the thread that simulates for a live page, and the share of a core that this is."""
+"""Time that the simulation thread spends on a live page, and its fraction of a core."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ import sim_bridge as sb
 _FRAMES = 60.0  # each second
 _BALLS, _SIDE = 200, 15
 _URDF = Path(__file__).parent.parent / 'urdf'
-_NOTES = """Processor time of the thread that simulates, with a page that reads along in another
-process; least of {rounds} rounds. Of a frame: all that is copied, 60 times a second. Of a step:
-what watches it, for each simulated step at the speed 1."""
+_NOTES = """Processor time of the simulation thread, with a page reading along in another
+process; least of {rounds} rounds. Per frame: all copies, 60 times a second. Per step:
+the page's hooks, for each simulated step at speed 1."""
 
 
 def run(rounds: int = 30) -> Report:
@@ -40,7 +40,7 @@ def run(rounds: int = 30) -> Report:
                 f'{share:.2f}',
             ]
         )
-        targets += [Target(f'{name}: the thread that simulates [% of a core]', share, limit)]
+        targets += [Target(f'{name}: simulation thread [% of a core]', share, limit)]
         report.data[name] = {'frame': frame, 'step': step}
     report.add_table(
         'A live page',
@@ -72,7 +72,7 @@ def _balls() -> sb.World:
 
 
 def _least(call: Callable[[], object], count: int, rounds: int) -> float:
-    """Return the least mean time of a call [s]."""
+    """Return the least mean time per call [s]."""
     times = []
     for _ in range(rounds):
         start = time.thread_time()

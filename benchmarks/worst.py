@@ -1,8 +1,8 @@
 """
-The longest steps of engines: what a controller waits for when something lands.
+Each engine's longest steps: a controller waits for them when something lands.
 
-Each step is timed on its own, with the engines in turns step by step; contacts come and go in all
-of these scenes.
+Each step is timed separately, with the engines in turns step by step; contacts come and go
+in all these scenes.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ MEDIAN, P99, WORST, DEEPEST = 'median [us]', 'p99 [us]', 'worst [us]', 'deepest 
 _STEP = 1e-3
 _MOST_US, _MOST_RATIO = 1000.0, 10.0
 _PILE_US = 5000.0
-_STACK = 20  # bodies, up to which a step has to end within the period of a controller
-_PILE = 60  # bodies, above which the longest step has no bound
-# a second a step
+_STACK = 20  # bodies: up to this many, a step has to end within a controller's period
+_PILE = 60  # bodies: above this many, the longest step has no bound
+# these take a second per step
 _NOT_OF_PILES = (UNBOUNDED, 'sim_bridge split', 'ODE dWorldStep')
 
 
 def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Report:
-    """Time all scenes in all engines; `duration_scale` shortens that."""
+    """Time all scenes in all engines; `duration_scale` shortens the motion."""
     report, targets, missing = Report('worst'), [], find_missing_robots()
     names = present(engines)
     scenes = [(stack(gap=0.02, time_step=_STEP), 1.5), (_thrown(), 2.0), (tumbled_boxes(), 1.5)]
@@ -84,7 +84,7 @@ def run(duration_scale: float = 1.0, engines: tuple[str, ...] = ENGINES) -> Repo
 
 
 def tumbled_boxes(n: int = 50, seed: int = 3) -> Scene:
-    """Return boxes of 8 to 30 cm, turned by chance, in columns of nine above the ground."""
+    """Return boxes, 8 to 30 cm, turned at random, in columns of nine above the ground."""
     rng = np.random.default_rng(seed)
     solids = []
     for k in range(n):
@@ -107,7 +107,7 @@ def tumbled_boxes(n: int = 50, seed: int = 3) -> Scene:
 
 
 def wall_and_ball(courses: int = 10, length: int = 10) -> Scene:
-    """Return a wall of bricks in courses, each shifted by a third, and a ball that hits it."""
+    """Return a brick wall, each course shifted by a third brick, and a ball that hits it."""
     brick, ball = Box((0.2, 0.1, 0.1)), Sphere(0.15)
     solids = [
         Solid(
@@ -137,7 +137,7 @@ def wall_and_ball(courses: int = 10, length: int = 10) -> Scene:
 
 
 def crossed_tower(layers: int = 30) -> Scene:
-    """Return a tower of beams, three in a layer, across those of the one below."""
+    """Return a beam tower, three in a layer, across the beams in the layer below."""
     solids = []
     for layer in range(layers):
         beam = Box((0.09, 0.3, 0.06) if layer % 2 == 0 else (0.3, 0.09, 0.06))
@@ -182,7 +182,7 @@ def _longest(scene, names, duration):
     peers = peers_for(scene, names)
     for name, peer in peers.items():
         if is_ours(name):
-            # what is needed once contacts come is compiled then
+            # compiles the kernels needed for contacts
             peer.step(steps)
             peer.reset()
     times = time_in_turns({name: peer.step for name, peer in peers.items()}, steps, 1)

@@ -1,9 +1,9 @@
 """
-The engines that are compared: one module each, one protocol for all.
+The compared engines: one module each, one protocol for all.
 
-A peer is built from a mechanism, a time step and gravity; `reset` puts it into a state, `step`
-advances it, `motion` tells where all bodies are and how they move. `work` is what is timed.
-A contact peer is built from a scene, which has all of that.
+A peer is built from a mechanism, a time step and gravity. `reset` sets its state, `step`
+advances it, `motion` returns poses and velocities of all bodies. `work` is timed.
+A contact peer is built from a scene, which contains all these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from benchmarks.scene import Scene
 
 
 class Peer(Protocol):
-    """What the benchmarks ask of an engine."""
+    """Engine interface for the benchmarks."""
 
     version: str
 
@@ -28,38 +28,38 @@ class Peer(Protocol):
         """Put the mechanism into `state`, without forces."""
 
     def push(self, force: np.ndarray) -> None:
-        """Apply a force [N], world axes, at the centre of mass of body 0 in all steps to come."""
+        """Apply a force [N], world axes, at body 0's centre of mass in all later steps."""
 
     def step(self, n: int) -> None:
         """Advance `n` steps."""
 
     def work(self, n: int) -> None:
-        """Do the work of `n` steps in one native loop, without Python in between."""
+        """Do the work for `n` steps in one native loop, without Python in between."""
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
+        """Return all body poses and velocities."""
 
 
 class ContactPeer(Protocol):
-    """What the benchmarks with contacts ask of an engine."""
+    """Engine interface for the benchmarks with contacts."""
 
     version: str
 
     def reset(self) -> None:
-        """Put everything where the scene starts, without forces."""
+        """Set the scene's initial state, without forces."""
 
     def push(self, solid: int, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of a loose body in all steps to come."""
+        """Apply a force [N] at a loose body's centre of mass in all later steps."""
 
     def step(self, n: int) -> None:
-        """Advance `n` steps: in one native loop, where the engine has one."""
+        """Advance `n` steps: in one native loop, if the engine has one."""
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies, in the order of the scene."""
+        """Return all body poses and velocities, in scene order."""
 
     @property
     def contact_count(self) -> int:
-        """Number of contact points in the last step."""
+        """Contact point count in the last step."""
 
 
 class MissingPeerError(Exception):
@@ -68,7 +68,7 @@ class MissingPeerError(Exception):
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the tables: a module of this package, its class and the options for it."""
+    """A table line: a module in this package, its class and its options."""
 
     module: str
     factory: str
@@ -116,13 +116,13 @@ CONTACT_ENTRIES = {
 
 
 def build(name: str, mechanism: Mechanism, time_step: float, gravity: np.ndarray) -> Peer:
-    """Build an engine of ENTRIES by its name; raises MissingPeerError if it is not installed."""
+    """Build an engine from ENTRIES by its name; raises MissingPeerError if it is not installed."""
     entry = ENTRIES[name]
     return _load(entry)(mechanism, time_step, gravity, **dict(entry.options))
 
 
 def build_scene(name: str, scene: Scene) -> ContactPeer:
-    """Build an engine of CONTACT_ENTRIES by its name; raises MissingPeerError if it is missing."""
+    """Build an engine from CONTACT_ENTRIES by name; raises MissingPeerError if it is missing."""
     entry = CONTACT_ENTRIES[name]
     return _load(entry)(scene, **dict(entry.options))
 
@@ -133,7 +133,7 @@ def _load(entry: Entry) -> type:
 
 
 def find_missing(entries: Mapping[str, Entry] = ENTRIES) -> dict[str, str]:
-    """Return, for every engine that cannot be used here, how to install it."""
+    """Return installation hints for every engine that cannot be used here."""
     missing = {}
     for name, entry in entries.items():
         try:
@@ -144,7 +144,7 @@ def find_missing(entries: Mapping[str, Entry] = ENTRIES) -> dict[str, str]:
 
 
 def versions(entries: Mapping[str, Entry] = ENTRIES) -> dict[str, str]:
-    """Return the version of every engine that is here."""
+    """Return every available engine's version."""
     missing = find_missing(entries)
     return {
         entry.factory.removesuffix('Scene'): _load(entry).version

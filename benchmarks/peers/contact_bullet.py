@@ -1,8 +1,8 @@
 """
 Scenes with contacts in Bullet, through its Python package.
 
-PyBullet has no call for many steps: `step` asks for them one by one. Bullet knows no springs in
-joints, so the torques of robots are computed here, step by step, as its users do.
+PyBullet has no call for many steps: `step` calls them one by one. Bullet has no springs in
+joints, so this module computes robot torques in every step, as Bullet's users do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ except ImportError as error:
 
 _STATIC, _SOLID, _ROBOT = 1, 2, 4
 
-# a plane is a wide box, as in SimBenchmark: a box finds Bullet's planes in one corner a step
+# a plane is a wide box, as in SimBenchmark: with a Bullet plane a box touches in one corner a step
 _SLAB = (50.0, 50.0, 10.0)
 
 
@@ -36,7 +36,7 @@ class BulletScene:
     `stepSimulation` at its defaults: 50 iterations of sequential impulses.
 
     maximal: loose bodies are rigid bodies; otherwise they are Featherstone bodies without joints,
-    which is PyBullet's default. iterations: do that many, however small the residual gets.
+    PyBullet's default. iterations: do this many, however small the residual gets.
     """
 
     version = f'{pybullet.getAPIVersion()}'
@@ -50,8 +50,8 @@ class BulletScene:
         self.reset()
 
     def reset(self) -> None:
-        """Put everything where the scene starts, without forces."""
-        # built anew: what Bullet saves of a state does not rid it of old contacts
+        """Set the scene's initial state, without forces."""
+        # built again: restoring a saved Bullet state keeps old contacts
         self._call('resetSimulation')
         self._forces: dict[int, np.ndarray] = {}
         self._shapes: dict[Shape, int] = {}
@@ -69,7 +69,7 @@ class BulletScene:
         self._machines = [self._add_machine(machine) for machine in self._scene.machines]
 
     def push(self, solid: int, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of a loose body in all steps to come."""
+        """Apply a force [N] at a loose body's centre of mass in all later steps."""
         self._forces[self._solids[solid]] = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
@@ -86,7 +86,7 @@ class BulletScene:
             pybullet.stepSimulation(client)
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
+        """Return all body poses and velocities."""
         rows = []
         for body in self._solids:
             position, orientation = self._call('getBasePositionAndOrientation', body)
@@ -105,7 +105,7 @@ class BulletScene:
 
     @property
     def contact_count(self) -> int:
-        """Number of contact points in the last step, those at a distance included."""
+        """Contact point count in the last step, including those at a distance."""
         return len(self._call('getContactPoints'))
 
     def _call(self, name, *arguments, **options):
@@ -115,7 +115,7 @@ class BulletScene:
         scene = self._scene
         self._call('setGravity', *scene.gravity)
         self._call('setTimeStep', scene.time_step)
-        # reuse of old islands and pairs in any order would make runs differ
+        # reusing old islands and pairs in any order would make runs differ
         self._call('setPhysicsEngineParameter', deterministicOverlappingPairs=1)
         if self._iterations is not None:
             self._call(
@@ -141,7 +141,7 @@ class BulletScene:
             baseOrientation=list(orientation),
             useMaximalCoordinates=int(self._maximal),
         )
-        # the mass as well: without it, Bullet takes a rigid body for a fixed one
+        # the mass as well: without it, Bullet treats a rigid body as fixed
         self._call(
             'changeDynamics',
             body,
@@ -154,7 +154,7 @@ class BulletScene:
         return body
 
     def _shape(self, shape):
-        """Make each shape once, for all bodies that have it."""
+        """Make each shape once, for all bodies with this shape."""
         if shape not in self._shapes:
             if isinstance(shape, Sphere):
                 made = self._call(
@@ -198,7 +198,7 @@ class BulletScene:
 
 
 class _Robot:
-    """A robot in Bullet, and the controller that acts as its springs and dampers."""
+    """A robot in Bullet, and the controller that replaces its springs and dampers."""
 
     def __init__(self, machine, body, client):
         self._machine, self._body, self._client = machine, body, client
@@ -228,7 +228,7 @@ class _Robot:
             forces=[0.0] * len(self._joints),
             physicsClientId=client,
         )
-        # Bullet's frame of a base is along its principal axes of inertia
+        # Bullet's base frame is along the principal inertia axes
         self._axes = rotation_from(np.array(pybullet.getDynamicsInfo(body, -1, client)[4]))
         root = mechanism.bodies[0]
         pybullet.resetBasePositionAndOrientation(
@@ -243,7 +243,7 @@ class _Robot:
         pybullet.resetBaseVelocity(body, list(velocity), list(state.angular), client)
 
     def pull(self):
-        """Set the torques of the springs and dampers for the next step."""
+        """Set the spring and damper torques for the next step."""
         machine = self._machine
         states = pybullet.getJointStates(self._body, self._joints, self._client)
         torques = [
@@ -259,7 +259,7 @@ class _Robot:
         )
 
     def rows(self):
-        """Return position, orientation, velocity and angular velocity of all bodies."""
+        """Return all bodies' position, orientation, velocity and angular velocity."""
         position, orientation = pybullet.getBasePositionAndOrientation(self._body, self._client)
         rotation = rotation_from(np.array(orientation)) @ self._axes.T
         rows = [
@@ -282,7 +282,7 @@ class _Robot:
 
 def friction_by_material(scene: Scene) -> Mapping[str, float]:
     """
-    Return values whose product is, for each pair of materials, the friction between them.
+    Return one value per material; the product of two values is the pair's friction.
 
     Raises ValueError if there are none: Bullet can only combine materials in this way.
     """

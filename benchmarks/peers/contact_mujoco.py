@@ -2,7 +2,7 @@
 Scenes with contacts in MuJoCo: elliptic cones, friction without torsion and rolling.
 
 MuJoCo has neither restitution nor an ERP. A perfectly elastic surface is a spring without damper;
-otherwise contacts are MuJoCo's default of a critically damped spring of 20 ms.
+otherwise contacts are MuJoCo's default, a critically damped 20 ms spring.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from benchmarks.scene import join_motions, Machine, Scene
 from benchmarks.shapes import Box, Sphere
 
 _STATIC, _SOLID, _ROBOT = 1, 2, 4
-# half a period of the spring of an elastic surface: least error of the energy, found by trying
+# half a period of the elastic surface's spring, in steps: least energy error in trials
 _BOUNCE_STEPS = 6.0
 
 
@@ -34,8 +34,8 @@ class MuJoCoScene:
     `mj_step`, looped in C.
 
     solver: NEWTON, CG or PGS. integrator: EULER or IMPLICITFAST. noslip: iterations of the pass
-    that removes what regularized friction slips. stiff: make the contacts as stiff as MuJoCo
-    lets them be, with a time constant of two steps.
+    that removes slip by regularized friction. stiff: make the contacts as stiff as MuJoCo
+    allows, with a two-step time constant.
     """
 
     version = mujoco.__version__
@@ -61,7 +61,7 @@ class MuJoCoScene:
         _Shapes(spec, scene, stiff).add()
         self.model = spec.compile()
         self._data = mujoco.MjData(self.model)
-        # the joints of each robot: where their positions and velocities are
+        # position and velocity addresses of each robot's joints
         self._addresses = [
             self._find_joints(f'{i}/', machine) for i, machine in enumerate(scene.machines)
         ]
@@ -70,7 +70,7 @@ class MuJoCoScene:
         self.reset()
 
     def reset(self) -> None:
-        """Put everything where the scene starts, without forces."""
+        """Set the scene's initial state, without forces."""
         mujoco.mj_resetData(self.model, self._data)
         q, v = self._data.qpos, self._data.qvel
         for i, solid in enumerate(self._scene.solids):
@@ -82,7 +82,7 @@ class MuJoCoScene:
             q[positions], v[velocities] = machine.state.q, machine.state.dq
 
     def push(self, solid: int, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of a loose body in all steps to come."""
+        """Apply a force [N] at a loose body's centre of mass in all later steps."""
         self._data.xfrc_applied[1 + solid, :3] = force
 
     def step(self, n: int) -> None:
@@ -90,8 +90,8 @@ class MuJoCoScene:
         mujoco.mj_step(self.model, self._data, nstep=n)
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
-        # from qpos and qvel: the poses in MjData are those of the start of the step
+        """Return all body poses and velocities."""
+        # from qpos and qvel: the poses in MjData belong to the start of the step
         q, v, n = self._data.qpos, self._data.qvel, len(self._scene.solids)
         parts = []
         if n:
@@ -127,7 +127,7 @@ class MuJoCoScene:
 
     @property
     def contact_count(self) -> int:
-        """Number of contact points in the last step."""
+        """Contact point count in the last step."""
         return int(self._data.ncon)
 
     def _find_joints(self, prefix, machine):
@@ -151,7 +151,7 @@ class MuJoCoScene:
 
 def friction_by_material(scene: Scene) -> Mapping[str, float]:
     """
-    Return values whose greater one is, for each pair of materials, the friction between them.
+    Return one value per material; the greater of two values is the pair's friction.
 
     Raises ValueError if there are none: MuJoCo can only combine materials in this way.
     """
@@ -169,14 +169,14 @@ def friction_by_material(scene: Scene) -> Mapping[str, float]:
 
 
 class _Shapes:
-    """Adds the bodies and the shapes of a scene to a specification."""
+    """Adds a scene's bodies and shapes to a specification."""
 
     def __init__(self, spec: mujoco.MjSpec, scene: Scene, stiff: bool):
         self._spec, self._scene = spec, scene
         self._friction = friction_by_material(scene)
         self._contact = {}
         if any(surface.restitution == 1.0 for surface in scene.surfaces.values()):
-            # direct stiffness and damping, of a constraint that is all but hard
+            # direct stiffness and damping of an almost hard constraint
             rate = np.pi / (_BOUNCE_STEPS * scene.time_step)
             self._contact = {
                 'solref': [-(rate**2), 0.0],
@@ -242,7 +242,7 @@ class _Shapes:
             kind, size = mujoco.mjtGeom.mjGEOM_CYLINDER, [shape.radius, shape.length / 2.0, 0.0]
         self._add_geom(body, material, role, partners, type=kind, size=size, **place)
 
-    def _add_geom(self, body, material, role, partners, **what):
+    def _add_geom(self, body, material, role, partners, **attributes):
         friction = self._friction[material]
         body.add_geom(
             contype=role,
@@ -250,7 +250,7 @@ class _Shapes:
             condim=3 if friction else 1,
             friction=[friction, 0.0, 0.0],
             **self._contact,
-            **what,
+            **attributes,
         )
 
 
@@ -264,7 +264,7 @@ def _write_root(q, v, start):
 
 
 def _rotations(quaternions):
-    """Return rotation matrices (n, 3, 3) of quaternions w x y z (n, 4)."""
+    """Return rotation matrices (n, 3, 3) for quaternions w x y z (n, 4)."""
     w, x, y, z = quaternions.T
     return (
         np.array(

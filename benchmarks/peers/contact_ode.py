@@ -1,8 +1,8 @@
 """
 Scenes with contacts in the Open Dynamics Engine.
 
-Hash space, ODE's own collision functions, double precision. The loop of steps and the callback
-that turns touching pairs into contact joints are compiled by Numba, as a user's C would be.
+Hash space, ODE's own collision functions, double precision. Numba compiles the step loop and the
+callback that turns touching pairs into contact joints, as a user's C would be compiled.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from benchmarks.shapes import Box, Sphere
 if not ode.DOUBLE:
     raise MissingPeerError('an ODE of double precision, as of pip install dartpy')
 
-# a plane is of the first category, loose bodies of the second, robots of the third
+# categories: planes, loose bodies, robots
 _STATIC, _SOLID, _ROBOT = 1, 2, 4
 
-# SimBenchmark's limit, for each pair of shapes
+# SimBenchmark's limit, for each shape pair
 _MAX_CONTACTS = 10
-# dContact in words of 8 bytes: dSurfaceParameters, dContactGeom, fdir1
+# dContact in 8-byte words: dSurfaceParameters, dContactGeom, fdir1
 _CONTACT_WORDS, _SURFACE_WORDS = 31, 15
 _MU, _BOUNCE = 1, 6
 _MODE = 0x7000 | 0x004  # dContactApprox1, dContactBounce
 
-# the block that the callback is given: handles and sizes, contacts, then surfaces by pair
+# words in the callback's data block: handles and sizes, contacts, then surfaces by pair
 _WORLD, _GROUP, _CONTACTS, _MATERIALS, _FOUND, _HEAD = 0, 1, 2, 3, 4, 8
 _TABLE = _HEAD + _MAX_CONTACTS * _CONTACT_WORDS
 
@@ -73,13 +73,13 @@ class OdeScene:
         self.reset()
 
     def reset(self) -> None:
-        """Put everything where the scene starts, without forces."""
+        """Set the scene's initial state, without forces."""
         self._forces[:] = 0.0
         ode.seed_random(0)  # dWorldQuickStep shuffles its rows
         place(self._bodies, self._scene.start())
 
     def push(self, solid: int, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of a loose body in all steps to come."""
+        """Apply a force [N] at a loose body's centre of mass in all later steps."""
         self._forces[solid] = force
 
     def step(self, n: int) -> None:
@@ -99,12 +99,12 @@ class OdeScene:
         )
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies, as ODE keeps them."""
+        """Return all body poses and velocities, as ODE stores them."""
         return read_motion(self._bodies)
 
     @property
     def contact_count(self) -> int:
-        """Number of contact points in the last step."""
+        """Contact point count in the last step."""
         return int(self._block.view(np.int64)[_FOUND])
 
     def _add_shapes(self):
@@ -173,7 +173,7 @@ _geom_get_body, _geom_get_data = ode.geom_get_body, ode.geom_get_data
 
 @numba.cfunc('void(voidptr, uintp, uintp)')
 def _join_touching(data, a, b):
-    """Make a contact joint of every point in which two shapes touch (dNearCallback)."""
+    """Make a contact joint at every touching point of two shapes (dNearCallback)."""
     size = _TABLE
     head = numba.carray(data, (size,), np.int64)
     n = head[_MATERIALS]

@@ -1,4 +1,4 @@
-"""Scenes with contacts in this package itself, through its public face and nothing else."""
+"""Scenes with contacts in this package itself, through its public interface only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ROBOTS = 'robots'
 
 
 class SimBridgeScene:
-    """`World.step(n)`: n steps in one call. settings: of the world, its solver for instance."""
+    """`World.step(n)`: n steps in one call. settings: world settings, for instance the solver."""
 
     version = __version__
 
@@ -50,7 +50,7 @@ class SimBridgeScene:
         self.reset()
 
     def reset(self) -> None:
-        """Put everything where the scene starts, without forces."""
+        """Set the scene's initial state, without forces."""
         self._forces.clear()
         self.world.reset()
         for robot, machine in zip(self._robots, self._scene.machines, strict=True):
@@ -61,11 +61,11 @@ class SimBridgeScene:
             robot.set_base_velocity(state.linear, state.angular)
 
     def push(self, solid: int, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of a loose body in all steps to come."""
+        """Apply a force [N] at a loose body's centre of mass in all later steps."""
         self._forces[solid] = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
-        """Advance `n` steps, inside one call where nothing is pushed."""
+        """Advance `n` steps, inside one call if nothing is pushed."""
         for _ in range(n if self._forces else 0):
             for solid, force in self._forces.items():
                 link = self._solids[solid].root_link
@@ -75,7 +75,7 @@ class SimBridgeScene:
             self.world.step(n)
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
+        """Return all body poses and velocities."""
         links = [robot.root_link for robot in self._solids]
         coms = [np.zeros(3)] * len(links)
         for robot, machine in zip(self._robots, self._scene.machines, strict=True):
@@ -93,7 +93,7 @@ class SimBridgeScene:
 
     @property
     def contact_count(self) -> int:
-        """Number of contact points in the last step."""
+        """Contact point count in the last step."""
         return len(self.world.contacts)
 
     def _add_materials(self):

@@ -1,4 +1,4 @@
-"""The C API of the Open Dynamics Engine's shared library, as far as the benchmarks call it."""
+"""The C API of the Open Dynamics Engine's shared library, restricted to the benchmarks' calls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from benchmarks.peers import MissingPeerError
 
 
 def _find_library() -> str | None:
-    """Return the library that the wheels of DART bring, else the system's, if there is one."""
+    """Return the library in DART's wheels, else the system's, if there is one."""
     try:
         files = importlib.metadata.files('dartpy') or ()
     except importlib.metadata.PackageNotFoundError:
@@ -70,8 +70,8 @@ create_joint = {
     for kind in ('Ball', 'Hinge', 'Slider', 'Universal', 'Hinge2', 'Piston', 'Fixed', 'AMotor')
 }
 place_joint = {
-    what: _declare(f'dJointSet{what}', None, _pointer, real, real, real)
-    for what in (
+    suffix: _declare(f'dJointSet{suffix}', None, _pointer, real, real, real)
+    for suffix in (
         'BallAnchor',
         'HingeAnchor',
         'HingeAxis',

@@ -21,7 +21,7 @@ try:
 except ImportError as error:
     raise MissingPeerError('pip install mujoco') from error
 
-_APART = 0.1  # of the two points on the axis of a hinge [m]
+_APART = 0.1  # distance between the two points on a hinge axis [m]
 
 
 class MuJoCo:
@@ -56,7 +56,7 @@ class MuJoCo:
             self._data.qvel[3:6] = state.rotation.T @ state.angular
 
     def push(self, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of body 0 in all steps to come."""
+        """Apply a force [N] at body 0's centre of mass in all later steps."""
         self._data.xfrc_applied[1, :3] = force
 
     def step(self, n: int) -> None:
@@ -66,8 +66,8 @@ class MuJoCo:
     work = step
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
-        # from qpos and qvel: the poses in MjData are those of the start of the step
+        """Return all body poses and velocities."""
+        # from qpos and qvel: the poses in MjData belong to the start of the step
         q, v = self._data.qpos, self._data.qvel
         state = State(q=q[self._q], dq=v[self._dq])
         if self._mechanism.is_free:
@@ -84,7 +84,7 @@ class MuJoCo:
 
 
 def add_bodies(spec: mujoco.MjSpec, mechanism: Mechanism, prefix: str = '') -> list:
-    """Add the bodies of a mechanism and their joints, named with `prefix`; return the bodies."""
+    """Add a mechanism's bodies and their joints, named with `prefix`; return the bodies."""
     made = []
     for body in mechanism.bodies:
         parent = spec.worldbody if body.parent < 0 else made[body.parent]
@@ -114,7 +114,7 @@ def _compile(mechanism, time_step, gravity, integrator):
     spec.option.timestep = time_step
     spec.option.gravity = gravity
     spec.option.integrator = getattr(mujoco.mjtIntegrator, f'mjINT_{integrator}')
-    # without autoreset: a motion that blows up is to be seen, not started again in silence
+    # without autoreset: a diverging motion shall be visible, not restarted silently
     off = mujoco.mjtDisableBit
     spec.option.disableflags = int(off.mjDSBL_CONTACT) | int(off.mjDSBL_AUTORESET)
     add_bodies(spec, mechanism)
@@ -123,7 +123,7 @@ def _compile(mechanism, time_step, gravity, integrator):
 
 
 def _add_closures(spec, mechanism):
-    """Add constraints that connect a point each; two of them, which leave the axis of a hinge."""
+    """Add constraints for one point each; two of them for a hinge, which leave its axis free."""
     for closure in mechanism.closures:
         points = [closure.position]
         if closure.axis is not None:

@@ -1,8 +1,8 @@
 """
-The Open Dynamics Engine, through the C API of its shared library.
+The Open Dynamics Engine, through its shared library's C API.
 
-Bodies are placed one by one, in maximal coordinates, and joined by hinges and sliders. The loop of
-steps is compiled by Numba and calls the C function directly: no Python call falls into a timing.
+Bodies are placed one by one, in maximal coordinates, and joined by hinges and sliders. Numba
+compiles the step loop, which calls the C function directly: timings contain no Python call.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class Ode:
         place(self._bodies, motion_of(self._mechanism, state))
 
     def push(self, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of body 0 in all steps to come."""
+        """Apply a force [N] at body 0's centre of mass in all later steps."""
         self._force = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
@@ -79,7 +79,7 @@ class Ode:
     work = step
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies, as ODE keeps them."""
+        """Return all body poses and velocities, as ODE stores them."""
         return read_motion(self._bodies)
 
 
@@ -108,10 +108,10 @@ def add_body(
 
 def add_joints(world: int, mechanism: Mechanism, bodies: list[int]) -> list[int]:
     """
-    Join the bodies of a mechanism; return the handles of the tree's joints.
+    Join a mechanism's bodies; return the handles of the tree's joints.
 
-    The bodies are put into the mechanism's zero position: joints take the poses that they are
-    attached in as their zero.
+    The bodies are moved to the mechanism's zero position: ODE joints take their attachment poses
+    as their zero.
     """
     joints = []
     motion = motion_of(mechanism, zero_state(mechanism))
@@ -141,7 +141,7 @@ def add_joints(world: int, mechanism: Mechanism, bodies: list[int]) -> list[int]
 
 
 def place(bodies: list[int], motion: Motion) -> None:
-    """Put bodies where `motion` says, without forces."""
+    """Set body poses and velocities to `motion`, without forces."""
     for i, handle in enumerate(bodies):
         x, y, z, w = quaternion_from(motion.rotation[i])
         ode.set_position(handle, *motion.com[i])
@@ -152,7 +152,7 @@ def place(bodies: list[int], motion: Motion) -> None:
 
 
 def read_motion(bodies: list[int]) -> Motion:
-    """Return poses and velocities as ODE keeps them."""
+    """Return poses and velocities as ODE stores them."""
 
     def read(getter, n):
         return np.array([getter(body)[:n] for body in bodies], dtype=float)

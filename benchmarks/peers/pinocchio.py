@@ -1,7 +1,7 @@
 """
-Pinocchio's articulated-body algorithm, with the semi-implicit Euler step of its examples.
+Pinocchio's articulated-body algorithm, with the semi-implicit Euler step in its examples.
 
-Pinocchio is no simulator: what is timed is `aba` alone, evaluated in a C++ loop by `abaInParallel`
+Pinocchio is no simulator: only `aba` is timed, evaluated in a C++ loop by `abaInParallel`
 on one thread. The steps, looped in Python, only serve to compare motions.
 """
 
@@ -56,7 +56,7 @@ class Pinocchio:
             self.v[:6] = *state.rotation.T @ state.linear, *state.rotation.T @ state.angular
 
     def push(self, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of body 0 in all steps to come."""
+        """Apply a force [N] at body 0's centre of mass in all later steps."""
         self._force = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
@@ -76,7 +76,7 @@ class Pinocchio:
         pin.abaInParallel(1, self._pool, *self._columns)
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
+        """Return all body poses and velocities."""
         state = State(q=self.q[self._q], dq=self.v[self._dq])
         if self._mechanism.is_free:
             r = rotation_from(self.q[3:7])

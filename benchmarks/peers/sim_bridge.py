@@ -1,4 +1,4 @@
-"""This package itself, through its public face and nothing else."""
+"""This package itself, through its public interface only."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class SimBridge:
             self.robot.set_base_velocity(state.linear, state.angular)
 
     def push(self, force: np.ndarray) -> None:
-        """Apply a force [N] at the centre of mass of body 0 in all steps to come."""
+        """Apply a force [N] at body 0's centre of mass in all later steps."""
         self._force = np.asarray(force, dtype=float)
 
     def step(self, n: int) -> None:
@@ -54,7 +54,7 @@ class SimBridge:
     work = step
 
     def motion(self) -> Motion:
-        """Return poses and velocities of all bodies."""
+        """Return all body poses and velocities."""
         state = State(q=self.robot.q[self._order], dq=self.robot.dq[self._order])
         if self._mechanism.is_free:
             root = self.robot.root_link
