@@ -54,9 +54,11 @@ def insert(changelog: str, text: str) -> str:
     return f'{changelog[:at]}{text}\n{changelog[at:]}'
 
 
-def main() -> None:
-    """Write CHANGELOG.rst and delete the fragments."""
-    [version] = sys.argv[1:]
+def main(arguments: list[str]) -> None:
+    """Write CHANGELOG.rst and delete the fragments; arguments: the version."""
+    if len(arguments) != 1 or not re.fullmatch(r'\d+\.\d+\.\d+', arguments[0]):
+        raise SystemExit('usage: python changes/collect.py VERSION, for example 1.2.3')
+    [version] = arguments
     lines = read_fragments(FOLDER)
     if not lines:
         raise SystemExit('changes/ has no fragment')
@@ -70,4 +72,4 @@ def main() -> None:
 
 
 if __name__ == '__main__':
-    main()
+    main(sys.argv[1:])
