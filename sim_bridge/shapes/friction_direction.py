@@ -1,4 +1,4 @@
-"""The first direction of friction of a pair of materials: an axis in a frame."""
+"""First friction direction for two materials: an axis in a frame."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
 DirectionLike = tuple[Any, Vector]
-"""(frame, axis), as `direction_of` takes it."""
+"""(frame, axis), the argument of `direction_of`."""
 
 _EXPECTED = (
     '(frame, axis): a link, geometry, robot or None for the world, or the names (robot, link); '
@@ -22,9 +22,9 @@ _EXPECTED = (
 
 class FrictionDirection(NamedTuple):
     """
-    An axis (3,), of length 1, in the frame of a link.
+    Unit vector (3,) in a link frame.
 
-    robot, link: names; link None: the robot's root link; both None: in the world.
+    robot, link: names; link None: the robot's root link; both None: the world frame.
     """
 
     robot: str | None
@@ -34,9 +34,9 @@ class FrictionDirection(NamedTuple):
 
 def direction_of(value: Any, place: str) -> FrictionDirection:
     """
-    Return the direction for (frame, axis), as `ContactMaterial` takes it.
+    Return the direction for (frame, axis), an argument of `ContactMaterial`.
 
-    Raises InvalidValueError for anything else, and for an axis without length.
+    Raises InvalidValueError for any other value, and for a zero axis.
     """
     if isinstance(value, FrictionDirection):
         return value
@@ -49,7 +49,7 @@ def direction_of(value: Any, place: str) -> FrictionDirection:
         return FrictionDirection(None, None, axis)
     frame = getattr(frame, 'root_link', frame)
     if hasattr(frame, 'link'):
-        # a geometry, which is fixed to its link
+        # a geometry: fixed to its link
         axis = tuple((frame.slot.shape.placed.rotation @ np.array(axis)).tolist())
         frame = frame.link
     names = (frame.robot.name, frame.name) if hasattr(frame, 'robot') else frame
@@ -68,5 +68,5 @@ def _unit_vector(axis: Vector, place: str) -> tuple[float, ...]:
     vector = finite_vector('axis of direction', axis, 3, place)
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
-        raise InvalidValueError('axis of direction', axis, 'a vector of some length', place)
+        raise InvalidValueError('axis of direction', axis, 'a vector of non-zero length', place)
     return tuple((vector / length).tolist())

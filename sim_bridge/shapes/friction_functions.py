@@ -1,4 +1,4 @@
-"""Friction that a Python function decides: what it is given, and what it returns."""
+"""Friction computed by a Python function: its argument and its result."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from sim_bridge.foundation.arrays import FloatArray, Vector
 
 class TouchingPair(NamedTuple):
     """
-    Two geometries that touch in a step, with n points; copies, in world axes.
+    Two touching geometries in one step, with n contact points; copies, in world axes.
 
     a, b: names (robot, link, geometry); a has the first material of `set_contact_material`.
     positions: (n, 3) [m] and depths: (n,) [m], positive inside, in the middle of the step.
     normals: (n, 3), from b to a. velocities: (n, 3) of a's surface relative to b's at the start of
-    the step [m/s]. normal_forces: (n,) of the last step, 0 for points that are new [N]. friction,
-    friction2: of the contact material. time_step: s.
+    the step [m/s]. normal_forces: (n,) in the last step, 0 for new points [N]. friction,
+    friction2: coefficients in the contact material. time_step: s.
     """
 
     a: tuple[str, str, str]
@@ -33,11 +33,12 @@ class TouchingPair(NamedTuple):
 
 class PairFriction(NamedTuple):
     """
-    The friction of two geometries in a step; each number for all points, or (n,) for each of them.
+    Friction of two geometries in one step; each number for all points, or (n,), one for each.
 
-    friction: coefficient of the exact cone; with friction2, along the first direction, and each
-    direction for itself. friction2: along the second one. is_force: they are bounds [N], not
-    coefficients. direction: (3,) or (n, 3) the first direction, world; None: that of the pair.
+    friction: coefficient for the exact cone; with friction2: coefficient along direction 1,
+    bounded independently of direction 2. friction2: coefficient along direction 2.
+    is_force: whether friction and friction2 are force bounds [N] instead of coefficients.
+    direction: (3,) or (n, 3) first direction, world axes; None: the pair's direction.
     """
 
     friction: float | Vector
@@ -47,4 +48,4 @@ class PairFriction(NamedTuple):
 
 
 FrictionFunction: TypeAlias = Callable[[TouchingPair], PairFriction | None]
-"""Returns the friction of two geometries, or None for that of the contact material."""
+"""Returns the friction between two geometries; None for the contact material's friction."""

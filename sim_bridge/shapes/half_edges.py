@@ -1,4 +1,4 @@
-"""The half-edge structure of a surface: which triangles lie beside and around each other."""
+"""Half-edge structure of a triangle surface: neighbours beside and around each triangle."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
 
 NO_PARTNER = -1
-"""Where a half-edge is at a hole."""
+"""Partner number of a half-edge at a hole."""
 
 
 class HalfEdges:
     """
-    The half-edges of a surface, three of each triangle; `TriangleMesh.half_edges`.
+    Half-edges of a surface, three for each triangle; `TriangleMesh.half_edges`.
 
-    Half-edge 3 t + k goes from corner k of triangle t to the next. Vertices at one place count
-    as one, so that triangles meet there. Where an edge has more than two triangles, or two of
-    opposite orientation, its half-edges have no partners.
+    Half-edge 3 t + k goes from corner k of triangle t to the next corner. Vertices at one position
+    are merged, so triangles meet there. The half-edges of an edge have no partners if it has more
+    than two triangles, or two triangles of opposite orientation.
 
-    vertices: (n, 3) [m], each place once. triangles: (m, 3) numbers of these. origins, ends:
-    (3 m,) where each half-edge begins and ends. following: (3 m,) the half-edge of the same
-    triangle that begins there. partners: (3 m,) the half-edge of the triangle beside, from the end
-    to the origin, or NO_PARTNER.
+    vertices: (n, 3) [m], without duplicates. triangles: (m, 3) vertex indices. origins, ends:
+    (3 m,) vertex indices at the begin and end of each half-edge. following: (3 m,) next half-edge
+    in the same triangle. partners: (3 m,) half-edge in the adjacent triangle, from the end to the
+    origin, or NO_PARTNER.
     """
 
     def __init__(self, vertices: FloatArray, triangles: IntArray):
-        """Find the partners; the arrays are those of a TriangleMesh."""
+        """Find the partners. Arguments: arrays as in TriangleMesh."""
         places, number = np.unique(vertices, axis=0, return_inverse=True)
         self.vertices: FloatArray = places
         self.triangles: IntArray = number.reshape(-1)[triangles]
@@ -43,31 +43,31 @@ class HalfEdges:
             array.flags.writeable = False
 
     def next(self, edge: int) -> int:
-        """Return the half-edge of the same triangle that begins where this one ends."""
+        """Return the next half-edge in the same triangle; its origin is this one's end."""
         return int(self.following[self._checked(edge)])
 
     def previous(self, edge: int) -> int:
-        """Return the half-edge of the same triangle that ends where this one begins."""
+        """Return the previous half-edge in the same triangle; it ends at this one's origin."""
         return int(self.following[self.following[self._checked(edge)]])
 
     def partner(self, edge: int) -> int | None:
-        """Return the half-edge of the triangle beside, back to the origin; None at a hole."""
+        """Return the adjacent triangle's half-edge, back to the origin; None at a hole."""
         partner = int(self.partners[self._checked(edge)])
         return None if partner == NO_PARTNER else partner
 
     def circulate(self, edge: int) -> Iterator[tuple[int, bool]]:
         """
-        Return each half-edge that begins where this one does, and if a hole was jumped before it.
+        Iterate over (half-edge, is_after_hole) for all half-edges with this one's origin.
 
-        They come counterclockwise, seen from outside, from this one on. Behind a hole the next
-        group of triangles follows from its other end. Raises InvalidValueError for an edge that is
-        not there.
+        The order is counterclockwise, seen from outside, starting with this one. After a hole, the
+        next triangle group follows, starting at its clockwise end. Raises InvalidValueError
+        for an unknown half-edge.
         """
         return self._circulate(self._checked(edge))
 
     @property
     def is_closed(self) -> bool:
-        """Whether every edge is shared by two triangles of the same orientation."""
+        """Whether each edge is shared by exactly two triangles with the same orientation."""
         return bool(((self.partners != NO_PARTNER) | (self.origins == self.ends)).all())
 
     def _circulate(self, edge: int) -> Iterator[tuple[int, bool]]:
@@ -90,7 +90,7 @@ class HalfEdges:
             edge = at
 
     def _beginning(self, edge: int, unseen: Container[int]) -> int:
-        """Return the last half-edge clockwise from one, of those not seen yet."""
+        """Return the last unseen half-edge clockwise from one."""
         at = edge
         while (behind := self.partner(at)) is not None:
             before = self.next(behind)
@@ -108,7 +108,7 @@ class HalfEdges:
         return self.origins[self._by_origin]
 
     def _partners(self) -> IntArray:
-        """Return the partner of each half-edge."""
+        """Return each half-edge's partner."""
         count = len(self.vertices)
         forth, back = self.origins * count + self.ends, self.ends * count + self.origins
         order = np.argsort(forth, kind='stable')

@@ -1,4 +1,4 @@
-"""Pictures of heights, read by `foreign.image_reader` in its own process."""
+"""Height images, read by `foreign.image_reader` in its own process."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _READER = 'sim_bridge.foreign.image_reader'
 
 def load_brightness(path: str | Path) -> FloatArray:
     """
-    Return how bright the pixels of a picture are, from 0 to 1, (rows, columns), the lowest first.
+    Return an image's pixel brightness, 0 to 1, (rows, columns), lowest row first.
 
-    PNG, TIFF, BMP, JPEG or PPM of 8 or 16 bits; of colours, their brightness. Raises
+    PNG, TIFF, BMP, JPEG or PPM with 8 or 16 bits; colour images give their luminance. Raises
     InvalidValueError, naming the file, if it is missing or cannot be read, MissingPackageError
     without Pillow.
     """
@@ -29,7 +29,7 @@ def load_brightness(path: str | Path) -> FloatArray:
         raise InvalidValueError('image', path, 'a path')
     if importlib.util.find_spec('PIL') is None:
         raise MissingPackageError(
-            'a picture of heights', 'pip install "pillow>=10", of the extra `meshes`'
+            'a height image', 'pip install "pillow>=10", of the extra `meshes`'
         )
     try:
         data = read_file(path, DATA_BYTES)
@@ -41,8 +41,8 @@ def load_brightness(path: str | Path) -> FloatArray:
         numbers = [fields.get(name) for name in ('rows', 'columns', 'white')]
         rows, columns, white = (each if type(each) is int else 0 for each in numbers)
         if min(rows, columns, white) < 1 or len(answer) != 4 * rows * columns:
-            raise ReadingError('its reader gave no pixels')
+            raise ReadingError('its reader returned no pixels')
     except ReadingError as err:
-        raise InvalidValueError('image', str(path), f'a sound picture ({err})') from err
+        raise InvalidValueError('image', str(path), f'a valid image ({err})') from err
     pixels = np.frombuffer(answer, np.int32).reshape(rows, columns)
     return np.asarray(pixels[::-1] / white, np.float64)

@@ -1,4 +1,4 @@
-"""The line: a segment that reports what it meets, after AGX's line shape."""
+"""Line shape: a segment that reports contacts, after AGX's line shape."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
-_LONGEST = 1e100  # m, whose square is still a number
+_LONGEST = 1e100  # m; the square must not overflow
 
 
 @dataclass(frozen=True)
 class Line(Shape):
     """
-    A segment from `start` to `end` (3,) [m], which is always a sensor, and has no mass.
+    Segment from `start` to `end` (3,) [m]; always a sensor, without mass.
 
-    Each geometry that it meets has one contact with it: the point where the line, continued
-    backwards beyond its start, enters a convex shape; where it first crosses the surface of any
-    other. The normal is that of the surface, the depth the way from the point to the end. What it
-    is wholly inside of is met if it is convex. Lines meet where they cross, with depth 0.
+    Each geometry has at most one contact with the line. On a convex shape, the contact point is
+    the point where the line, extended backwards beyond its start, enters the shape. On any other
+    shape, it is the first crossing of the surface. The normal is the surface normal; the depth is
+    the distance from the point to the end. A convex shape that contains the whole line also has a
+    contact; a non-convex one has none. Two crossing lines have a contact with depth 0.
     """
 
     start: tuple[float, float, float]
@@ -43,7 +44,7 @@ class Line(Shape):
             object.__setattr__(self, name, tuple(vector.tolist()))
         if not 0.0 < math.dist(self.start, self.end) <= _LONGEST:
             raise InvalidValueError(
-                'end', self.end, f'a point apart from the start, {_LONGEST:g} m at most', 'Line'
+                'end', self.end, f'a point apart from the start, at most {_LONGEST:g} m', 'Line'
             )
 
     @property
@@ -53,7 +54,7 @@ class Line(Shape):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Zeros: its ends describe it."""
+        """Zeros: the ends describe the shape."""
         return 0.0, 0.0, 0.0
 
     @property
@@ -68,4 +69,4 @@ class Line(Shape):
 
     def mass_properties(self, density: float) -> MassProperties:
         """Raise InvalidValueError: a line has no volume."""
-        raise InvalidValueError('shape', self, 'one of some volume, where a mass is asked for')
+        raise InvalidValueError('shape', self, 'a shape with a volume, to compute a mass')

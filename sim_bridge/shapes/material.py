@@ -1,4 +1,4 @@
-"""Materials, and the contact parameters of pairs of them; `material_table` combines them."""
+"""Materials, and contact parameters of material pairs; `material_table` combines them."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ SOLVERS = {
     'split': law.SPLIT,
     'direct_and_iterative': law.DIRECT_AND_ITERATIVE,
 }
-# along each dimension of the space in which contact points are reduced
+# allowed numbers of bins along each dimension in contact reduction
 _BINS = range(2, 11)
 
 
 @dataclass(frozen=True)
 class Material:
     """
-    What a body is made of.
+    Material: friction, restitution, density and compliance.
 
-    The defaults are a rigid, dry, inelastic solid. Friction 1 is what SDF, Gazebo, MuJoCo and
-    Choreonoid's ODE assume where nothing is said (Bullet and PhysX 0.5, ODE itself infinity).
+    The defaults are a rigid, dry, inelastic solid. Friction 1 is the default of SDF, Gazebo,
+    MuJoCo and Choreonoid's ODE (Bullet and PhysX: 0.5, ODE: infinity).
 
     name: unique in a world.
-    friction: Coulomb's coefficient of two surfaces of this material; AGX's roughness.
-    friction2: across the geometry's friction direction; None: as friction.
-    restitution: share of the approach velocity that a collision gives back, 0 to 1;
+    friction: Coulomb coefficient of two surfaces with this material; AGX's roughness.
+    friction2: coefficient across the geometry's friction direction; None: equal to friction.
+    restitution: separation velocity relative to approach velocity, 0 to 1;
         1 - AGX's bulk viscosity.
-    density: of bodies whose mass is not given [kg/m³].
+    density: density for bodies without a given mass [kg/m³].
     rolling_friction, spinning_friction: torque against rolling and spinning per normal force [m].
     slip: creep velocity per friction force [m/(N s)]: AGX's surface viscosity, ODE's slip1.
-    youngs_modulus: stiffness of a contact point [N/m], as AGX takes it; infinite: rigid.
-    damping: time in which an elastic contact comes to rest [s], as AGX takes it.
-    adhesion: force that holds two bodies together [N] while they overlap.
-    adhesive_overlap: overlap that they rest with [m]; None: the other material's.
-    surface_layer: overlap that is left alone [m] (ODE's contact surface layer).
-    max_correcting_velocity: greatest velocity that takes overlap back [m/s].
-    reduce: whether few of many contact points take part, between two materials that both say so.
-    kind, contacts: of a `sb.materials` library: what it is to others, and contact materials by the
-        kind of the other material.
+    youngs_modulus: contact point stiffness [N/m], as in AGX; infinite: rigid.
+    damping: time in which an elastic contact comes to rest [s], as in AGX.
+    adhesion: force holding two overlapping bodies together [N].
+    adhesive_overlap: overlap at rest with adhesion [m]; None: the other material's.
+    surface_layer: overlap left uncorrected [m] (ODE's contact surface layer).
+    max_correcting_velocity: greatest overlap correction velocity [m/s].
+    reduce: whether contact reduction is on, between two materials that both have it on.
+    kind, contacts: set by a `sb.materials` library: kind of material, and contact materials by
+        the other material's kind.
 
-    Raises InvalidValueError for values outside these.
+    Raises InvalidValueError for values outside these ranges.
     """
 
     name: str
@@ -88,86 +88,87 @@ class Material:
     contacts: tuple[tuple[str, ContactMaterial], ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
-        """Check everything."""
+        """Check all fields."""
         if not isinstance(self.name, str) or not self.name:
-            raise InvalidValueError('name of the material', self.name, 'a text that is not empty')
+            raise InvalidValueError('name of the material', self.name, 'a non-empty text')
         check_fields(self, f'material {self.name!r}')
         truth('reduce', self.reduce, f'material {self.name!r}')
         if self.kind is not None and (not isinstance(self.kind, str) or not self.kind):
             raise InvalidValueError(
-                'kind', self.kind, 'None or a text that is not empty', f'material {self.name!r}'
+                'kind', self.kind, 'None or a non-empty text', f'material {self.name!r}'
             )
 
     @property
     def second_friction(self) -> float:
-        """The coefficient across the friction direction."""
+        """Coefficient across the friction direction."""
         return self.friction if self.friction2 is None else self.friction2
 
     @property
     def roughness(self) -> float:
-        """AGX's and Choreonoid's word for friction."""
+        """Friction, by AGX's and Choreonoid's name."""
         return self.friction
 
     @property
     def viscosity(self) -> float:
-        """AGX's and Choreonoid's word for 1 - restitution."""
+        """1 - restitution, by AGX's and Choreonoid's name."""
         return 1.0 - self.restitution
 
 
 @dataclass(frozen=True)
 class ContactMaterial:
     """
-    The contact parameters of two materials, where they differ from the implicit rules.
+    Contact parameters for two materials, overriding the implicit rules.
 
-    None leaves a value to the rules. ODE's names are given in parentheses; `from_ode` takes them.
+    None leaves a value to the rules. ODE's names are in parentheses; `from_ode` accepts them.
 
-    friction_model: 'cone', the exact Coulomb cone (an ellipse where the two directions differ);
-        'pyramid', each direction for itself (dContactApprox1); 'constant', friction is a force [N]
-        that does not depend on the normal force (ODE without dContactApprox1); 'box', friction
-        is bounded by the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the bodies
-        that forces move, which their contact points share (AGX's BoxFrictionModel);
-        'constant_normal_force', by the coefficient times `normal_force`, each direction for itself
-        (AGX's ConstantNormalForceOrientedBoxFrictionModel). Or a function, which takes a
-        `TouchingPair` and returns a `PairFriction`, or None for a cone: called once a step for
-        each two geometries of these materials that touch. It may not use its world. Pickles and
-        copies refer to it; what it keeps itself is in no snapshot. It costs 0.1 ms a call.
-    friction, friction2: along the first and second direction (mu, mu2); the second is like the
-        first if None.
-    normal_force: of the model 'constant_normal_force', at each contact point [N].
-    depth_factor: the normal force is that times the factor [1/m] times the depth of the point;
-        None: it does not depend on the depth.
-    direction: (frame, axis), the first direction of friction, (3,) in the axes of a link, geometry
-        or robot, which is its root link, or None, the world; names (robot, link), or of a robot,
-        stand for them. It holds before the directions of shapes. None: leaves them.
-    solver: how these contacts are solved, in one island beside others: 'direct', 'iterative',
-        'split', as of `World`; or 'direct_and_iterative', directly within the bounds of friction
-        that an iterative solution has found, and may exceed the cone by a little (AGX's solve
-        types). None: as the world says.
+    friction_model: 'cone', exact Coulomb cone (an ellipse if the two coefficients differ);
+        'pyramid', each direction bounded independently (dContactApprox1); 'constant', friction is
+        a force [N], independent of the normal force (ODE without dContactApprox1); 'box', the
+        bound is the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the dynamic
+        bodies, and is shared by their contact points (AGX's BoxFrictionModel);
+        'constant_normal_force', the bound is the coefficient times `normal_force`, each direction
+        independently (AGX's ConstantNormalForceOrientedBoxFrictionModel). Or a function from a
+        `TouchingPair` to a `PairFriction`, or to None for a cone: called once a step for each two
+        touching geometries with these materials. The function must not use its world. Pickles and
+        copies refer to it; no snapshot contains its own state. A call costs 0.1 ms.
+    friction, friction2: coefficients along the first and second direction (mu, mu2); friction2
+        None: equal to friction.
+    normal_force: force of the model 'constant_normal_force', at each contact point [N].
+    depth_factor: factor [1/m] that makes the normal force proportional to depth: normal_force
+        times depth_factor times the point's depth; None: no influence of the depth.
+    direction: (frame, axis), first friction direction (3,) in the axes of a link, a geometry or a
+        robot (its root link), or of the world (None); names (robot, link), or a robot's name,
+        may stand for them. It has priority over the shapes' directions. None: the shapes'
+        directions stay.
+    solver: solver of these contacts, in one island with other solvers' contacts: 'direct',
+        'iterative', 'split', as in `World`; or 'direct_and_iterative', a direct solution within
+        the friction bounds found by an iterative solution, which may exceed the cone a little
+        (AGX's solve types). None: the world's solver.
     rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
     restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
-    erp, cfm: share of the overlap that one step takes back; velocity per normal force [m/(N s)],
+    erp, cfm: share of the overlap that one step corrects; velocity per normal force [m/(N s)],
         0: rigid (soft_erp, soft_cfm).
     slip, slip2: creep velocity per friction force [m/(N s)] (slip1, slip2).
-    motion, motion2, motion_normal: wanted velocity of the first material's surface relative to
+    motion, motion2, motion_normal: target velocity of the first material's surface relative to
         the second's [m/s], in the order of `set_contact_material`: along the first direction,
-        along normal × that, and along the normal from the second to the first (motion1, motion2,
-        motionN). Where there is no friction direction, the first direction of surfaces that move
-        is the world's x along the surface, or y where it faces x. Between two surfaces of one
-        material, the one on a body that forces move is the first; between two such bodies there is
-        no motion.
-    surface_layer: overlap that is left alone [m]. max_correcting_velocity: m/s.
-    adhesion: greatest force that holds two bodies together [N], which their contact points share.
-    adhesive_overlap: overlap that they rest with, while which they are held [m]; less than 0.1 mm
-        between them counts as touching.
-    stiffness: N/m, infinite: erp and cfm rule. damping: N s/m, beside stiffness.
-    contact_area: whether stiffness, where it is finite, and damping are those of an elastic
-        foundation [Pa, Pa s]: times the area of the contact, over the rest length (AGX's contact
-        area approach). The area is that between the points of two geometries, which share it; the
-        rest length is the thickness of the thinner of the two, from min_rest_length to
-        max_rest_length [m].
-    reduce: whether few of many points between two bodies take part: the deepest of each bin of the
-        space (normal × position, normal), which has `bins` along each of its six dimensions, 2 to
-        10. The others are contacts without force.
+        along normal × first direction, and along the normal from the second to the first
+        (motion1, motion2, motionN). Without a friction direction, the first direction of moving
+        surfaces is the projection of the world's x axis, or of y where the surface faces x.
+        Between two surfaces with one material, the surface on a dynamic body is the first; between
+        two dynamic bodies there is no motion.
+    surface_layer: overlap left uncorrected [m]. max_correcting_velocity: m/s.
+    adhesion: greatest force holding two bodies together [N], shared by their contact points.
+    adhesive_overlap: overlap at rest with adhesion [m]; the bodies are held while they overlap.
+        Gaps below 0.1 mm count as touching.
+    stiffness: N/m, infinite: the contact follows erp and cfm. damping: N s/m, used with stiffness.
+    contact_area: whether finite stiffness, and damping, are those of an elastic foundation
+        [Pa, Pa s]: multiplied by the contact area and divided by the rest length (AGX's contact
+        area approach). The area is the area between all contact points on two geometries, shared
+        by the points. The rest length is the thinner geometry's thickness, limited to
+        min_rest_length to max_rest_length [m].
+    reduce: whether contact reduction is on: only the deepest point of each bin of the space
+        (normal × position, normal) has force. The space has `bins` bins along each of its six
+        dimensions, 2 to 10. The other points are contacts without force.
     """
 
     friction: float | None = within(MAYBE_INFINITE, None)
@@ -201,7 +202,7 @@ class ContactMaterial:
     solver: str | None = None
 
     def __post_init__(self) -> None:
-        """Check everything; raises InvalidValueError."""
+        """Check all fields; raises InvalidValueError."""
         place = 'contact material'
         if self.friction_model is not None and not callable(self.friction_model):
             one_of('friction_model', self.friction_model, FRICTION_MODELS, place)
@@ -240,9 +241,9 @@ class ContactMaterial:
         """
         Return the contact material for ODE's surface parameters.
 
-        These are mu, mu2, rho, rhoN, bounce, bounce_vel, soft_erp, soft_cfm, motion1, motion2,
-        motionN, slip1 and slip2. Friction is ODE's box as with dContactApprox1. Raises
-        UnknownNameError for others.
+        Parameters: mu, mu2, rho, rhoN, bounce, bounce_vel, soft_erp, soft_cfm, motion1, motion2,
+        motionN, slip1 and slip2. Friction is ODE's box, as with dContactApprox1. Raises
+        UnknownNameError for other names.
         """
         for name in surface:
             if name not in ODE_NAMES:

@@ -1,5 +1,5 @@
 """
-The materials of a world, and what pairs of them make together.
+A world's materials, and contact materials for their pairs.
 
 Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
 
@@ -13,8 +13,8 @@ Implicit rules, as in AGX Dynamics and, for the first two, in Choreonoid:
     surface layer                     max(a, b)
     greatest correcting velocity      min(a, b)
 
-What a library says of the pair overrides these, see `materials`, and an explicit
-`ContactMaterial` overrides both; what either leaves out stays.
+A library's contact material overrides these rules (see `materials`); an explicit
+`ContactMaterial` overrides both. Fields that are None override nothing.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from sim_bridge.shapes.friction_functions import FrictionFunction
 from sim_bridge.shapes.material import ContactMaterial, DEFAULT, FRICTION_MODELS, Material, SOLVERS
 
 Pair = tuple[str, str]
-"""The names of two materials, in the order of who set their contact material."""
+"""Names of two materials, in the order of the `set_contact_material` call."""
 SavedTable = tuple[Mapping[str, Material], Mapping[Pair, ContactMaterial]]
-"""The materials by name, and the contact materials."""
+"""Materials by name, and contact materials."""
 
 Locate = Callable[[FrictionDirection], tuple[int, Sequence[float]]]
-"""Finds the engine's body of a direction, -1 for the world, and the axis (3,) in its axes."""
+"""Returns the engine's body index of a direction, -1 for the world, and the axis (3,) in it."""
 
-# the share of a penetration that one step corrects (ODE's ERP)
+# share of a penetration that one step corrects (ODE's ERP)
 _ERP = 0.2
-# what a contact cannot have by itself
+# fields for a pair of geometries only; a user contact cannot have them
 _OF_PAIRS = {
     'adhesion': law.ADHERES,
     'direction': law.DIRECTED,
@@ -55,16 +55,16 @@ _OF_PAIRS = {
     'contact_area': law.SPREADS,
 }
 _NO_LAWS = np.zeros((0, law.MATERIAL_LAW_SIZE))
-# of contact reduction, and of the contact area approach [m]
+# defaults for contact reduction and for the contact area approach [m]
 _BINS, _REST_LENGTHS = 3, (0.0005, 0.05)
-# the acceleration of gravity that box friction takes, whatever that of the world is [m/s²]
+# gravity in box friction, whatever the world's gravity [m/s²]
 _GRAVITY = 9.80665
-# a cone that is as good as infinite; the solvers multiply it by forces that may be 0
+# finite bound for coefficients: the solvers multiply coefficients by forces that may be 0
 _STICKS = 1e6
 
 
 def combine(a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0) -> ContactMaterial:
-    """Return the contact material of two materials by the implicit rules."""
+    """Combine two materials into their contact material by the implicit rules."""
     overlaps = [m.adhesive_overlap for m in (a, b) if m.adhesive_overlap is not None]
     adhesion = a.adhesion + b.adhesion
     overlap = min(overlaps, default=0.0) if adhesion > 0.0 else 0.0
@@ -101,7 +101,7 @@ def combine(a: Material, b: Material, erp: float = _ERP, cfm: float = 0.0) -> Co
 
 
 def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMaterial:
-    """Return a complete contact material with what another one says instead."""
+    """Return a complete contact material, overridden by another one's fields other than None."""
     values = {
         each.name: getattr(by, each.name)
         for each in fields(by)
@@ -114,7 +114,7 @@ def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMateri
 
 
 def _library_contact(a: Material, b: Material) -> ContactMaterial | None:
-    """Return what the library of two materials says of them; of two libraries, one by name."""
+    """Return the contact material in either material's library, the first name's before."""
     first, second = sorted((a, b), key=lambda material: material.name)
     for one, other in ((first, second), (second, first)):
         for kind, contact in one.contacts:
@@ -124,14 +124,14 @@ def _library_contact(a: Material, b: Material) -> ContactMaterial | None:
 
 
 def _of_world_alone(direction: FrictionDirection) -> tuple[int, Sequence[float]]:
-    """Find the body of a direction where there are no robots."""
+    """Return a direction's body index and axis in a world without robots."""
     if direction.robot is not None:
         raise UnknownNameError('robot', direction.robot, ())
     return -1, direction.axis
 
 
 class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
-    """The materials of a world by name, and the contact materials of pairs of them."""
+    """A world's materials by name, and contact materials for their pairs."""
 
     __slots__ = ('_explicit', '_functions', '_locate', '_materials', '_on_change', '_softness')
     internal_names = DeclaredAttributes.internal_names | {
@@ -158,8 +158,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """
         Start with the default material.
 
-        on_change: called after every change. locate: see `Locate`. softness: returns erp and cfm
-        of contacts without a contact material that has them.
+        on_change: called after every change. locate: see `Locate`. softness: returns the default
+        erp and cfm of contacts.
         """
         self._locate, self._softness = locate, softness
         self._functions: dict[int, FrictionFunction] = {}
@@ -168,7 +168,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         self._on_change = on_change
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the same materials, of no world."""
+        """Return the data for a pickle or copy: the same materials, without a world."""
         return _table_of, (self.save(),)
 
     def __repr__(self) -> str:
@@ -181,11 +181,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         return self._materials[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is a material of this name."""
+        """Return whether a material has this name."""
         return name in self._materials
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the names, in the order of their numbers."""
+        """Iterate over the names, in ascending material number."""
         return iter(self._materials)
 
     def __len__(self) -> int:
@@ -194,9 +194,9 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     def add(self, material: Material) -> Material:
         """
-        Add a material, or replace the one of the same name.
+        Add a material, or replace the one with the same name.
 
-        Raises InvalidValueError for anything but a Material.
+        Raises InvalidValueError if the argument is not a Material.
         """
         instance_of('material', material, Material, 'a Material')
         if self._materials.get(material.name) != material:
@@ -206,16 +206,16 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     def take(self, material: Material | str | None) -> Material:
         """
-        Return the material for a name, a Material, which is added if new, or None, the default.
+        Return the material for a name, a Material (added if new) or None (the default).
 
-        Raises UnknownNameError for a name that is not there, InvalidValueError for another
-        material of a name that is taken.
+        Raises UnknownNameError for an unknown name, InvalidValueError for a Material whose name
+        belongs to a different one.
         """
         meant = self._meant(material)
         return meant if meant.name in self._materials else self.add(meant)
 
     def _meant(self, material: Material | str | None) -> Material:
-        """Return the material as `take`, which it raises as, and add nothing."""
+        """Return the material like `take`, with its errors, but add nothing."""
         if material is not None and not isinstance(material, (Material, str)):
             raise InvalidValueError('material', material, 'a Material or the name of one')
         if not isinstance(material, Material):
@@ -230,12 +230,12 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         return material
 
     def number(self, material: Material | str | None) -> int:
-        """Return the number of a material; as `take`."""
+        """Return a material's number; arguments and errors as in `take`."""
         name = self.take(material).name
         return list(self._materials).index(name)
 
     def under_free_name(self, material: Material) -> Material:
-        """Return the material, renamed with a number if its name is taken by a different one."""
+        """Return the material, renamed with a number if a different material has its name."""
 
         def is_taken(name: str) -> bool:
             return self._materials.get(name) not in (None, replace(material, name=name))
@@ -243,7 +243,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         return replace(material, name=free_name(material.name, is_taken))
 
     def save(self) -> SavedTable:
-        """Return a copy of the state, for `restore`."""
+        """Return the snapshot data for `restore`."""
         return dict(self._materials), dict(self._explicit)
 
     def restore(self, saved: SavedTable) -> None:
@@ -254,7 +254,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             self._on_change()
 
     def take_back(self, count: int) -> None:
-        """Remove the materials that were added last, so that `count` remain."""
+        """Remove the last added materials, so that `count` remain."""
         for name in list(self._materials)[count:]:
             del self._materials[name]
 
@@ -262,12 +262,11 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
     ) -> None:
         """
-        Set the contact material of two materials, or of a material with itself.
+        Set the contact material for two materials, or for a material with itself.
 
-        It holds for both orders; which is first matters to the motion of surfaces, see
-        `ContactMaterial`. contact_material: None restores the implicit rules. New materials are
-        added. Raises as `take`, and UnknownNameError for a direction whose robot or link is
-        missing.
+        It holds in both orders; the order matters only for surface motion, see `ContactMaterial`.
+        contact_material: None restores the implicit rules. New materials are added. Raises as
+        `take`, and UnknownNameError for a direction with a missing robot or link.
         """
         if contact_material is not None and not isinstance(contact_material, ContactMaterial):
             raise InvalidValueError(
@@ -277,7 +276,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             self._locate(_direction(contact_material))
         first, second = self._meant(a), self._meant(b)
         if first.name == second.name and first != second:
-            raise InvalidValueError('b', second, f'another name than that of {first}')
+            raise InvalidValueError('b', second, f'a name other than the name of {first}')
         pair = self.take(first).name, self.take(second).name
         for known in (pair, pair[::-1]):
             self._explicit.pop(known, None)
@@ -286,7 +285,7 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         self._on_change()
 
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
-        """Return the complete contact material of a pair in either order; raises as `take`."""
+        """Return the complete contact material for a pair in either order; raises as `take`."""
         first, second = self._meant(a), self._meant(b)
         implicit = combine(first, second, *self._softness())
         known = _library_contact(first, second)
@@ -298,16 +297,16 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             if explicit is None:
                 return implicit
             if explicit.motion is not None:
-                # the same, said of the second relative to the first
+                # the second surface's velocity relative to the first
                 explicit = replace(explicit, motion=-explicit.motion)
         return _overridden(implicit, explicit)
 
     def law_of(self, contact_material: ContactMaterial) -> np.ndarray:
         """
-        Return the engine's row of a contact material that belongs to single contacts.
+        Return the engine's row for a user contact's contact material.
 
-        What it leaves open is that of two default materials. Raises InvalidValueError for what
-        depends on more than the contact.
+        Open fields take the values for two default materials. Raises InvalidValueError for fields
+        that depend on more than one contact.
         """
         default = self[DEFAULT]
         complete = _overridden(combine(default, default, *self._softness()), contact_material)
@@ -318,19 +317,19 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
             raise InvalidValueError(
                 name,
                 getattr(complete, name),
-                'nothing, of a contact that is made',
+                'None: a user contact cannot have it',
                 'contact material',
             )
         return _law_row(complete)
 
     @property
     def are_directed(self) -> bool:
-        """Whether there are directions of friction in the frames of links."""
+        """Whether any friction direction is fixed to a link."""
         return any(contact.direction is not None for contact in self._explicit.values())
 
     @property
     def may_yield(self) -> bool:
-        """Whether contacts of any two of the materials can be compliant."""
+        """Whether a contact between any two materials can be compliant."""
         return (
             self._softness()[1] > 0.0
             or any(math.isfinite(each.youngs_modulus) for each in self._materials.values())
@@ -340,18 +339,18 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
     @property
     def friction_functions(self) -> Mapping[int, FrictionFunction]:
-        """What decides friction in Python, by the row of the law in the last `pair_laws`."""
+        """Friction functions by contact law row in the last `pair_laws`."""
         return self._functions
 
     def forget_frames(self, robot: str) -> None:
-        """Remove the directions of friction in the frames of a robot."""
+        """Remove the friction directions fixed to a robot's links."""
         for pair, contact in self._explicit.items():
             if contact.direction is not None and _direction(contact).robot == robot:
                 self._explicit[pair] = replace(contact, direction=None)
                 self._on_change()
 
     def pair_laws(self, more: np.ndarray = _NO_LAWS) -> law.ContactMaterials:
-        """Return the table the engine reads; more: laws of no materials, put at its end."""
+        """Return the engine's table; more: rows for user contacts, appended at its end."""
         names = list(self._materials)
         pair = np.zeros((len(names), len(names)), np.int64)
         rows: dict[tuple[ContactMaterial, int], int] = {}
@@ -401,12 +400,12 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
 
 
 def _moves(contact: ContactMaterial) -> bool:
-    """Return whether the surfaces of a complete contact material move along each other."""
+    """Return whether a complete contact material moves its surfaces along each other."""
     return bool(contact.motion or contact.motion2)
 
 
 def _refinements(contact: ContactMaterial) -> int:
-    """Return the bits of what a complete contact material takes beside its law."""
+    """Return a complete contact material's refinement bits: everything beside its law row."""
     return (
         law.MOVES * _moves(contact)
         | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)
@@ -424,9 +423,9 @@ def _direction(contact: ContactMaterial) -> FrictionDirection:
 
 
 def _law_row(contact: ContactMaterial) -> np.ndarray:
-    """Return the engine's row of a complete contact material."""
+    """Return the engine's row for a complete contact material."""
     row = np.zeros(law.MATERIAL_LAW_SIZE)
-    # where a function decides, the cone is what holds without its answer
+    # with a friction function, the cone holds while the function returns None
     name = contact.friction_model if isinstance(contact.friction_model, str) else 'cone'
     row[law.MODEL] = FRICTION_MODELS[name]
     most = math.inf if contact.friction_model == 'constant' else _STICKS
@@ -446,7 +445,7 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row[law.LAYER] = contact.surface_layer
     row[law.MAX_VELOCITY] = contact.max_correcting_velocity
     row[law.ADHESION] = contact.adhesion
-    # 0 stands for rigid
+    # 0 means rigid
     row[law.STIFFNESS] = contact.stiffness if _is_elastic(contact) else 0.0
     row[law.DAMPING] = contact.damping if _is_elastic(contact) else 0.0
     return row
@@ -457,18 +456,18 @@ def _is_elastic(contact: ContactMaterial) -> bool:
 
 
 def _least(value: float | None, bound: float) -> float:
-    """Return the value of a complete contact material, at most the bound."""
+    """Return a complete contact material's value, limited to the bound."""
     assert value is not None
     return min(value, bound)
 
 
 def _mean(a: float, b: float) -> float:
-    """Return the geometric mean; what is 0 stays 0 beside what is infinite."""
+    """Return the geometric mean; 0 and infinity give 0."""
     return math.sqrt(a * b) if a > 0.0 and b > 0.0 else 0.0
 
 
 def _in_series(a: float, b: float) -> float:
-    """Return the stiffness of two springs one after the other; infinite ones yield nothing."""
+    """Return two springs' stiffness in series; an infinite spring does not deform."""
     if math.isinf(a) or math.isinf(b):
         return min(a, b)
     return a * b / (a + b)

@@ -1,18 +1,17 @@
 """
-Presets of materials, and of the contact materials of pairs of them; `sim_bridge.materials`.
+Material presets, and contact materials for preset pairs; `sim_bridge.materials`.
 
     steel = sb.materials.load('steel')
     birch = sb.materials.load('wood', name='my_birch', density=640.0)
     own = sb.materials.MaterialLibrary('mine.json').load('slate')
 
-A library is a JSON file, or a mapping as it would hold:
+A library is a JSON file, or a mapping with the same content:
 
     {"materials": {"slate": {"density": 2800, "friction": 0.5, "kind": "stone"}},
      "contact_materials": [{"between": ["stone", "wood"], "friction": 0.4}]}
 
-with arguments of `Material` and of `ContactMaterial`, and "source", where the numbers are from.
-Contact materials are found by the kinds of two materials, in either order; the kind is the name
-where none is given.
+with arguments for `Material` and `ContactMaterial`, and "source", the origin of the numbers.
+A contact material is found by two material kinds, in either order; the default kind is the name.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _MATERIAL_KEYS = (
     *(each.name for each in fields(Material) if each.name not in ('name', 'contacts')),
     'source',
 )
-# what has an order, a frame or a function belongs to a world
+# fields with an order, a frame or a function belong to a world, not to a library
 _CONTACT_KEYS = (
     *(
         each.name
@@ -50,17 +49,17 @@ _CONTACT_KEYS = (
 
 class MaterialLibrary(Mapping[str, Material]):
     """
-    The materials that ship, and those of further sources, by name.
+    Shipped materials, and materials from further sources, by name.
 
-    Later sources replace what earlier ones say of the same material or pair.
+    Later sources replace earlier ones, material by material and pair by pair.
     """
 
     def __init__(self, *sources: str | Path | Mapping[str, Any]):
         """
-        Read the presets and further sources: JSON files, or mappings as they would hold.
+        Read the presets and further sources: JSON files, or mappings with the same content.
 
-        Raises InvalidValueError or UnknownNameError, with source and place, for what is wrong in
-        one, and OSError for a file that cannot be read.
+        Raises InvalidValueError or UnknownNameError, with source and place, for wrong content,
+        and OSError for a file that cannot be read.
         """
         self._raw: dict[str, dict[str, Any]] = {}
         self._pairs: dict[frozenset[str], ContactMaterial] = {}
@@ -85,11 +84,11 @@ class MaterialLibrary(Mapping[str, Material]):
 
     def load(self, name: str, /, **changes: Any) -> Material:
         """
-        Return a material; changes: arguments of `Material` that replace its own.
+        Return a material; changes: arguments for `Material` that replace its own.
 
-        In worlds its contact materials with others of the library hold where
-        `World.set_contact_material` sets no others. Raises UnknownNameError for an unknown name or
-        argument, InvalidValueError for a wrong value.
+        A world uses the library's contact materials between this material and others from the
+        library, unless `World.set_contact_material` sets different ones. Raises UnknownNameError
+        for an unknown name or argument, InvalidValueError for a wrong value.
         """
         for key in changes:
             if key not in ('name', *_MATERIAL_KEYS[:-1]):
@@ -97,7 +96,7 @@ class MaterialLibrary(Mapping[str, Material]):
         return replace(self[name], **changes)
 
     def contact_material(self, a: str, b: str) -> ContactMaterial | None:
-        """Return what the library says of two materials, in either order; None for nothing."""
+        """Return the library's contact material for two materials, in either order, or None."""
         return self._pairs.get(frozenset((str(self[a].kind), str(self[b].kind))))
 
     @cached_property
@@ -142,12 +141,12 @@ class MaterialLibrary(Mapping[str, Material]):
 
 
 def load(name: str, /, **changes: Any) -> Material:
-    """Return one of the materials that ship; as `MaterialLibrary.load`."""
+    """Return a shipped material; see `MaterialLibrary.load`."""
     return _presets().load(name, **changes)
 
 
 def names() -> list[str]:
-    """Return the names of the materials that ship."""
+    """Return the names of all shipped materials."""
     return list(_presets())
 
 
@@ -155,7 +154,7 @@ _shipped: list[MaterialLibrary] = []
 
 
 def _presets() -> MaterialLibrary:
-    """Return the materials that ship, read at the first use."""
+    """Return the shipped materials, read at the first use."""
     if not _shipped:
         _shipped.append(MaterialLibrary())
     return _shipped[0]
@@ -185,7 +184,7 @@ def _check_keys(values: Mapping[str, Any], known: tuple[str, ...], what: str, pl
 
 
 def _made(make: Any, place: str) -> Any:
-    """Return what is made; raises InvalidValueError with the place in the library."""
+    """Return the result of `make`; raises InvalidValueError with the place in the library."""
     try:
         return make()
     except InvalidValueError as error:

@@ -1,4 +1,4 @@
-"""Shapes of mesh files, which the worlds of a process share."""
+"""Mesh file shapes, shared by all worlds in a process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHAPES_KEPT = 256
 
 
 class ColoredSurface(NamedTuple):
-    """vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: of the file, or None."""
+    """vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: the file's, or None."""
 
     vertices: np.ndarray
     triangles: np.ndarray
@@ -28,9 +28,9 @@ def hull_of_file(
     path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0), part: str = ''
 ) -> ConvexHull:
     """
-    Return the convex hull of a mesh file, the same object while the file is unchanged.
+    Return a mesh file's convex hull, the same object while the file is unchanged.
 
-    part: as of `mesh_files.load_mesh`.
+    part: see `mesh_files.load_mesh`.
     """
     return _hull(Path(path), tuple(scale), part, _version(path))
 
@@ -38,25 +38,25 @@ def hull_of_file(
 def mesh_of_file(
     path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0), part: str = ''
 ) -> TriangleMesh:
-    """Return the mesh of a file, the same object while the file is unchanged; as the hull."""
+    """Return a file's mesh, the same object while the file is unchanged."""
     return _mesh(Path(path), tuple(scale), part, _version(path))
 
 
 def hulls_of_file(
     path: str | Path, scale: Sequence[float] = (1.0, 1.0, 1.0), part: str = ''
 ) -> tuple[ConvexHull, ...]:
-    """Return the hulls of a file's mesh, decomposed, the same while the file is unchanged."""
+    """Return a mesh file's convex decomposition, the same while the file is unchanged."""
     return _hulls(Path(path), tuple(scale), part, _version(path))
 
 
 def colored_surfaces_of_file(path: str, part: str = '') -> tuple[ColoredSurface, ...]:
-    """Return what a VRML file draws, a surface for each colour; raises InvalidValueError."""
+    """Return a VRML file's surfaces, one for each colour; raises InvalidValueError."""
     return _colored(path, part, _version(path))
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
 def _colored(path: str, part: str, _: tuple[int, int]) -> tuple[ColoredSurface, ...]:
-    # most worlds have no such files
+    # imported here, since most worlds have no VRML files
     from sim_bridge.foreign.vrml.text import VrmlError
     from sim_bridge.shapes.vrml_files import colored_surfaces
 
@@ -102,7 +102,7 @@ def _mesh(path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]) -
 
 
 def _version(path: str | Path) -> tuple[int, int]:
-    """Return what differs between two versions of a file: time of the last change, and size."""
+    """Return a file's version: time of the last change, and size."""
     try:
         status = Path(path).stat()
     except OSError as err:

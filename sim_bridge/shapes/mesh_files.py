@@ -1,8 +1,8 @@
 """
 Mesh files.
 
-STL, OBJ, DAE, PLY, glTF and OFF are read by `foreign.mesh_reader` in a process of its own, VRML97
-by `vrml_files`.
+`foreign.mesh_reader` reads STL, OBJ, DAE, PLY, glTF and OFF in its own process; `vrml_files` reads
+VRML97.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sim_bridge.foundation.validation import finite_vector
 VRML_SUFFIX = '.wrl'
 FORMATS = ('.stl', '.obj', '.dae', '.ply', '.glb', '.gltf', '.off', VRML_SUFFIX)
 
-# of one file; the largest mesh of a known robot, 29 MB of DAE, takes 5 s and 0.6 GB
+# limits for one file; the largest known robot mesh, 29 MB of DAE, takes 5 s and 0.6 GB
 LIMITS = Limits(seconds=30.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 
 _READER = 'sim_bridge.foreign.mesh_reader'
@@ -31,14 +31,14 @@ _ROW_BYTES = 24
 
 
 class MeshArrays(NamedTuple):
-    """A surface: `vertices` (n, 3) [m], `triangles` (m, 3) the numbers of the corners of each."""
+    """Triangle surface. vertices: (n, 3) [m]. triangles: (m, 3) vertex indices."""
 
     vertices: FloatArray
     triangles: IntArray
 
 
 def start_reading(path: str | Path) -> None:
-    """Start what reads such a file, within `sharing`, so that it is ready for the first one."""
+    """Start this file type's reader process, within `sharing`, before the first file."""
     if not str(path).lower().endswith(VRML_SUFFIX):
         start(_READER, LIMITS)
 
@@ -47,11 +47,11 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
     """
     Read a mesh file; all its parts become one surface.
 
-    part: the name of a node of a VRML file, which is read alone; '' for all.
+    part: name of the one node to read, for VRML files; '' for all.
 
-    scale: along the axes; where it mirrors, triangles are reversed, so that their normals still
-    point outwards. The unit of a DAE file is applied; its up axis is ignored, as in RViz and
-    Gazebo, and so is that of glTF, which is y. A .gltf file must hold its data itself. Raises
+    scale: factors along the axes; if they mirror, the triangles are reversed, so that their
+    normals still point outwards. A DAE file's unit is applied; its up axis is ignored, as in
+    RViz and Gazebo, and so is glTF's up axis, y. A .gltf file must contain its data. Raises
     InvalidValueError, naming the file, if it is missing, unreadable or without triangles.
     """
     if not isinstance(path, (str, Path)):
@@ -62,7 +62,7 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
         raise InvalidValueError('mesh file', str(path), f'one of {", ".join(FORMATS)}')
     if part and suffix != VRML_SUFFIX:
         raise InvalidValueError(
-            'part', part, f'none: only {VRML_SUFFIX} files have such', f'mesh {path}'
+            'part', part, f"'': only {VRML_SUFFIX} files have named parts", f'mesh {path}'
         )
     try:
         if suffix == VRML_SUFFIX:
@@ -78,16 +78,16 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
             'mesh file', str(path), f'a file that can be read{reason}'
         ) from err
     except ReadingError as err:
-        raise InvalidValueError('mesh file', str(path), f'a sound mesh file ({err})') from err
+        raise InvalidValueError('mesh file', str(path), f'a valid mesh file ({err})') from err
     if not len(mesh.triangles):
-        raise InvalidValueError('mesh file', str(path), 'a file with triangles in it')
+        raise InvalidValueError('mesh file', str(path), 'a file with triangles')
     if not np.isfinite(mesh.vertices).all():
         raise InvalidValueError('mesh file', str(path), 'a file with finite coordinates')
     return _scaled(mesh, scale, path)
 
 
 def _of_vrml(path: Path, part: str) -> MeshArrays:
-    # imported here, since few meshes are of this format
+    # imported here, since few meshes have this format
     from sim_bridge.foreign.vrml.text import VrmlError
     from sim_bridge.shapes.vrml_files import surface_of_file
 
@@ -105,12 +105,12 @@ def _arrays(counts: Mapping[str, object], data: bytes) -> MeshArrays:
         if type(size) is int and size >= 0
     ]
     if len(sizes) != 2 or len(data) != _ROW_BYTES * sum(sizes):
-        raise ReadingError('its reader gave no arrays')
+        raise ReadingError('its reader returned no arrays')
     middle = _ROW_BYTES * sizes[0]
     points = np.frombuffer(data[:middle], np.float64).reshape(-1, 3)
     corners = np.frombuffer(data[middle:], np.int64).reshape(-1, 3)
     if len(corners) and (corners.min() < 0 or corners.max() >= len(points)):
-        raise ReadingError('its triangles have corners that are not there')
+        raise ReadingError('its triangles refer to missing vertices')
     return MeshArrays(points, corners)
 
 

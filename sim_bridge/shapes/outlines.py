@@ -1,4 +1,4 @@
-"""Triangles of boxes and of what is round."""
+"""Triangles for boxes and round surfaces."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Surface(NamedTuple):
 
 
 def box(half_extents: FloatArray | tuple[float, float, float]) -> Surface:
-    """Return the surface of a box. half_extents: (3,) [m]."""
+    """Return a box surface. half_extents: (3,) [m]."""
     return Surface(_CORNERS.reshape(-1, 3) * half_extents, _FACES)
 
 
 def revolved(profile: FloatArray, sides: int) -> Surface:
-    """Return the surface that a profile (k, 2) of radius and z, from below, leaves about z [m]."""
+    """Return the surface of revolution about z for a profile (k, 2): radius and z, upwards [m]."""
     angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
     turned = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     ring = profile[:, None, :1] * turned
@@ -57,8 +57,8 @@ def revolved(profile: FloatArray, sides: int) -> Surface:
 
 
 def arc(start: float, end: float, count: int) -> FloatArray:
-    """Return (count + 1, 2) radius and z of a unit circle between two angles above the equator."""
+    """Return (count + 1, 2) radius and z on a unit circle between two elevation angles [rad]."""
     angles = np.linspace(start, end, count + 1)
     radii = np.cos(angles)
-    # poles are single points
+    # a pole must be a single point
     return np.stack([np.where(radii < 1e-12, 0.0, radii), np.sin(angles)], axis=1)

@@ -1,4 +1,4 @@
-"""A shape at its pose on a link, with its material."""
+"""Shape at its pose on a link, with its material."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ from sim_bridge.shapes.shapes import MassProperties, Shape
 @dataclass(frozen=True)
 class Placed:
     """
-    A shape on a link.
+    Shape on a link.
 
-    position [m], orientation (quaternion x y z w): of the shape's frame in the link's.
-    name: of the geometry; numbered if ''.
-    material: itself or its name; None: what the rest of the body has.
-    sensor: report contacts, but push nothing; a `Line` always is one. enabled: whether it touches
-        anything at all.
-    groups: names of the collision groups it belongs to.
-    surface_velocity: (3,) of the surface relative to the link, in the shape's axes [m/s]: a belt.
-    friction_direction: (3,) ODE's fdir1, in the shape's axes: along it, friction and slip are
-        those of the first direction; None: any. Where both shapes have one, that of the lower
-        friction holds, of the same friction the bisector of the two.
-    mass: whether it counts in mass properties that are computed from shapes; sensors and what is
-        disabled never do.
+    position [m], orientation (quaternion x y z w): shape frame in the link frame.
+    name: geometry name; numbered if ''.
+    material: a Material or its name; None: the body's material.
+    sensor: whether it reports contacts without contact forces; always True for a `Line`.
+    enabled: whether it has contacts at all.
+    groups: collision group names.
+    surface_velocity: (3,) relative to the link, in the shape's axes [m/s], as on a belt.
+    friction_direction: (3,) ODE's fdir1, in the shape's axes: friction and slip along it are those
+        of the first direction; None: any direction. If both shapes have one, the shape with the
+        lower friction decides; with equal friction, the bisector of both directions.
+    mass: whether it counts in mass properties computed from shapes; sensors and disabled shapes
+        never count.
 
-    Raises InvalidValueError for values outside these.
+    Raises InvalidValueError for values outside these ranges.
     """
 
     shape: Shape
@@ -73,7 +73,7 @@ class Placed:
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        """Check everything."""
+        """Check all fields."""
         if not isinstance(self.name, str):
             raise InvalidValueError('name', self.name, 'a text', 'geometry')
         place = f'geometry {self.name!r}' if self.name else 'geometry'
@@ -93,7 +93,7 @@ class Placed:
             length = float(np.linalg.norm(direction))
             if length <= 0.0:
                 raise InvalidValueError(
-                    'friction_direction', tuple(direction), 'a vector of some length', place
+                    'friction_direction', tuple(direction), 'a vector of non-zero length', place
                 )
             values['friction_direction'] = direction / length
         for name, vector in values.items():
@@ -112,7 +112,7 @@ class Placed:
 
 def as_placed(shapes: Shape | Placed | Iterable[Shape | Placed]) -> tuple[Placed, ...]:
     """
-    Return one shape or several as placed ones, plain shapes at the link's origin.
+    Return one shape or several as `Placed`; plain shapes are placed at the link's origin.
 
     Raises InvalidValueError for anything else.
     """
@@ -126,10 +126,10 @@ def combined_mass_properties(
     shapes: Iterable[Placed], densities: Iterable[float], place: str = ''
 ) -> MassProperties:
     """
-    Return the mass properties of several shapes together, in the frame of their link.
+    Return the mass properties for several shapes together, in the link frame.
 
-    densities: of each [kg/m³]. Overlaps count twice. place: for the
-    message of the InvalidValueError that a shape without volume raises.
+    densities: one for each shape [kg/m³]. Overlaps count twice. place: shown in the
+    InvalidValueError for a shape without volume.
     """
     total, moment, parts = 0.0, np.zeros(3), []
     for placed, density in zip(shapes, densities, strict=True):
@@ -146,7 +146,7 @@ def combined_mass_properties(
         raise InvalidValueError(
             'shapes',
             (),
-            'at least one that weighs (enabled, no sensor, of mass=True), or a mass '
+            'at least one shape with mass (enabled, no sensor, mass=True), or a mass '
             'and an inertia',
             place,
         )

@@ -1,4 +1,4 @@
-"""Shapes made of flat faces: convex hulls, triangle meshes and height fields."""
+"""Shapes with flat faces: convex hulls, triangle meshes and height fields."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sim_bridge.shapes.height_images import load_brightness
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
-# relative to the extent of a set of points: thinner ones are flat
+# points are flat if an extent relative to their largest is below this
 _FLAT = 1e-9
 _TINY = 1e-300
 
@@ -38,7 +38,7 @@ _ATTRIBUTES = ('vertices', 'triangles', 'bottom_margin', 'heights', 'size', 'bot
 
 
 class _SetOnce(Shape):
-    """A shape whose arrays are set once, since what was computed from them is kept."""
+    """Shape whose arrays are set only once, since results computed from them are cached."""
 
     if not TYPE_CHECKING:
 
@@ -51,7 +51,7 @@ class _SetOnce(Shape):
 
 
 class _Polyhedron(_SetOnce):
-    """A surface of triangles."""
+    """Triangle surface."""
 
     vertices: FloatArray
     triangles: IntArray
@@ -74,11 +74,11 @@ class _Polyhedron(_SetOnce):
 
 class ConvexHull(_Polyhedron):
     """
-    The smallest convex solid around points.
+    Smallest convex solid around points.
 
-    vertices: (n, 3) its corners [m]. triangles: (m, 3) its surface, counterclockwise seen from
-    outside; flat faces are cut into triangles. Points in one plane make a plate without thickness
-    and without triangles.
+    vertices: (n, 3) corners [m]. triangles: (m, 3) surface, counterclockwise seen from outside;
+    flat faces are cut into triangles. Points in one plane make a plate without thickness and
+    without triangles.
     """
 
     kind: ClassVar[int] = engine.HULL
@@ -112,35 +112,35 @@ class ConvexHull(_Polyhedron):
     def from_file(
         cls, path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = ''
     ) -> ConvexHull:
-        """Return the hull of a mesh file; see `mesh_files.load_mesh`."""
+        """Return a mesh file's hull; see `mesh_files.load_mesh`."""
         with sharing():
             start_reading(path)
-            # imported while the other process imports what it needs
+            # imported while the other process imports its own packages
             import scipy.spatial  # noqa: F401
 
             return cls(load_mesh(path, scale, part).vertices)
 
     @cached_property
     def polytope(self) -> Polytope:
-        """The faces and neighbours for collision detection, computed when first needed."""
+        """Faces and neighbours for collision detection, computed at the first use."""
         return polytope(self.vertices, self.triangles if len(self.triangles) else None)
 
     def mass_properties(self, density: float) -> MassProperties:
         if not len(self.triangles):
             raise InvalidValueError(
-                'shape', self, 'a solid with a volume, or a mass and an inertia for a flat one'
+                'shape', self, 'a solid with a volume, or a mass and an inertia for a flat shape'
             )
         return solid_mass_properties(self.vertices, self.triangles, density)
 
 
 class TriangleMesh(_Polyhedron):
     """
-    A surface of triangles, solid where it is closed.
+    Triangle surface; a solid if it is closed.
 
-    vertices: (n, 3) [m]. triangles: (m, 3) the corners of each, counterclockwise seen from
-    outside. bottom_margin: None, or of an open surface that is terrain how far below its lowest
-    vertex it ends [m]. What is below terrain, along the mesh's z axis, is solid: what has sunk
-    into it is pushed up. The triangles of terrain face upwards whatever their order.
+    vertices: (n, 3) [m]. triangles: (m, 3) corners, counterclockwise seen from outside.
+    bottom_margin: terrain depth below the lowest vertex [m], for open surfaces; None: the
+    mesh is no terrain. Everything below a terrain, along the mesh's z axis, is solid: bodies below
+    its surface are pushed up. Terrain triangles face upwards in any corner order.
     """
 
     kind: ClassVar[int] = engine.MESH
@@ -150,7 +150,7 @@ class TriangleMesh(_Polyhedron):
         Check the arrays.
 
         Raises InvalidValueError if they are no triangles in space, for a margin that is not
-        positive, and for one of a closed surface.
+        positive, and for a closed surface with a margin.
         """
         self.vertices = _read_only(
             _finite_rows('vertices', vertices, 'float (n, 3), finite [m]', 'TriangleMesh')
@@ -165,7 +165,7 @@ class TriangleMesh(_Polyhedron):
             shown = f'{corners.min()} to {corners.max()}'
             raise InvalidValueError('triangles', shown, expected, 'TriangleMesh')
         self.triangles = _read_only(corners.astype(np.int64))
-        expected = 'a positive number [m], of an open surface only'
+        expected = 'a positive number [m], for an open surface only'
         if bottom_margin is not None:
             bottom_margin = positive_number(
                 'bottom_margin', bottom_margin, expected, 'TriangleMesh'
@@ -187,12 +187,12 @@ class TriangleMesh(_Polyhedron):
         bottom_margin: float | None = None,
         part: str = '',
     ) -> TriangleMesh:
-        """Return the mesh of a file; see `mesh_files.load_mesh`."""
+        """Return a file's mesh; see `mesh_files.load_mesh`."""
         return cls(*load_mesh(path, scale, part), bottom_margin)
 
     @property
     def bottom(self) -> float | None:
-        """The height of terrain's underside [m]; None for what is no terrain."""
+        """Height [m] at a terrain's underside; None for other meshes."""
         return (
             None
             if self.bottom_margin is None
@@ -201,19 +201,19 @@ class TriangleMesh(_Polyhedron):
 
     @cached_property
     def is_closed(self) -> bool:
-        """Whether every edge is shared by two triangles of the same orientation."""
+        """Whether each edge is shared by exactly two triangles with the same orientation."""
         return self.half_edges.is_closed
 
     @cached_property
     def half_edges(self) -> HalfEdges:
-        """The neighbours of its triangles, computed when first needed."""
+        """Triangle neighbours, computed at the first use."""
         return HalfEdges(self.vertices, self.triangles)
 
     def mass_properties(self, density: float) -> MassProperties:
         """
-        Return mass, centre of mass and inertia of the solid inside, at a density [kg/m³].
+        Return mass, centre of mass and inertia of the enclosed solid, at a density [kg/m³].
 
-        Raises InvalidValueError where the surface is not closed.
+        Raises InvalidValueError if the surface is not closed.
         """
         if not self.is_closed:
             raise InvalidValueError(
@@ -232,21 +232,21 @@ class TriangleMesh(_Polyhedron):
 
 class HeightField(_SetOnce):
     """
-    Ground of varying height: everything below a grid of heights.
+    Ground with varying height: everything below a grid of heights.
 
     heights: (ny, nx) [m] along z, row 0 at the least y, column 0 at the least x. size: lengths
     along x and y [m]; the frame is in the middle of the grid, at height 0. bottom: None, or the
-    height of a flat underside [m]. Without one the field has no end below, and only static bodies
-    can have it. With one it is a solid with a mass. Only its upper surface collides, so moving
-    bodies need further shapes for the sides and the underside.
+    height of a flat underside [m]. Without a bottom the field extends down infinitely, and only
+    static bodies can have it. With a bottom it is a solid with a mass. Only its upper surface
+    collides, so moving bodies need further shapes for the sides and the underside.
 
-    `Geometry.set_heights` changes the heights of a field in a world.
+    `Geometry.set_heights` changes a field's heights in a world.
     """
 
     kind: ClassVar[int] = engine.HEIGHT_FIELD
 
     def __init__(self, heights: Matrix, size: Vector, bottom: float | None = None):
-        """Check the grid; raises InvalidValueError if it is not valid, or below its bottom."""
+        """Check the grid; raises InvalidValueError if it is invalid, or below the bottom."""
         expected = 'float (ny, nx) of at least (2, 2), finite [m]'
         grid = real_array('heights', heights, expected, 'HeightField')
         if grid.ndim != 2 or min(grid.shape) < 2 or not np.isfinite(grid).all():
@@ -268,10 +268,10 @@ class HeightField(_SetOnce):
         cls, path: str | Path, size: Vector, bottom: float | None = None
     ) -> HeightField:
         """
-        Return a field of the brightness of a picture; see `height_images.load_brightness`.
+        Return a field with an image's brightness as heights; see `height_images.load_brightness`.
 
-        size: lengths along x and y, and height of white above black, which is 0 [m], as in an SDF
-        `heightmap`. The middles of its pixels are the grid; its upper border is at the greatest y.
+        size: lengths along x and y, and height for white above black (height 0) [m], as in an SDF
+        `heightmap`. The pixel centres are the grid; the image's upper border has the greatest y.
         """
         x, y, z = positive_vector(
             'size', size, 3, 'HeightField', 'lengths along x, y and z, positive [m]'
@@ -290,7 +290,7 @@ class HeightField(_SetOnce):
 
     @property
     def bounds(self) -> FloatArray:
-        """(2, 3) down to the bottom, infinite without one [m]."""
+        """(2, 3) least and greatest coordinates [m]; infinite downwards without a bottom."""
         x, y = self.size[0] / 2, self.size[1] / 2
         low = -np.inf if self.bottom is None else self.bottom
         return np.array([[-x, -y, low], [x, y, self.heights.max()]])
@@ -301,7 +301,7 @@ class HeightField(_SetOnce):
         return self.bottom is None
 
     def checked_block(self, heights: Matrix, row: int, column: int, place: str) -> FloatArray:
-        """Return a block of new heights [m]; raises InvalidValueError if it does not fit."""
+        """Return a checked block with new heights [m]; raises InvalidValueError if unfit."""
         rows, columns = self.heights.shape
         least = -np.inf if self.bottom is None else self.bottom
         for name, value, count in (('row', row, rows), ('column', column, columns)):
@@ -328,23 +328,23 @@ class HeightField(_SetOnce):
 
     def mass_properties(self, density: float) -> MassProperties:
         """
-        Return mass, centre of mass and inertia of the solid above the bottom [kg/m³].
+        Return mass, centre of mass and inertia of the solid above the bottom, density in kg/m³.
 
-        It is the sum of upright prisms with the triangles of the cells as their upper ends. Raises
-        InvalidValueError for a field without a bottom, or of no volume.
+        The solid is a sum of upright prisms; their upper ends are the cell triangles.
+        Raises InvalidValueError for a field without a bottom, or without volume.
         """
         if self.bottom is None:
             raise InvalidValueError(
                 'shape',
                 self,
-                'one of finite volume, such as a HeightField with a bottom, where '
-                'a mass is asked for',
+                'a shape of finite volume, for example a HeightField with a bottom, to compute '
+                'a mass',
             )
         return solid_mass_properties(*closed_down(*field_surface(self), self.bottom), density)
 
 
 def field_surface(field: HeightField) -> tuple[FloatArray, IntArray]:
-    """Return vertices and triangles of a height field, counter-clockwise seen from above."""
+    """Return a height field's vertices and triangles, counterclockwise seen from above."""
     rows, columns = field.heights.shape
     x, y = np.meshgrid(
         *(
@@ -366,7 +366,7 @@ def field_surface(field: HeightField) -> tuple[FloatArray, IntArray]:
 def closed_down(
     vertices: FloatArray, triangles: IntArray, bottom: float
 ) -> tuple[FloatArray, IntArray]:
-    """Return an open surface with sides down from its border and a flat underside."""
+    """Close an open surface with vertical sides below its border and a flat underside."""
     below, down = vertices.copy(), len(vertices)
     below[:, 2] = bottom
     edges = triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
@@ -386,21 +386,21 @@ def solid_mass_properties(
     vertices: FloatArray, triangles: IntArray, density: float
 ) -> MassProperties:
     """
-    Return the mass properties of a closed surface of triangles, at a density [kg/m³].
+    Return the mass properties of the solid in a closed triangle surface, at a density [kg/m³].
 
-    By the divergence theorem: the solid is the signed sum of the tetrahedra between the triangles
-    and a point; each one's moments are known (Tonon 2004). Raises InvalidValueError for a density
-    that is not positive or a solid without volume.
+    By the divergence theorem, the solid is the signed sum of tetrahedra between the triangles
+    and a point; a tetrahedron's moments are known (Tonon 2004). Raises InvalidValueError for
+    a density that is not positive or a solid without volume.
     """
     density = positive_number('density', density, 'a positive number [kg/m³]')
-    # from a point inside, so that little cancels
+    # a point inside keeps cancellation small
     origin = vertices.mean(axis=0)
     a, b, c = (vertices[triangles[:, k]] - origin for k in range(3))
     sixfold = np.einsum('ij,ij->i', a, np.cross(b, c))
     volume = sixfold.sum() / 6
     if volume <= 0.0:
         raise InvalidValueError(
-            'volume', float(volume), 'a surface around a positive volume, seen from outside'
+            'volume', float(volume), 'a positive volume, with triangles that face outwards'
         )
     total = a + b + c
     center = sixfold @ total / 24 / volume
@@ -411,13 +411,13 @@ def solid_mass_properties(
 
 
 def _hull_in_space(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the numbers of the hull's corners, ascending, and its triangles by their places."""
-    # imported here, since it takes longer than everything a world of balls and boxes needs
+    """Return the hull's corner indices, ascending, and triangles between these corners."""
+    # imported here: the import takes longer than building a simple world
     from scipy.spatial import ConvexHull as QuickHull
 
     hull = QuickHull(points)
     triangles = hull.simplices
-    # Qhull gives the normals outwards, but the corners in any order
+    # Qhull's normals point outwards, but its corners come in any order
     a, b, c = (points[triangles[:, k]] for k in range(3))
     inward = np.einsum('ij,ij->i', np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
     triangles = np.where(inward[:, None], triangles[:, ::-1], triangles)
@@ -426,7 +426,7 @@ def _hull_in_space(points: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def _hull_in_plane(points: FloatArray) -> IntArray:
-    """Return the numbers of the corners of a convex polygon around points (n, 2), in its order."""
+    """Return the convex polygon's corner indices around points (n, 2), in cyclic order."""
     from scipy.spatial import ConvexHull as QuickHull
 
     corners: IntArray = QuickHull(points).vertices

@@ -1,4 +1,4 @@
-"""Numbers of dataclasses: the ranges that they may be in."""
+"""Ranges for numbers in dataclass fields."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_bridge.foundation.validation import real_array
 
 
 class Range(NamedTuple):
-    """What a number may be; `above`: not the least itself, `finite`: not infinite."""
+    """Number range. above: the least value is excluded. finite: infinity is excluded."""
 
     least: float = 0.0
     greatest: float = math.inf
@@ -28,7 +28,7 @@ class Range(NamedTuple):
         return words
 
     def holds(self, number: float) -> bool:
-        """Return whether a number is in it; nan never is."""
+        """Return whether a number is in the range; nan never is."""
         is_inside = self.least <= number <= self.greatest
         is_edge = self.above and number == self.least
         return is_inside and not is_edge and not (self.finite and math.isinf(number))
@@ -47,7 +47,7 @@ def within(allowed: Range, default: Any) -> Any:
 
 
 def check_fields(thing: Any, place: str) -> None:
-    """Check the ranges of numbers and convert them to floats; None stays if it is the default."""
+    """Check numbers against their ranges and convert them to floats; a default None stays."""
     for number_field in fields(thing):
         name, allowed = number_field.name, number_field.metadata.get('range')
         value = getattr(thing, name)

@@ -1,4 +1,4 @@
-"""Records of shapes for the engine."""
+"""Engine records for shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.shapes.shapes import HollowCone, HollowCylinder, Shape
 
 
 def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
-    """Return the engine's record of a shape; others: further fields of the record."""
+    """Return the engine's record for a shape; others: further record fields."""
     if isinstance(shape, Line):
         flags = others.pop('flags', ENABLED) | LINE
         return GeometryRecord(shape=shape.kind, vertices=shape.ends, flags=flags, **others)
@@ -34,5 +34,5 @@ def shape_record(shape: Shape, **others: Any) -> GeometryRecord:
 
 
 def pose_row(rotation: np.ndarray, position: np.ndarray) -> np.ndarray:
-    """Return a pose as the engine stores it: rotation by rows, then origin [m]."""
+    """Return a pose in the engine's layout: rotation by rows, then origin [m]."""
     return np.concatenate([np.ravel(rotation), position])

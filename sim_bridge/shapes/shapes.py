@@ -1,8 +1,8 @@
 """
 Solid shapes: sizes, bounds and mass properties.
 
-A shape has a frame of its own and no place; `Placed` puts it somewhere on a link. Sizes are full
-ones, as URDF writes them. All shapes are immutable, so that they can be shared.
+A shape has its own frame and no pose; `Placed` gives it a pose on a link. Sizes are full lengths,
+as in URDF. All shapes are immutable, so that they can be shared.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ _Moments = tuple[float, tuple[float, float, float], float]
 
 class MassProperties(NamedTuple):
     """
-    Mass, centre of mass and inertia of a body.
+    A body's mass, centre of mass and inertia.
 
-    mass: kg. center_of_mass: (3,) m. inertia: (3, 3) about the centre of mass, in the axes of the
-    frame that the centre of mass is given in [kg m²].
+    mass: kg. center_of_mass: (3,) m. inertia: (3, 3) about the centre of mass [kg m²]. Centre and
+    inertia are in one frame, the shape's or the link's.
     """
 
     mass: float
@@ -39,29 +39,29 @@ class MassProperties(NamedTuple):
 
 
 class Shape(ABC):
-    """The solid of a geometry, in its own frame."""
+    """Collision solid, in its own frame."""
 
     kind: ClassVar[int]
-    """The engine's number of the kind of shape."""
+    """Engine's number of the shape kind."""
 
     @property
     @abstractmethod
     def engine_size(self) -> tuple[float, float, float]:
-        """The three sizes by which `engine.data.geometry` describes the shape [m]."""
+        """The three sizes that describe the shape in `engine.data.geometry` [m]."""
 
     @property
     @abstractmethod
     def bounds(self) -> FloatArray:
-        """(2, 3) the least and greatest coordinates in the shape's frame [m]."""
+        """(2, 3) least and greatest coordinates in the shape's frame [m]."""
 
     @property
     def is_endless(self) -> bool:
-        """Whether it goes on for ever, so that only static bodies can have it."""
+        """Whether it is infinite, so that only static bodies can have it."""
         return False
 
     @property
     def is_sensor(self) -> bool:
-        """Whether its geometries can be nothing but sensors."""
+        """Whether its geometries are always sensors."""
         return False
 
     @abstractmethod
@@ -74,12 +74,12 @@ class Shape(ABC):
 
 
 class _Symmetric(Shape):
-    """A shape with known moments, whose box is centred at its frame."""
+    """Shape with known moments and a bounding box centred at its frame."""
 
     @property
     @abstractmethod
     def half_extents(self) -> tuple[float, float, float]:
-        """Half the edges of the box around the shape [m]."""
+        """Half the edges of the bounding box [m]."""
 
     @abstractmethod
     def _moments(self) -> _Moments:
@@ -97,20 +97,20 @@ class _Symmetric(Shape):
         except OverflowError:
             volume, moments, height = math.inf, (0.0, 0.0, 0.0), 0.0
         mass = density * volume
-        # what is less has lost its digits
+        # smaller numbers have lost their digits
         is_sound = mass >= sys.float_info.min and all(
             math.isfinite(mass * moment) for moment in (1.0, *moments)
         )
         if not is_sound:
             raise InvalidValueError(
-                'shape', self, 'one whose mass and inertia are finite, and not nearly 0'
+                'shape', self, 'a shape whose mass and inertia are finite, and not nearly 0'
             )
         return MassProperties(mass, np.array([0.0, 0.0, height]), mass * np.diag(moments))
 
 
 @dataclass(frozen=True)
 class Box(_Symmetric):
-    """A box with edges `size` (3,) [m] along its axes."""
+    """Box with edges `size` (3,) [m] along its axes."""
 
     size: tuple[float, float, float]
     kind: ClassVar[int] = engine.BOX
@@ -141,7 +141,7 @@ class Box(_Symmetric):
 
 @dataclass(frozen=True)
 class Sphere(_Symmetric):
-    """A ball of a radius [m]."""
+    """Sphere with a radius [m]."""
 
     radius: float
     kind: ClassVar[int] = engine.SPHERE
@@ -152,7 +152,7 @@ class Sphere(_Symmetric):
 
     @property
     def half_extents(self) -> tuple[float, float, float]:
-        """The radius, three times [m]."""
+        """Three times the radius [m]."""
         return self.radius, self.radius, self.radius
 
     @property
@@ -167,7 +167,7 @@ class Sphere(_Symmetric):
 
 @dataclass(frozen=True)
 class _Round(_Symmetric):
-    """A shape of revolution about z. radius, length: m; the length is along z."""
+    """Shape of revolution about z. radius, length: m; the length is along z."""
 
     radius: float
     length: float
@@ -190,7 +190,7 @@ class _Round(_Symmetric):
 
 @dataclass(frozen=True)
 class Cylinder(_Round):
-    """A cylinder of a radius and a length along z [m], its frame in the middle."""
+    """Cylinder with a radius and a length along z [m], its frame in the middle."""
 
     kind: ClassVar[int] = engine.CYLINDER
 
@@ -202,20 +202,20 @@ class Cylinder(_Round):
 
 @dataclass(frozen=True)
 class Capsule(_Round):
-    """A cylinder of a radius and a length along z [m], with half a ball more on either end."""
+    """Cylinder with a radius and a length along z [m], with a half-sphere on either end."""
 
     kind: ClassVar[int] = engine.CAPSULE
 
     @property
     def half_extents(self) -> tuple[float, float, float]:
-        """Radius, radius, and half the length with the radius [m]."""
+        """Radius, radius, and half the length plus the radius [m]."""
         return self.radius, self.radius, self.length / 2 + self.radius
 
     def _moments(self) -> _Moments:
         r, length = self.radius, self.length
         tube, ends = math.pi * r**2 * length, 4 / 3 * math.pi * r**3
         volume = tube + ends
-        # the balls' halves are moved apart by the length (Ericson, capsule inertia tensor)
+        # the half-spheres are the length apart (Ericson, capsule inertia tensor)
         across = tube * (length**2 / 12 + r**2 / 4)
         across += ends * (0.4 * r**2 + length**2 / 4 + 0.375 * length * r)
         along = tube * r**2 / 2 + ends * 0.4 * r**2
@@ -223,7 +223,7 @@ class Capsule(_Round):
 
 
 class _Tapered(_Round):
-    """A shape of revolution about z whose outside has a radius at the top of its own."""
+    """Shape of revolution about z with a different outer radius at the top."""
 
     top_radius: float
 
@@ -247,9 +247,9 @@ class _Tapered(_Round):
 @dataclass(frozen=True)
 class Cone(_Tapered):
     """
-    A cone with a base of a radius [m] at -length / 2 and its apex at +length / 2 on z.
+    Cone with its base at -length / 2 and its apex at +length / 2 on z.
 
-    top_radius: of a second flat end in the place of the apex, at least 0 [m]: a truncated cone.
+    top_radius: radius at a second flat end instead of the apex, at least 0 [m]: a truncated cone.
     """
 
     top_radius: float = 0.0
@@ -265,10 +265,10 @@ class Cone(_Tapered):
 
 def _frustum_moments(r: float, top: float, length: float) -> _Moments:
     """
-    Return what `_Symmetric._moments` does, of a truncated cone.
+    Return a truncated cone's moments; see `_Symmetric._moments`.
 
-    r, top: radii at -length / 2 and length / 2 [m]. In between the radius is a + b u with u = z /
-    length, and everything is a mean of powers of these over the length.
+    r, top: radii at -length / 2 and length / 2 [m]. The radius at u = z / length is a + b u; all
+    results are means of its powers over the length.
     """
     a, b = (r + top) / 2, top - r
     square, fourth = a * a + b * b / 12, a**4 + a * a * b * b / 2 + b**4 / 80
@@ -281,10 +281,10 @@ def _frustum_moments(r: float, top: float, length: float) -> _Moments:
 @dataclass(frozen=True)
 class HollowCone(_Tapered):
     """
-    A cone as `Cone`, with a bore along its axis that is a cone, too.
+    Cone as `Cone`, with a conical bore along its axis.
 
-    inner_radius, top_inner_radius: of the bore at -length / 2, and at length / 2, at least 0 there
-    [m]; less than those of the cone, or 0 like these.
+    inner_radius, top_inner_radius: bore radii at -length / 2 and at length / 2, the second
+    at least 0 [m]; less than the cone's radii there, or both 0.
     """
 
     inner_radius: float
@@ -311,7 +311,7 @@ class HollowCone(_Tapered):
 
     @property
     def bore(self) -> tuple[float, float]:
-        """Radii of the bore at both ends [m]."""
+        """Bore radii at both ends [m]."""
         return self.inner_radius, self.top_inner_radius
 
     def _moments(self) -> _Moments:
@@ -321,7 +321,7 @@ class HollowCone(_Tapered):
 
 @dataclass(frozen=True)
 class HollowCylinder(_Round):
-    """A cylinder of a radius and a length along z with a bore of an inner radius [m]."""
+    """Cylinder with a radius and a length along z, with a bore [m]."""
 
     inner_radius: float
     kind: ClassVar[int] = engine.HOLLOW
@@ -345,7 +345,7 @@ class HollowCylinder(_Round):
 
     @property
     def bore(self) -> tuple[float, float]:
-        """Radii of the bore at both ends [m]."""
+        """Bore radii at both ends [m]."""
         return self.inner_radius, self.inner_radius
 
     def _moments(self) -> _Moments:
@@ -357,13 +357,13 @@ class HollowCylinder(_Round):
 
 
 def _difference(whole: _Moments, part: _Moments) -> _Moments:
-    """Return the moments of a solid of revolution without a part of it, both about z."""
+    """Return the moments for a round solid minus a part, both about z."""
     volume = whole[0] - part[0]
     height = (whole[0] * whole[2] - part[0] * part[2]) / volume
     sums = [0.0, 0.0, 0.0]
     for sign, (share, moments, middle) in ((1.0, whole), (-1.0, part)):
         for axis in range(3):
-            # about the common centre of mass
+            # parallel axis theorem, about the common centre of mass
             arm = middle - height if axis < 2 else 0.0
             sums[axis] += sign * share * (moments[axis] + arm * arm)
     return volume, (sums[0] / volume, sums[1] / volume, sums[2] / volume), height
@@ -371,7 +371,7 @@ def _difference(whole: _Moments, part: _Moments) -> _Moments:
 
 @dataclass(frozen=True)
 class Ellipsoid(_Symmetric):
-    """An ellipsoid of three radii [m] along its axes."""
+    """Ellipsoid with three radii [m] along its axes."""
 
     radii: tuple[float, float, float]
     kind: ClassVar[int] = engine.ELLIPSOID
@@ -402,7 +402,7 @@ class Ellipsoid(_Symmetric):
 
 @dataclass(frozen=True)
 class Plane(Shape):
-    """Everything below z = 0: ground. It has no mass, so that only static bodies can have it."""
+    """Ground: everything below z = 0. Without mass, so that only static bodies can have it."""
 
     kind: ClassVar[int] = engine.PLANE
 
@@ -413,7 +413,7 @@ class Plane(Shape):
 
     @property
     def bounds(self) -> FloatArray:
-        """(2, 3) infinite but upwards [m]."""
+        """(2, 3) least and greatest coordinates [m]; infinite except upwards."""
         return np.array([[-np.inf] * 3, [np.inf, np.inf, 0.0]])
 
     @property
@@ -423,7 +423,7 @@ class Plane(Shape):
 
     def mass_properties(self, density: float) -> MassProperties:
         """Raise InvalidValueError: an infinite body has no mass."""
-        raise InvalidValueError('shape', self, 'one of finite volume, where a mass is asked for')
+        raise InvalidValueError('shape', self, 'a shape of finite volume, to compute a mass')
 
 
 def _set_vector(shape: Shape, name: str, value: object) -> None:
@@ -454,4 +454,4 @@ PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType(
         'cone': Cone,
     }
 )
-"""What makes the shapes of descriptions, by the names of their kinds, from their sizes."""
+"""Constructors of the shapes of descriptions by kind; arguments: the sizes."""

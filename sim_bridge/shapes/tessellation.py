@@ -1,4 +1,4 @@
-"""Surfaces of shapes as triangles, to be drawn."""
+"""Triangle surfaces for drawing shapes."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from sim_bridge.shapes.shapes import (
 
 def tessellated(shape: Shape, sides: int = 32) -> Surface:
     """
-    Return the surface of a shape in its frame; round ones have so many sides about z.
+    Return a shape's surface in its frame. sides: facets about z, for round shapes.
 
-    Raises InvalidValueError for a plane, which has no end.
+    Raises InvalidValueError for a plane: it is infinite.
     """
     if isinstance(shape, Box):
         return box(shape.half_extents)
@@ -64,7 +64,7 @@ def tessellated(shape: Shape, sides: int = 32) -> Surface:
 
 
 def _terrain(vertices: FloatArray, triangles: IntArray, bottom: float | None) -> Surface:
-    """Return a surface, closed down to the bottom where there is one."""
+    """Return a surface, closed down to the bottom if it has one."""
     if bottom is None:
         return Surface(vertices, triangles)
     return Surface(*closed_down(vertices, triangles, bottom))

@@ -1,4 +1,4 @@
-"""VRML97 files as surfaces: all that is drawn in them, or a part by its name (DEF)."""
+"""VRML97 surfaces: all drawn geometry, or a part by its name (DEF)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import brief, close_match
 from sim_bridge.shapes.outlines import arc, box, revolved, Surface
 
-# VRML's cylinders and cones lie along y, ours along z
+# VRML's cylinders and cones are along y, ours along z
 ALONG_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 _MOST_FILES = 8
 _SIDES = 32
-# with VRML's defaults [m]
+# VRML's default sizes [m]
 _SIZES: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
     {
         'Box': {'size': (2.0, 2.0, 2.0)},
@@ -33,14 +33,14 @@ _SIZES: Mapping[str, Mapping[str, tuple[float, ...]]] = MappingProxyType(
 
 def nodes_of_file(path: Path, inside: int = 0) -> list[Node]:
     """
-    Return the nodes of a file, with those of the files that it names as Inline.
+    Return a file's nodes, including those from its Inline files.
 
-    inside: in how many files it is. Raises VrmlError and OSError.
+    inside: nesting depth. Raises VrmlError and OSError.
     """
 
     def read_inline(url: str) -> list[Node]:
         if inside == _MOST_FILES:
-            raise VrmlError(f'files are inside each other more than {_MOST_FILES} times')
+            raise VrmlError(f'Inline files are nested more than {_MOST_FILES} deep')
         return nodes_of_file(path.parent / url.removeprefix('file:'), inside + 1)
 
     data = read_file(path)
@@ -54,10 +54,10 @@ def colored_surfaces(
     path: Path, part: str = ''
 ) -> Iterator[tuple[FloatArray, IntArray, Color | None]]:
     """
-    Yield vertices (n, 3) [m], triangles (m, 3) and colour of each geometry that a file draws.
+    Yield vertices (n, 3) [m], triangles (m, 3) and colour for each drawn geometry in a file.
 
-    part: the name of a node; '' for all. Its place in the file does not count, its rotation and
-    scale do, as in Choreonoid. Raises VrmlError and OSError.
+    part: node name; '' for all. The node's position in the file is ignored, its rotation and
+    scale are applied, as in Choreonoid. Raises VrmlError and OSError.
     """
     nodes, frame = nodes_of_file(path), HERE
     if part:
@@ -72,7 +72,7 @@ def colored_surfaces(
             )
             raise VrmlError(f'no node is called {brief(part)} (DEF); {hint}')
         node, frame = found
-        # the frame is that of what is in a group
+        # the frame is a Transform's child frame
         nodes = node.nodes('children') if node.kind == 'Transform' else [node]
     for geometry, at, color in drawn_in(nodes, frame):
         points, triangles = surface_of(geometry) or _primitive(geometry)
@@ -82,7 +82,7 @@ def colored_surfaces(
 
 
 def surface_of_file(path: Path, part: str = '') -> tuple[FloatArray, IntArray]:
-    """Return vertices (n, 3) and triangles (m, 3) of all geometries; as `colored_surfaces`."""
+    """Merge all geometries into vertices (n, 3) and triangles (m, 3); see `colored_surfaces`."""
     parts, count = [], 0
     for points, triangles, _ in colored_surfaces(path, part):
         parts.append((points, triangles + count))
@@ -95,7 +95,7 @@ def surface_of_file(path: Path, part: str = '') -> tuple[FloatArray, IntArray]:
 
 
 def _primitive(geometry: Node) -> Surface:
-    """Return the surface of a Box, Sphere, Cylinder or Cone."""
+    """Return the surface for a Box, Sphere, Cylinder or Cone."""
     sizes = {key: geometry.row(key, default) for key, default in _SIZES[geometry.kind].items()}
     for key, size in sizes.items():
         if not (size > 0.0).all():

@@ -56,7 +56,7 @@ def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
     Image.new('L', (12_000, 12_000)).save(tmp_path / 'bomb.png')
     for name, message in (
         ('missing.png', 'No such file'),
-        ('cut.png', 'sound picture'),
+        ('cut.png', 'valid image'),
         ('text.png', 'cannot identify'),
         ('float.tif', '32 bits'),
         ('bomb.png', 'DecompressionBomb'),

@@ -131,8 +131,8 @@ def test_files_are_read_once(solid, tmp_path):
     [
         ('missing.stl', None, 'a file that can be read'),
         ('drawing.dxf', b'', f'one of {", ".join(FORMATS)}'),
-        ('broken.stl', b'solid nothing', 'a sound mesh file|triangles in it'),
-        ('broken.dae', b'<COLLADA', 'a sound mesh file'),
+        ('broken.stl', b'solid nothing', 'a valid mesh file|a file with triangles'),
+        ('broken.dae', b'<COLLADA', 'a valid mesh file'),
         ('broken.ply', b'ply\nformat ascii 1.0\nelement vertex 1\n', 'mesh file'),
         ('points.obj', b'v 0 0 0\nv 1 0 0\nv 0 1 0\n', 'mesh file'),
     ],

@@ -55,7 +55,7 @@ def test_parts_and_files_in_files(tmp_path):
     with pytest.raises(InvalidValueError, match=r'names are A, B'):
         load_mesh(path, part='Nothing')
     (tmp_path / 'inner.wrl').write_text(HEADER + 'Inline { url "outer.wrl" }')
-    with pytest.raises(InvalidValueError, match='inside each other'):
+    with pytest.raises(InvalidValueError, match='nested more than 8 deep'):
         load_mesh(path)
     with pytest.raises(InvalidValueError, match=r'only \.wrl files'):
         load_mesh(tmp_path / 'a.stl', part='A')

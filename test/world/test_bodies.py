@@ -134,7 +134,7 @@ def test_several_bodies_are_added_or_none():
         ({'shapes': sb.Sphere(1), 'inertia': (1, 1, 3)}, 'inertia'),
         ({'shapes': sb.Sphere(1), 'inertia': [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}, 'symmetric'),
         ({'shapes': sb.Sphere(1), 'center_of_mass': (0, 0)}, 'center_of_mass'),
-        ({'shapes': []}, 'at least one that weighs.*or a mass and an inertia'),
+        ({'shapes': []}, 'at least one shape with mass.*or a mass and an inertia'),
         ({'shapes': 3}, 'shapes = 3'),
         ({'shapes': sb.Sphere(1), 'position': (0, 0, np.nan)}, 'position'),
         ({'shapes': sb.Sphere(1), 'orientation': (0, 0, 0, 0)}, 'orientation'),

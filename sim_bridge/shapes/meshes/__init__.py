@@ -1,8 +1,8 @@
 """
-Tools for meshes: `sb.meshes`.
+Mesh tools: `sb.meshes`.
 
-Convex decomposition, reduction and oriented bounding volumes. Imports `shapes`; of what simulates
-only the reader of collision shapes imports this.
+Convex decomposition, reduction and oriented bounding volumes. Imports `shapes`. In the simulator
+only the collision shape reader imports this package.
 """
 
 from sim_bridge.shapes.meshes.bounding import oriented_box, oriented_capsule, oriented_cylinder

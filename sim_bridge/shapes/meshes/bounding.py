@@ -18,14 +18,14 @@ _SHORTEST = 1e-12
 
 
 class _Frame(NamedTuple):
-    """rotation: (3, 3) from the axes of the box to those of the points; points: (n, 3) in it."""
+    """rotation: (3, 3) from box axes to point axes. points: (n, 3) in box axes."""
 
     rotation: FloatArray
     points: FloatArray
 
 
 class _Round(NamedTuple):
-    """A volume around an axis; center (3,) and rotation (3, 3) in the frame of the points."""
+    """Volume around an axis; center (3,) and rotation (3, 3) in the frame of the points."""
 
     center: FloatArray
     rotation: FloatArray
@@ -35,10 +35,10 @@ class _Round(NamedTuple):
 
 def oriented_box(points: ConvexHull | TriangleMesh | Matrix) -> Placed:
     """
-    Return the box of least volume around a hull, a mesh or points (n, 3) [m].
+    Return the least-volume box around a hull, a mesh or points (n, 3) [m].
 
     Its sizes ascend from x to z. Position and orientation are in the frame of the points. One side
-    is parallel to a face of the hull of the points, one more to an edge of that face. Raises
+    is parallel to a face of the points' hull, another to an edge of this face. Raises
     InvalidValueError for points without a volume.
     """
     frame = _frame(points)
@@ -52,8 +52,8 @@ def oriented_cylinder(
     """
     Return a cylinder around a hull, a mesh or points (n, 3) [m], along an axis of `oriented_box`.
 
-    axis: 0 along the shortest side of the box, 2 along the longest; None: of least volume. Raises
-    InvalidValueError for points without a volume, or another axis.
+    axis: 0 along the shortest side of the box, 2 along the longest; None: the axis of least
+    volume. Raises InvalidValueError for points without a volume, or another axis.
     """
     found = [_cylinder(each) for each in _turned(points, axis, 'oriented_cylinder')]
     best = min(found, key=lambda each: each.radius**2 * each.length)
@@ -66,9 +66,9 @@ def oriented_capsule(
     """
     Return a capsule around a hull, a mesh or points (n, 3) [m], along an axis of `oriented_box`.
 
-    It has the radius of the thinnest cylinder along the axis, and the least length for it. axis:
-    0 along the shortest side of the box, 2 along the longest; None: of least volume. Raises
-    InvalidValueError for points without a volume, or another axis.
+    It has the radius of the thinnest cylinder along the axis, and the least length for this
+    radius. axis: 0 along the shortest side of the box, 2 along the longest; None: the axis of
+    least volume. Raises InvalidValueError for points without a volume, or another axis.
     """
     found = [_capsule(each) for each in _turned(points, axis, 'oriented_capsule')]
     best = min(found, key=lambda each: each.radius**2 * (each.length + 4 / 3 * each.radius))
@@ -76,7 +76,7 @@ def oriented_capsule(
 
 
 def _frame(points: ConvexHull | TriangleMesh | Matrix) -> _Frame:
-    """Return the corners of the hull of points in the frame of their box of least volume."""
+    """Return the hull's corners in the frame of the least-volume box around the points."""
     # imports SciPy
     from trimesh.bounds import oriented_bounds
 
@@ -85,7 +85,7 @@ def _frame(points: ConvexHull | TriangleMesh | Matrix) -> _Frame:
     hull = points if isinstance(points, ConvexHull) else ConvexHull(points)
     if not len(hull.triangles):
         raise InvalidValueError('points', hull, 'points that are not all in one plane', 'meshes')
-    # its tolerances are lengths
+    # scaled to unit size, since trimesh's tolerances are lengths
     to_box, _ = oriented_bounds(hull.vertices / np.ptp(hull.vertices, axis=0).max())
     rotation = np.asarray(to_box)[:3, :3].T
     return _Frame(rotation, hull.vertices @ rotation)
@@ -94,17 +94,17 @@ def _frame(points: ConvexHull | TriangleMesh | Matrix) -> _Frame:
 def _turned(
     points: ConvexHull | TriangleMesh | Matrix, axis: int | None, place: str
 ) -> list[_Frame]:
-    """Return frames whose z axes are the axes of the box, or the given one."""
+    """Return frames with z along each box axis, or along the given one."""
     if axis is not None and (type(axis) is not int or not 0 <= axis <= 2):
         raise InvalidValueError('axis', axis, '0, 1, 2 or None', place)
     frame = _frame(points)
-    # cyclic, so that they stay right-handed
+    # cyclic permutations, so that the frames stay right-handed
     orders = [[(k + 1) % 3, (k + 2) % 3, k] for k in ((0, 1, 2) if axis is None else (axis,))]
     return [_Frame(frame.rotation[:, order], frame.points[:, order]) for order in orders]
 
 
 def _circle(frame: _Frame) -> tuple[FloatArray, float, FloatArray]:
-    """Return centre (2,) and radius of the least circle, and the distances (n,) from its axis."""
+    """Return centre (2,) and radius for the least circle, and point distances (n,) to its axis."""
     from trimesh.nsphere import minimum_nsphere
 
     size = np.ptp(frame.points, axis=0).max()
@@ -122,7 +122,7 @@ def _cylinder(frame: _Frame) -> _Round:
 
 def _capsule(frame: _Frame) -> _Round:
     center, radius, away = _circle(frame)
-    # how far a ball on the axis may be from a point along the axis
+    # greatest axial distance between a point and the centre of a ball that contains it
     reach = np.sqrt(np.maximum(radius**2 - away**2, 0.0))
     low, high = (frame.points[:, 2] + reach).min(), (frame.points[:, 2] - reach).max()
     middle = frame.rotation @ np.append(center, (low + high) / 2)

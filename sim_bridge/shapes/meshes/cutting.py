@@ -1,11 +1,12 @@
 """
-Parts of a surface of triangles, cut exactly where CoACD cuts it roughly.
+Exact cuts of a triangle surface, at the approximate cuts of CoACD.
 
-CoACD looks for the place of a cut in few steps, and its hulls are rounded, last to 1e-4 of the
-size of a part, so that they neither hold the mesh nor meet. Of them only the boxes around them are
-taken: these tell the planes of the cuts. A plane goes through concave edges where there are some
-within the reach of CoACD's search, and hulls get smaller by it. The mesh is cut anew, so that the
-corners of a part are corners of the mesh, or places where its edges or other planes meet a plane.
+CoACD searches the position of a cut in few steps. Its hulls are rounded, finally to 1e-4 times
+the part size, so that they neither contain the mesh nor touch each other. Only their bounding
+boxes are used: they give the cut planes. If concave edges lie within the reach of CoACD's
+search, the plane moves to one of them, provided that the hulls become smaller. The mesh is cut
+again at these planes, so that each part corner is a mesh vertex, or an intersection of a
+plane with mesh edges or other planes.
 """
 
 from __future__ import annotations
@@ -18,20 +19,20 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.shapes.half_edges import HalfEdges
 
-# relative to half the longest side of the mesh: within it CoACD takes a point to be on a plane
-# (`Plane::Side`)
+# tolerance relative to half the longest side of the mesh: CoACD counts points within it as on the
+# plane (`Plane::Side`)
 _NEAR = 1e-6
-# CoACD begins with so many planes across a part, not closer than the least distance
+# CoACD begins with this number of planes across a part, at least this distance apart
 # (`ComputeAxesAlignedClippingPlanes`), and refines one between its neighbours (`TernaryMCTS`)
 _PLANES, _LEAST = 20, 0.01
-# planes of concave edges that are tried instead, the nearest; and by how much they must be better
+# how many nearest concave-edge planes are tried instead; relative improvement they must bring
 _TRIED, _BETTER = 8, 1e-9
-# triangles times points at once
+# triangles times points in one block
 _MOST_ANGLES = 1 << 20
 
 
 class Part(NamedTuple):
-    """What of a surface is in a box: triangles (m, 3, 3), and the planes of the box (2, 3)."""
+    """Surface part inside a box: triangles (m, 3, 3), and box planes (2, 3)."""
 
     triangles: FloatArray
     box: FloatArray
@@ -39,10 +40,10 @@ class Part(NamedTuple):
 
 class Cutter(NamedTuple):
     """
-    Cuts a surface.
+    Surface cutter.
 
-    unit: half the longest side of the mesh. levels: for each axis the places of the planes across
-    it in which concave edges lie, ascending.
+    unit: half the longest side of the mesh. levels: for each axis, coordinates of the planes
+    across it with concave edges in them, ascending.
     """
 
     unit: float
@@ -50,9 +51,9 @@ class Cutter(NamedTuple):
 
     def parts(self, part: Part, boxes: FloatArray, is_final: bool = True) -> list[Part]:
         """
-        Return what of a part is in each of the boxes (k, 2, 3) around CoACD's.
+        Return the pieces of a part, one for each box (k, 2, 3) from CoACD.
 
-        is_final: whether cuts are moved to concave edges.
+        is_final: whether cuts move to concave edges.
         """
         if len(boxes) == 1:
             return [part]
@@ -64,7 +65,7 @@ class Cutter(NamedTuple):
             away = np.abs(levels - place)
             nearest = away.argsort(kind='stable')[:_TRIED]
             least = np.inf
-            # the cuts below this one are moved after it
+            # the cuts below this one move later
             for level in (place, *levels[nearest[away[nearest] <= reach]].tolist()):
                 below, above = self._halves(part, axis, level)
                 volume = sum(
@@ -80,7 +81,7 @@ class Cutter(NamedTuple):
         return self.parts(below, low, is_final) + self.parts(above, high, is_final)
 
     def _halves(self, part: Part, axis: int, level: float) -> tuple[Part, Part]:
-        """Return what of a part is below and above a plane across an axis."""
+        """Return a part's pieces below and above a plane across an axis."""
         below, above = part.box.copy(), part.box.copy()
         below[1, axis] = above[0, axis] = level
         low, high = cut(part.triangles, axis, level, _NEAR * self.unit)
@@ -88,11 +89,11 @@ class Cutter(NamedTuple):
 
 
 def concave_levels(edges: HalfEdges, unit: float) -> tuple[FloatArray, ...]:
-    """Return for each axis where concave edges lie in planes across it; see `Cutter`."""
+    """Return for each axis the coordinates of planes across it with concave edges."""
     ahead = np.flatnonzero(edges.partners > np.arange(len(edges.partners)))
     vertices = edges.vertices
     a, b = vertices[edges.origins[ahead]], vertices[edges.ends[ahead]]
-    # the corners that do not lie on the edge
+    # corners opposite the edge, in both triangles
     here = vertices[edges.ends[edges.following[ahead]]]
     there = vertices[edges.ends[edges.following[edges.partners[ahead]]]]
     normals = np.cross(b - a, here - a)
@@ -106,10 +107,11 @@ def cut(
     triangles: FloatArray, axis: int, level: float, near: float
 ) -> tuple[FloatArray, FloatArray]:
     """
-    Return what of triangles (m, 3, 3) is below and above a plane across an axis.
+    Return the triangle pieces (m, 3, 3) below and above a plane across an axis.
 
-    near: within it a corner is on the plane. A triangle in the plane belongs to what it bounds:
-    one that faces up to what is below. One that faces nowhere, thinner than that, is left out.
+    near: corners within this distance are on the plane. A triangle in the plane belongs to the
+    solid it bounds: one facing up belongs below. A triangle in the plane narrower than `near` has
+    no direction and is left out.
     """
     height = triangles[:, :, axis] - level
     height[np.abs(height) <= near] = 0.0
@@ -123,7 +125,7 @@ def cut(
     high = [triangles[is_high & (~is_level | (width < -near))]]
     crossing = ~(is_low | is_high)
     two_below = crossing & ((height < 0.0).sum(axis=1) == 2)
-    # first comes the corner that is alone on its side, or the lower one if another is on the plane
+    # the first corner is alone on its side, or is the lower one if another corner is on the plane
     for chosen, first, alone, others in (
         (two_below, height.argmax(axis=1), high, low),
         (crossing & ~two_below, height.argmin(axis=1), low, high),
@@ -141,7 +143,7 @@ def cut(
 
 
 def corners_inside(triangles: FloatArray, boxes: FloatArray) -> list[FloatArray]:
-    """Return for each of the boxes (k, 2, 3) its corners inside a surface (m, 3, 3)."""
+    """Return for each box (k, 2, 3) its corners inside a surface (m, 3, 3)."""
     sides = np.array(list(itertools.product((0, 1), repeat=3)))
     corners = boxes[:, sides, np.arange(3)]
     points, number = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
@@ -159,7 +161,7 @@ def corners_inside(triangles: FloatArray, boxes: FloatArray) -> list[FloatArray]
 
 def windings(triangles: FloatArray, points: FloatArray) -> FloatArray:
     """
-    Return how often a surface goes around points (n, 3).
+    Return a surface's winding numbers around points (n, 3).
 
     Source: van Oosterom and Strackee, The solid angle of a plane triangle, 1983.
     """
@@ -174,7 +176,7 @@ def windings(triangles: FloatArray, points: FloatArray) -> FloatArray:
 
 
 def _hull_volume(triangles: FloatArray) -> float:
-    """Return the volume of the hull of triangles (m, 3, 3), 0 where they are flat."""
+    """Return the hull volume around triangles (m, 3, 3), 0 if they are flat."""
     from scipy.spatial import ConvexHull as QuickHull
     from scipy.spatial import QhullError
 
@@ -185,7 +187,7 @@ def _hull_volume(triangles: FloatArray) -> float:
 
 
 def _split(boxes: FloatArray) -> tuple[int, FloatArray, FloatArray]:
-    """Return the axis across which boxes (k, 2, 3) overlap least in two groups, and these."""
+    """Return the axis along which boxes (k, 2, 3) separate best, and the two box groups."""
     best: tuple[float, int, IntArray, int] | None = None
     for axis in range(3):
         order = boxes[:, 0, axis].argsort(kind='stable')
@@ -201,8 +203,8 @@ def _split(boxes: FloatArray) -> tuple[int, FloatArray, FloatArray]:
 def _between(
     a: FloatArray, b: FloatArray, at_a: FloatArray, at_b: FloatArray, axis: int, level: float
 ) -> FloatArray:
-    """Return where edges from a to b (m, 3) meet a plane; from the heights (m,) of both ends."""
+    """Return intersections (m, 3) between edges from a to b and a plane; at_a, at_b: heights."""
     place = a + (b - a) * (at_a / (at_a - at_b))[:, None]
     place[:, axis] = level
-    # an end that is on the plane stays where it is
+    # an end on the plane stays exactly in place
     return np.where((at_b == 0.0)[:, None], b, place)

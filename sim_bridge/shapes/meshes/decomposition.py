@@ -1,4 +1,4 @@
-"""Convex decomposition: CoACD finds where to cut a mesh, and the parts are cut from the mesh."""
+"""Convex decomposition: CoACD finds the cuts, and the mesh is cut exactly there."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from sim_bridge.shapes.meshes.cutting import concave_levels, corners_inside, Cut
 from sim_bridge.shapes.meshes.merging import merge
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
-# of one mesh; those of robots' links take seconds to minutes
+# limits for one mesh; robot link meshes take seconds to minutes
 LIMITS = Limits(seconds=1800.0, memory_bytes=8 << 30, answer_bytes=1 << 28)
 
 HINT = 'pip install "coacd>=1.0.7", of the extra `meshes`'
 _DECOMPOSER = 'sim_bridge.foreign.mesh_decomposer'
-# of the grid that wraps a surface that is not closed; only the places of cuts come from it
+# grid resolution for the wrap around an open surface; only cut positions depend on it
 _WRAP = 30
-# CoACD counts in C's unsigned int
+# CoACD uses C's unsigned int
 _MOST = (1 << 31) - 1
-# of the area of a mesh: how much more of it must be along the axes of a frame that is turned
+# relative mesh area that a turned frame must align in addition
 _BETTER = 0.01
-# directions of faces that may become axes; how parallel and how upright, as a cosine
+# face normals considered as axes; cosine tolerance for parallel and perpendicular
 _DIRECTIONS, _PARALLEL = 16, 1e-6
 
 
@@ -34,18 +34,18 @@ def decompose(
     mesh: TriangleMesh, threshold: float = 0.05, most_hulls: int = 0, seed: int = 0
 ) -> tuple[ConvexHull, ...]:
     """
-    Return convex hulls that together hold a mesh, and little else.
+    Return convex hulls that together contain a mesh, and little else.
 
-    threshold: how far hulls may reach out of the mesh, from 0.01 (fine) to 1 (coarse), relative to
-    half its longest side. most_hulls: 0, or as many hulls at most, which may then reach out
-    farther. seed: of the search; the same call gives the same hulls.
+    threshold: allowed hull reach beyond the mesh, from 0.01 (fine) to 1 (coarse), relative
+    to half its longest side. most_hulls: 0, or the greatest hull count, which may then exceed
+    the threshold. seed: random seed; the same call gives the same hulls.
 
-    Cuts are across three axes: the mesh's, or, where more of its surface is upright to these, the
-    normals of faces. They go through concave edges that lie across the axes, and so a solid that
-    has no other concave edges, and none within the threshold, becomes parts that fill it exactly.
-    Other edges, as of round surfaces, are approximated.
+    Cuts are perpendicular to three axes: the mesh's axes, or face normals if more of the surface
+    is perpendicular to them. Cuts go through concave edges in planes across the axes. If all
+    concave edges of a solid lie in these planes, and none is within the threshold, the parts fill
+    the solid exactly. Other concave edges, for example on round surfaces, are approximated.
 
-    A surface that is not closed is wrapped to find its cuts; its hulls hold its triangles.
+    A surface that is not closed is wrapped to find its cuts; its hulls contain its triangles.
 
     Raises InvalidValueError for other values, for a mesh that is flat or cannot be decomposed,
     MissingPackageError without the extra `meshes`.
@@ -76,10 +76,10 @@ def parts_of(
     mesh: TriangleMesh, points: FloatArray, boxes: FloatArray, threshold: float, most_hulls: int
 ) -> list[FloatArray]:
     """
-    Return the corners of the hulls of a mesh.
+    Return a mesh's hull corners.
 
-    points: the vertices of its half-edges in the frame of the cuts. boxes: (k, 2, 3) around
-    CoACD's parts, in it. Otherwise as `decompose`.
+    points: its half-edge vertices in the cut frame. boxes: (k, 2, 3) around
+    CoACD's parts, in the same frame. Other arguments as in `decompose`.
     """
     unit = float(np.ptp(points, axis=0).max()) / 2
     corners_of = mesh.half_edges.triangles
@@ -103,7 +103,7 @@ def parts_of(
 
 
 def frame_of(mesh: TriangleMesh) -> FloatArray:
-    """Return the axes of cuts as columns: upright to as much of a surface as can be."""
+    """Return the cut axes as columns: perpendicular to as much surface area as possible."""
     edges = mesh.half_edges
     a, b, c = (edges.vertices[edges.triangles[:, k]] for k in range(3))
     crosses = np.cross(b - a, c - a)
@@ -145,10 +145,10 @@ def _boxes_of_parts(
             _DECOMPOSER, LIMITS, {'vertices': len(points), 'options': options}, content
         )
         if not answer or len(answer) % 48:
-            raise ReadingError('CoACD gave no parts')
+            raise ReadingError('CoACD returned no parts')
         boxes = np.frombuffer(answer).reshape(-1, 2, 3)
         if not np.isfinite(boxes).all():
-            raise ReadingError('CoACD gave parts without places')
+            raise ReadingError('CoACD returned parts with coordinates that are not finite')
     except ReadingError as err:
         raise InvalidValueError(
             'mesh', mesh, f'a surface that can be decomposed ({err})', 'decompose'
@@ -157,7 +157,7 @@ def _boxes_of_parts(
 
 
 def _is_flat(points: FloatArray, unit: float) -> bool:
-    """Return whether points have no volume that counts."""
+    """Return whether points have no significant volume."""
     return bool(np.linalg.svd(points - points.mean(axis=0), compute_uv=False)[-1] < 1e-9 * unit)
 
 

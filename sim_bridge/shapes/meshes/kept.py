@@ -1,4 +1,4 @@
-"""Convex decompositions by content, kept for all processes of a user: each takes long to find."""
+"""Cache for convex decompositions by content, shared by all processes of a user."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.shapes.meshes.decomposition import decompose
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
-# changes with what `decompose` makes of the same mesh
+# increased whenever `decompose` returns other hulls for the same mesh
 _VERSION = b'1'
 
 
 def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
     """
-    Return the hulls of a mesh, decomposed at the first time; see `decompose`.
+    Return a mesh's hulls, decomposed at the first call; see `decompose`.
 
-    They are in the folder of the compiled kernels, where one can be written.
+    The cache is in the compiled kernels' folder, if it is writable.
     """
     content = mesh.vertices.tobytes() + mesh.triangles.tobytes()
     folder, key = objects.folder(), hashlib.sha256(_VERSION + content).hexdigest()
@@ -33,14 +33,14 @@ def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
     if corners is None:
         corners = [hull.vertices for hull in decompose(mesh)]
         if path is not None:
-            # what cannot be kept is found anew
+            # without a cache file the mesh is decomposed again
             with contextlib.suppress(OSError):
                 _write(path, corners)
     return tuple(map(ConvexHull, corners))
 
 
 def _read(path: Path) -> list[FloatArray] | None:
-    """Return the corners of hulls; None if they are missing or damaged."""
+    """Return hull corners; None if they are missing or damaged."""
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
             found = [np.asarray(arrays[f'arr_{k}']) for k in range(len(arrays.files))]

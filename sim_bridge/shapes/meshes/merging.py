@@ -1,4 +1,4 @@
-"""Convex parts of a solid, merged as long as their hulls hold little else."""
+"""Merge for convex parts, as long as their hulls contain little else."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray
 
-# places on a triangle at which distances are measured, by its corners
+# barycentric coordinates for distance measurements on a triangle
 _DIVISIONS = 6
 _PLACES = (
     np.array(
@@ -21,17 +21,17 @@ _PLACES = (
     )
     / _DIVISIONS
 )
-# of the radius of a ball of a volume: how CoACD compares volumes with distances (`ComputeRv`)
+# factor of a sphere's radius: CoACD's conversion from volumes to distances (`ComputeRv`)
 _OF_RADIUS = 0.3
 
 
 class Merged(NamedTuple):
     """
-    A hull around parts.
+    Hull around parts.
 
-    corners: (n, 3). faces: for each part the planes (f, 4) of its faces, normals outwards and
-    offsets. solid: the sum of the parts' volumes; volume: of the hull. concavity: how far the hull
-    reaches out of the parts, as a length.
+    corners: (n, 3). faces: for each part its face planes (f, 4), outward normals and
+    offsets. solid: total part volume. volume: hull volume. concavity: distance of
+    the hull outside the parts, as a length.
     """
 
     corners: FloatArray
@@ -43,10 +43,11 @@ class Merged(NamedTuple):
 
 def merge(parts: list[FloatArray], threshold: float, most: int) -> list[FloatArray]:
     """
-    Return the corners of hulls around the corners (n, 3) of convex parts, each a solid.
+    Return hull corners around convex parts, merged; parts: solids' corners (n, 3).
 
-    threshold: two hulls become one if that reaches out of the parts by no more [m]. most: 0, or so
-    many hulls remain at most, however far they reach out. The least concavity comes first.
+    threshold: two hulls merge if the union exceeds the parts by at most this distance [m]. most:
+    0, or the greatest hull count, which has priority over the threshold. The pair of least
+    concavity merges first.
     """
     hulls = dict(enumerate(map(_single, parts)))
     numbers = itertools.count(len(hulls))
@@ -80,13 +81,13 @@ def _single(points: FloatArray) -> Merged:
 
 
 def _union(one: Merged, other: Merged) -> Merged:
-    """Return the hull around two."""
+    """Return the hull around two hulls."""
     from scipy.spatial import ConvexHull as QuickHull
 
     corners = np.concatenate([one.corners, other.corners])
     hull = QuickHull(corners)
     is_other = hull.simplices >= len(one.corners)
-    # the other triangles are within one of the two
+    # triangles with all corners from one hull lie inside it
     bridges = corners[hull.simplices[is_other.any(axis=1) & ~is_other.all(axis=1)]]
     places = np.einsum('pk,tkx->tpx', _PLACES, bridges).reshape(-1, 3)
     faces, solid = one.faces + other.faces, one.solid + other.solid
@@ -103,7 +104,7 @@ def _union(one: Merged, other: Merged) -> Merged:
 
 
 def _gap(one: Merged, other: Merged) -> float:
-    """Return how far apart the boxes around two hulls are."""
+    """Return the distance between the bounding boxes of two hulls."""
     return float(
         np.maximum(
             one.corners.min(axis=0) - other.corners.max(axis=0),

@@ -1,4 +1,4 @@
-"""Mesh reduction by fast-simplification, which collapses edges by their quadric errors."""
+"""Mesh reduction by fast-simplification: edge collapse with quadric errors."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from sim_bridge.foundation.errors import InvalidValueError, MissingPackageError
 from sim_bridge.foundation.validation import instance_of, number_from
 from sim_bridge.shapes.polyhedra import TriangleMesh
 
-# of a surface less than one triangle is left
+# a smaller fraction leaves less than one triangle
 _LEAST = 1e-12
 
 
 def reduce(mesh: TriangleMesh, fraction: float, aggressiveness: float = 7.0) -> TriangleMesh:
     """
-    Return a mesh of a fraction of the triangles and about the same surface.
+    Return a mesh with a fraction of the triangles and about the same surface.
 
-    fraction: of the triangles that stay, above 0 and up to 1; some more stay where no edge can
-    collapse. aggressiveness: from 0 to 10; lower keeps the surface better and may leave more
-    triangles. Borders of open surfaces stay. Raises InvalidValueError for other values, or where
-    nothing would be left, MissingPackageError without the extra `meshes`.
+    fraction: ratio of kept triangles, above 0 and up to 1; some more stay where no edge can
+    collapse. aggressiveness: 0 to 10; lower values preserve the surface better and may leave more
+    triangles. Open borders stay. Raises InvalidValueError for other values, or if no
+    triangle would be left, MissingPackageError without the extra `meshes`.
 
     Source: Garland and Heckbert, Surface simplification using quadric error metrics, 1997.
     """
@@ -36,7 +36,7 @@ def reduce(mesh: TriangleMesh, fraction: float, aggressiveness: float = 7.0) -> 
     if share == 1.0:
         return mesh
     edges = mesh.half_edges
-    # it takes no arrays that are read-only
+    # fast_simplification accepts no read-only arrays
     vertices, triangles = fast_simplification.simplify(
         edges.vertices.copy(),
         edges.triangles.astype('i4'),

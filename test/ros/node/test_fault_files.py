@@ -69,7 +69,7 @@ def test_entities_are_never_expanded(tmp_path):
     for number, text in enumerate((bomb, outside)):
         mesh = tmp_path / f'{number}.dae'
         mesh.write_text(text)
-        with pytest.raises(InvalidValueError, match='a sound mesh file'):
+        with pytest.raises(InvalidValueError, match='a valid mesh file'):
             sb.TriangleMesh.from_file(mesh)
 
 
