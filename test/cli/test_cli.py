@@ -140,7 +140,7 @@ def test_missing_ros_is_explained(arguments, monkeypatch, capsys):
         (['run', 'arm', '--view'], 'viser', '`make tools`'),
     ],
 )
-def test_missing_libraries_are_told_before_anything_is_read(
+def test_missing_libraries_are_reported_before_anything_is_read(
     arguments, missing, hint, monkeypatch, capsys, tmp_path
 ):
     """Name the package to install, before reading even an unreadable bag."""
@@ -272,7 +272,7 @@ def test_a_scene_of_the_gallery_has_parameters_and_controllers(repository):
         parse_run('--world', 'a.yaml', 'gallery/grasp')
 
 
-def test_gallery_lists_what_ships(capsys):
+def test_gallery_lists_shipped_scenes(capsys):
     """Print a line for each scene, with its description."""
     assert main(['gallery']) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -303,7 +303,7 @@ def test_check_shows_a_scene_of_the_gallery(capsys):
         (['--params', __file__], r'parameter file = .*test_cli\.py.*ros__parameters'),
     ],
 )
-def test_what_is_typed_must_exist(verb, arguments, said, capsys):
+def test_named_robots_and_parameters_must_exist(verb, arguments, said, capsys):
     """Refuse unknown robots and parameters with the same message in all verbs."""
     try:
         code = main([*([verb] if isinstance(verb, str) else verb), *arguments])
@@ -316,7 +316,7 @@ def test_what_is_typed_must_exist(verb, arguments, said, capsys):
     assert 'gallery' not in said or 'usage:' not in text
 
 
-def test_a_misspelt_bag_is_told_with_what_is_there(tmp_path, monkeypatch, capsys):
+def test_a_misspelt_bag_is_reported_with_similar_names(tmp_path, monkeypatch, capsys):
     """Report that it does not exist, with the likely one, in all verbs for bags."""
     (tmp_path / 'swing').mkdir()
     (tmp_path / 'swing' / 'metadata.yaml').write_text('')
@@ -363,7 +363,7 @@ def test_parameters_of_others_are_left_to_ros(monkeypatch):
     assert seen == [arguments]
 
 
-def test_node_takes_what_run_takes(monkeypatch, repository):
+def test_node_takes_the_arguments_of_run(monkeypatch, repository):
     """Turn a robot and options into ROS arguments, with the parameters beside the robot."""
     seen = []
     monkeypatch.setattr(ros_main, 'main', lambda args: seen.append(args[1:]) or 0)
@@ -586,7 +586,7 @@ def test_every_node_keeps_to_this_machine(start_process, ros_environment, given)
     assert output.splitlines()[-1].endswith(given or 'LOCALHOST')
 
 
-def test_status_tells_what_is_known():
+def test_status_shows_known_facts():
     """Omit unknown facts from the status, and add anomalies."""
     progress = Progress(time_s=1.25, topic_count=4)
     assert run_verb.describe(progress) == 'simulator | 1.2 s simulated | 4 topics'

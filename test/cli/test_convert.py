@@ -35,7 +35,7 @@ def test_a_robot_is_written_once(tmp_path, capsys):
         (('amr', 'amr.openplx'), 2, "'arm'"),
     ],
 )
-def test_nothing_is_written_of_what_is_wrong(tmp_path, monkeypatch, capsys, words, code, what):
+def test_nothing_is_written_for_wrong_input(tmp_path, monkeypatch, capsys, words, code, what):
     """Refuse wrong names, and robots with errors or without a counterpart."""
     monkeypatch.chdir(tmp_path)
     for name, kind, child in (('planar', 'planar', 'b'), ('wrong', 'fixed', 'nothing')):

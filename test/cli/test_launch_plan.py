@@ -152,7 +152,7 @@ def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
         planned(rosbag=str(tmp_path))
 
 
-def test_what_cannot_be_started_is_refused(tmp_path):
+def test_impossible_starts_are_refused(tmp_path):
     """Name unknown robots, invalid numbers, and files without parameters."""
     with pytest.raises(UnknownNameError, match="'amr'.*Did you mean 'arm'"):
         planned(robot='amr')

@@ -60,7 +60,7 @@ def test_a_model_that_the_file_lacks_is_refused_with_those_that_it_has(scene, ca
     assert "no model 'Nope'; it has 'Bob, Swing, Empty'" in ''.join(capsys.readouterr())
 
 
-def test_check_shows_poses_and_what_snap_did(capsys):
+def test_check_shows_poses_and_snap_steps(capsys):
     """Poses in the world and in the parent, the trace, signals, robots, warnings with lines."""
     assert main(['check', str(SEED), '--model', 'SnapRodParent', '--json']) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -82,7 +82,7 @@ def test_check_shows_poses_and_what_snap_did(capsys):
     assert 'rod_system.rod_system.rod: 1.1 0 0' in text
 
 
-def test_check_reports_what_is_wrong(scene, capsys):
+def test_check_reports_defects(scene, capsys):
     """Return the defect exit code for an unknown model, and for a defect with its line."""
     assert main(['check', str(scene), '--model', 'Swign']) == 1
     assert "'Swing'" in capsys.readouterr().out

@@ -239,7 +239,7 @@ def test_a_mesh_that_cannot_be_read_is_a_warning(cart, capsys):
     assert report['robot']['collision_shapes']['counts'] == {'box': 1, 'sphere': 1}
 
 
-def test_defects_hide_what_was_read(cart, capsys):
+def test_defects_hide_the_contents(cart, capsys):
     """Show only the report if a robot cannot be simulated."""
     cart.write_text(ROBOT.replace('type="prismatic"', 'type="sliding"'))
     assert main(['check', str(cart)]) == 1
@@ -419,7 +419,7 @@ def test_shipped_files_are_sound(repository, capsys):
         assert not report['findings'], path
 
 
-def test_other_yaml_is_told_apart(tmp_path, capsys):
+def test_other_yaml_is_reported(tmp_path, capsys):
     """Name the keys expected in a scene or parameter file."""
     path = tmp_path / 'loops.yaml'
     path.write_text('joints: []\n')

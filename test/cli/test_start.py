@@ -25,7 +25,7 @@ def imported(code: str) -> set[str]:
     )
 
 
-def test_a_world_needs_neither_ros_nor_what_reads_files():
+def test_a_world_needs_neither_ros_nor_file_readers():
     """Import the library without ROS, YAML, LLVM and file readers."""
     others = ('llvmlite', 'lxml', 'numba', 'rclpy', 'urdf_parser_py', 'yaml')
     assert imported(LIBRARY).isdisjoint({*RARE, *others})

@@ -39,7 +39,7 @@ def test_a_screen_stays_in_its_place():
     assert terminal.getvalue() == f'one\ntwo\nthree{erase}a line\none\ntwo\nthree'
 
 
-def test_a_screen_tells_clock_pace_and_warnings():
+def test_a_screen_shows_clock_pace_and_warnings():
     """Show one fact per line, warnings last, each in one line."""
     text = screen(
         Progress(
@@ -71,7 +71,7 @@ def test_a_screen_tells_clock_pace_and_warnings():
     ]
 
 
-def test_a_screen_tells_the_rates_of_topics_with_listeners():
+def test_a_screen_shows_the_rates_of_topics_with_listeners():
     """Show a limited number of topics in fixed order, and the number of silent ones."""
     rates = {f'/arm/imu_{k}/gyro': f'{100 + k}.0 Hz' for k in reversed(range(10))}
     rates |= {

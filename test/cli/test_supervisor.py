@@ -194,7 +194,7 @@ def test_one_that_dies_takes_the_other_along(supervise):
     assert last_words < verdict
 
 
-def test_a_killed_child_is_told_by_its_signal(supervise):
+def test_a_killed_child_is_reported_with_its_signal(supervise):
     """Name the signal that ended a child, and end with 128 plus its number, like a shell."""
     suicidal = 'import os, signal; os.kill(os.getpid(), signal.SIGSEGV)'
     output = supervise(WAITING, suicidal)
@@ -231,7 +231,7 @@ def test_it_runs_only_when_messages_arrive(supervise):
     assert not any('running' in line or 'are over' in line for line in output.lines)
 
 
-def test_it_says_what_it_waits_for(supervise):
+def test_it_reports_waiting(supervise):
     """Report how long no message has arrived."""
     output = supervise(SILENT, WAITING)
     output.wait_for('no message after ')

@@ -77,7 +77,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize('worker', ENDS.values(), ids=ENDS)
-def test_what_a_worker_leaves_is_compiled_here(no_folder, monkeypatch, worker):
+def test_units_left_by_a_worker_are_compiled_here(no_folder, monkeypatch, worker):
     """Build all units although the workers are ended from outside."""
     monkeypatch.setattr(build, '_WORKER', worker)
     sources = 'def one(x):\n    return 4.0 * x', 'def two(x):\n    return x / 3.0'

@@ -235,7 +235,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(('statement', 'advice'), REFUSED, ids=[each for each, _ in REFUSED])
-def test_what_is_outside_the_subset_is_refused(statement, advice):
+def test_code_outside_the_subset_is_refused(statement, advice):
     """Name file, line, column and kernel; state the error and a replacement."""
     parameters = list(ARGUMENTS)
     marked = f'def refused({", ".join(parameters)}):\n    """Say."""\n    {statement}\n'
@@ -276,7 +276,7 @@ def wrong_expression(x):
 @pytest.mark.parametrize(
     ('name', 'place'), [('wrong', (4, 11)), ('wrong_too', (10, 8)), ('wrong_expression', (16, 11))]
 )
-def test_error_is_told_where_it_stands(name, place):
+def test_error_names_its_place(name, place):
     """Name the wrong kernel, not its caller."""
     error = error_of(f'{HELPERS}def f(x):\n    return {name}(x)')
     assert (error.kernel, error.line, error.column) == (name, *place)

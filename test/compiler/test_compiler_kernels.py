@@ -106,7 +106,7 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
 
 # takes a minute on an idle machine
 @pytest.mark.timeout(1200)
-def test_every_kernel_does_what_it_does_in_cpython():
+def test_every_kernel_equals_cpython():
     """
     Compare results and arrays bit by bit: whole units, single kernels, and scaled numbers.
 

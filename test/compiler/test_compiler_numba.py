@@ -83,7 +83,7 @@ def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
             yield name, kernel, alike
 
 
-def test_kernels_give_what_numba_makes_of_them():
+def test_kernels_equal_numba():
     """Give the same results and arrays to 1e-12, except where rounding is amplified."""
     translate, recorder = Translator(), Recorder()
     with pytest.MonkeyPatch.context() as patch, recorder.attached(patch):

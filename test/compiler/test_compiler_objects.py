@@ -266,7 +266,7 @@ def test_programs_of_one_name_have_keys_of_their_own():
     assert len(keys) == 2
 
 
-def test_key_tells_processors_apart(monkeypatch):
+def test_key_differs_between_processors(monkeypatch):
     """Compile again on a processor with other instructions."""
     one, other = (Unit(program('def f(x):\n    return x'), (FLOAT,)) for _ in range(2))
     first = one.key
@@ -289,7 +289,7 @@ def test_key_tells_processors_apart(monkeypatch):
     ],
     ids=['truncated', 'empty', 'one bit', 'other beginning', 'too long'],
 )
-def test_damaged_object_is_compiled_anew(finished, checkout, damage):
+def test_damaged_object_is_compiled_again(finished, checkout, damage):
     """Treat a damaged object as missing, and replace it."""
     shutil.copytree(finished[0].cache, checkout.cache)
     path = checkout.cache / f'{finished[1]["keys"]["scale"]}.object'
@@ -392,7 +392,7 @@ def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
     assert objects.folder.__wrapped__() == tmp_path / 'named'
 
 
-def test_what_nobody_uses_is_deleted_after_a_month(tmp_path, monkeypatch):
+def test_unused_objects_are_deleted_after_a_month(tmp_path, monkeypatch):
     """Delete old objects, keep recently used ones."""
     monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
     monkeypatch.setattr(objects, 'readable', lambda: (tmp_path,))
@@ -429,7 +429,7 @@ def test_processes_that_start_at_once_compile_each_unit_once(checkout):
     assert [each['result'] for each in found] == [RESULT] * 4
 
 
-def test_process_waits_for_what_another_compiles(finished, checkout, monkeypatch):
+def test_process_waits_for_units_compiled_by_another(finished, checkout, monkeypatch):
     """Compile nothing if another process, holding the lock, has finished it meanwhile."""
     checkout.cache.mkdir()
     monkeypatch.setattr(objects, 'folder', lambda: checkout.cache)

@@ -406,7 +406,7 @@ def inputs(draw):
 
 
 @pytest.mark.parametrize('count', [40, pytest.param(1000, marks=pytest.mark.long)])
-def test_programs_do_what_they_do_in_cpython(count):
+def test_programs_equal_cpython(count):
     """Give the same results and arrays, to the bit."""
     settings(
         max_examples=count,

@@ -64,6 +64,6 @@ def test_addresses_are_integers():
         read_nowhere(1.0)
 
 
-def test_a_short_call_gives_what_any_call_gives():
+def test_a_short_call_gives_the_same_result():
     """Hold the global interpreter lock, and return the same result."""
     assert add_up.prepare(3, 4, is_short=True)() == add_up.prepare(3, 4)() == 7

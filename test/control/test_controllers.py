@@ -193,7 +193,7 @@ def test_every_state_has_one_answer_with_its_stamp(
     assert (shoulder == 0.0) == (controller == 'pd')
 
 
-def test_what_is_pushed_away_is_led_back(graph, start_controller, robot_alone):
+def test_a_pushed_robot_is_led_back(graph, start_controller, robot_alone):
     """Return to the initial pose after a push, or after a gap between states."""
     states, commands = robot_alone
     start_controller('pd', ramp_time=0.5)
@@ -248,7 +248,7 @@ def test_states_that_lack_joints_or_values_have_no_answer(graph, start_controlle
         ({'stiffness': '[1.0, 1.0, 1.0]'}, '1 value or 2'),
     ],
 )
-def test_what_does_not_fit_the_robot_is_refused(
+def test_mismatches_with_the_robot_are_refused(
     graph, start_controller, robot_alone, parameters, said
 ):
     """Name the unsuitable parameter, command nothing, and end on request."""

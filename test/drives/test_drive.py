@@ -360,7 +360,7 @@ def test_a_drive_takes_over_at_the_speed_there_is(rover):
     assert rover.drive.twist == pytest.approx((0.4, 0.0, 0.0), abs=1e-3)
 
 
-def test_what_cannot_drive_is_refused():
+def test_undrivable_joints_are_refused():
     """Name the joint or value, and accepted ones."""
     ground = Ground(skid_steered(), differential())
     for wrong in ((math.nan, 0.0, 0.0), (0.0, math.inf, 0.0)):
@@ -371,7 +371,7 @@ def test_what_cannot_drive_is_refused():
         Drive(other, ground.drive.description)
 
 
-def test_open_loop_reckons_what_is_commanded():
+def test_open_loop_odometry_integrates_the_command():
     """Ignore that the motors are too weak."""
     text = skid_steered().replace('effort="20.0"', 'effort="0.05"')
     ground = Ground(text, differential(open_loop=True))

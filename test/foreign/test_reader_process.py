@@ -165,7 +165,7 @@ def test_a_reader_of_bytes_opens_no_file(file):
         ('huge', '1152921504606846976 bytes'),
     ],
 )
-def test_what_does_not_end_or_answer_is_ended(action, said):
+def test_endless_or_silent_readers_are_ended(action, said):
     """End endless computing, waiting or allocating; accept no invalid answer."""
     seconds = {'sleep': 0.1, 'loop': 1.0, 'no end': 1.0}.get(action, LIMITS.seconds)
     limits = replace(LIMITS, seconds=seconds)
@@ -234,7 +234,7 @@ def test_readers_end_with_a_killed_process():
                 descriptors.remove(descriptor)
 
 
-def test_a_reader_that_is_not_there_is_told():
+def test_a_missing_reader_is_reported():
     """Report the import error."""
     with pytest.raises(ReadingError, match="No module named 'no_such_reader'"):
         read_apart('no_such_reader', LIMITS, {})

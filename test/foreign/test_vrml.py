@@ -39,7 +39,7 @@ def area(surface):
     return float(np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()) / 2.0
 
 
-def test_values_are_told_apart_by_how_they_are_written():
+def test_values_are_distinguished_by_notation():
     """Read numbers, texts, truth values, nodes, lists with commas and comments, hexadecimals."""
     [node] = read("""
         DEF A Transform { # a comment with { and "
@@ -182,7 +182,7 @@ def test_grids_face_upwards():
         pytest.param('Group { children ' * 70, 2, 'nested too deeply', id='deep'),
     ],
 )
-def test_defects_are_told_with_their_line(text, line, problem):
+def test_defects_are_reported_with_their_line(text, line, problem):
     """Report the error with its line."""
     with pytest.raises(VrmlError, match=problem) as caught:
         [drawn.geometry.row('radius', (1.0,)) for drawn in drawn_in(read(text))]
@@ -191,7 +191,7 @@ def test_defects_are_told_with_their_line(text, line, problem):
         read_vrml(b'#VRML V1.0 ascii\nSeparator { }')
 
 
-def test_what_repeats_itself_is_bounded(monkeypatch):
+def test_repetition_is_bounded(monkeypatch):
     """Refuse nodes that expand to too many nodes, at once."""
     monkeypatch.setattr('sim_bridge.foreign.vrml.text.MOST_NODES', 1000)
     monkeypatch.setattr('sim_bridge.foreign.vrml.scene._MOST_DRAWN', 1000)

@@ -53,7 +53,7 @@ def test_expressions_of_robots_still_work():
     assert set(load_description(XACRO.format(content)).joints) == {'a__bc'}
 
 
-def test_the_environment_is_not_told(monkeypatch):
+def test_the_environment_is_not_revealed(monkeypatch):
     """Omit environment values from errors and warnings."""
     monkeypatch.setenv('SOME_KEY', 'hunter2secret')
     content = (
@@ -65,7 +65,7 @@ def test_the_environment_is_not_told(monkeypatch):
     assert 'hunter2' not in report.to_text()
 
 
-def test_files_are_not_told(tmp_path):
+def test_files_are_not_revealed(tmp_path):
     """Read YAML files only, and quote nothing from other files."""
     (tmp_path / 'secrets').write_text('a: hunter2secret')
     (tmp_path / 'link.yaml').symlink_to(tmp_path / 'secrets')

@@ -40,7 +40,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(('text', 'said'), REFUSED, ids=[str(text)[:30] for text, _ in REFUSED])
-def test_what_is_no_plain_data_is_refused(tmp_path, text, said):
+def test_other_than_plain_data_is_refused(tmp_path, text, said):
     """Refuse it in a scene and in a parameter file, with its line, briefly."""
     file = tmp_path / 'file.yaml'
     file.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -52,7 +52,7 @@ def test_what_is_no_plain_data_is_refused(tmp_path, text, said):
     assert len(str(caught.value)) < 1000
 
 
-def test_lines_are_told():
+def test_lines_are_reported():
     """Name the line of an invalid value."""
     with pytest.raises(YamlTextError, match=r'^line 3: '):
         load_yaml('a: 1\nb:\n  c: 2020-99-01\n')
@@ -67,7 +67,7 @@ def test_a_few_aliases_are_read():
     }
 
 
-def test_errors_show_little_of_what_repeats():
+def test_errors_show_little_of_repeated_values():
     """Show the beginning of a value that contains the same list a thousand times."""
     with pytest.raises(DescriptionError) as caught:
         sb.World().load_scene({'world': {'gravity': load_yaml(aliases(4))['world']}})

@@ -107,7 +107,7 @@ def test_facts_are_read_only(name, message):
         del spring.place
 
 
-def test_what_has_a_setter_is_set():
+def test_attributes_with_setter_are_set():
     """Set properties repeatedly, and pass on errors from their setters."""
     spring = Spring()
     for value in (1.0, 2.0):
@@ -127,7 +127,7 @@ def test_other_names_are_refused_without_a_hint():
         Spring().rest = 1.0
 
 
-def test_errors_inside_properties_stay_what_they_are():
+def test_errors_inside_properties_are_unchanged():
     """Name the missing attribute, not the property that needs it."""
     with pytest.raises(AttributeError, match="'float' object has no attribute 'unit'"):
         _ = Spring().wrong
@@ -135,7 +135,7 @@ def test_errors_inside_properties_stay_what_they_are():
         _ = Spring().rest
 
 
-def test_dir_lists_what_is_for_users():
+def test_dir_lists_public_attributes():
     """List public slots and properties, and nothing internal."""
     assert sorted(dir(Spring())) == ['damping', 'lower', 'm', 'place', 'rest', 'upper', 'wrong']
 

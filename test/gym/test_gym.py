@@ -85,7 +85,7 @@ def test_observations_and_rewards_are_those_of_the_world():
     )
 
 
-def test_episodes_that_are_over_begin_anew_in_the_next_step():
+def test_finished_episodes_restart_in_the_next_step():
     """Truncate episodes, restart them without reward, and end fallen ones individually."""
     envs = gymnasium.make_vec('sim_bridge/Pendulum-v1', num_envs=2, max_episode_steps=3)
     envs.reset(seed=1)

@@ -88,7 +88,7 @@ def test_stamps_count_in_bags_of_others(bags):
         (['pivot'], {'inputs': 'motor'}, sb.SimBridgeError, "input.*'motor'"),
     ],
 )
-def test_what_a_bag_lacks_is_named(bags, joints, options, error, text):
+def test_missing_items_in_a_bag_are_named(bags, joints, options, error, text):
     """Name missing joints, topics and efforts, and the available ones."""
     with pytest.raises(error, match=text):
         read_joint_motion(bags / 'noisy', joints, **options)

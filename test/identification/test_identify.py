@@ -108,7 +108,7 @@ def test_masses_and_centres_are_found():
     assert found.estimates[f'{link}.centre.y'].value == pytest.approx(0.0, abs=1e-3)
 
 
-def test_what_motion_does_not_tell_is_named_with_the_sums_that_it_does():
+def test_unidentifiable_parameters_are_named_with_identifiable_sums():
     """Identify neither a link's axial inertia nor its rotor, but their sum."""
     robot = sb.World(gravity=(0.0, 0.0, 0.0)).load_urdf(path_of('pendulum'))
     robot.joint('pivot').armature = 0.05
@@ -195,7 +195,7 @@ def test_outliers_count_little_with_a_robust_loss():
 
 
 @pytest.mark.parametrize('seed', range(2))
-def test_bodies_stay_possible_whatever_the_data(seed):
+def test_bodies_stay_possible_with_any_data(seed):
     """Keep masses positive and inertias possible with random data."""
     draw = np.random.default_rng(seed)
     times = 0.005 * np.arange(90)

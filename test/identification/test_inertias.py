@@ -106,7 +106,7 @@ def test_any_parameters_are_a_possible_body():
         assert principal[2] < principal[0] + principal[1]
 
 
-def test_a_thin_body_keeps_what_it_has():
+def test_a_thin_body_is_kept():
     """Change a rod without thickness only by rounding."""
     rod = Body(1.0, np.array([0.0, 0.0, 0.5]), np.diag([1.0 / 12.0, 1.0 / 12.0, 0.0]))
     assert np.allclose(body_of(log_cholesky(rod)).vector, rod.vector, rtol=0.0, atol=1e-6)

@@ -63,7 +63,7 @@ def test_accelerations_make_quintics_as_scipy_does():
         )
 
 
-def test_each_segment_knows_what_both_its_ends_do():
+def test_each_segment_uses_the_data_at_both_ends():
     """Move on a line to and from a point with positions only; rest after the last."""
     trajectory = sb.Trajectory(
         ['a'], [1.0, 2.0, 3.0], [[1.0], [3.0], [4.0]], [(), [0.0], [0.0]], [None, [0.0], [0.0]]
@@ -77,7 +77,7 @@ def test_each_segment_knows_what_both_its_ends_do():
     assert spline.at(9 * S)[:, 0].tolist() == [4.0, 0.0, 0.0]
 
 
-def test_what_is_over_is_left_out():
+def test_past_points_are_omitted():
     """Go from the present state to the next point; refuse if there is none."""
     trajectory = sb.Trajectory(['a'], [0.0, 1.0, 2.0], [[0.0], [10.0], [20.0]])
     late = trajectory.spline(0, 1_500 * MS, np.array([12.0]), np.zeros(1))
@@ -158,7 +158,7 @@ def test_long_splines_are_computed_where_they_are_sampled(monkeypatch):
     assert max(computed) < 100
 
 
-def test_an_end_that_does_not_rest_is_told():
+def test_an_end_in_motion_is_refused():
     """Refuse a final velocity above message rounding."""
     sb.Trajectory(['a', 'b'], [1.0], [[0, 0]], [[0.0, 1e-8]]).check_end()
     with pytest.raises(InvalidValueError, match="joint 'b'"):
@@ -356,7 +356,7 @@ def test_commands_take_joints_and_give_motors_back():
     assert following.robot.joint('shoulder').control == 'effort'
 
 
-def test_a_snapshot_brings_back_what_holds_and_moves_joints():
+def test_a_snapshot_restores_held_and_moving_joints():
     """Continue to the bit after a trajectory's end, during it, and before a waiting one."""
     following = Following()
     following.start(*SWING)
@@ -417,7 +417,7 @@ def test_equal_trajectories_give_equal_bits():
     assert state_hash() == state_hash()
 
 
-def test_what_does_not_fit_the_robot_is_refused():
+def test_mismatches_with_the_robot_are_refused():
     """Name unknown joints, and past times."""
     following = Following()
     following.run(2000)
@@ -438,7 +438,7 @@ def test_an_instant_between_two_steps_is_not_missed():
     assert following.robot.q[1] == pytest.approx(0.2, abs=1e-5)
 
 
-def test_what_falls_behind_catches_up():
+def test_a_lagging_robot_catches_up():
     """Come to rest at the end although motors were far too weak on the way."""
     following = Following()
     following.world.gravity = (0.0, 0.0, 0.0)

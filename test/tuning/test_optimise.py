@@ -109,7 +109,7 @@ def test_the_same_seed_finds_the_same():
     assert runs[0].evaluations == runs[1].evaluations
 
 
-def test_what_cannot_be_obeyed_is_said():
+def test_infeasible_constraints_are_named():
     """Name the unfulfilled constraint, and the nearest value."""
     with pytest.raises(sb.InfeasibleError, match=r'<= 0.001.*nearest'):
         sb.optimise(
@@ -156,7 +156,7 @@ def test_wrong_files_are_named(change, error, text):
         sb.optimise(step_response(**change), rounds=1)
 
 
-def test_measures_are_what_they_say():
+def test_measures_equal_closed_forms():
     """Measure known signals in two worlds."""
     times = np.linspace(0.0, 1.0, 101)
     position = np.stack([np.exp(-5.0 * times), np.cos(2.0 * np.pi * times)])
