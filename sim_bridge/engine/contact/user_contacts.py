@@ -25,12 +25,12 @@ _LYING = 0.5  # cosine of the angle of a cylinder's axis to the normal below whi
 def add_or_prepare(table, phase):
     """Run one phase; ADD returns the number of contacts, -1 without room."""
     if phase == UserContactPhase.ADD:
-        return add_user_contacts(table)
+        return merge_user_contacts(table)
     return set_user_contact_laws(table)
 
 
 @subroutine
-def add_user_contacts(table):
+def merge_user_contacts(table):
     """Merge the contacts that are made into those found, both in order of their geometries."""
     contacts, given = world.contacts(table), world.user_contacts(table)
     found, count = contacts.size[COUNT], given.size[COUNT]
