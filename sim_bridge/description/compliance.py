@@ -54,9 +54,9 @@ def checked_compliance(stiffness: object, damping: object, place: str) -> Compli
     return Compliance(tuple(springs.tolist()), tuple(dampers.tolist()))
 
 
-def _six(what: str, value: object, expected: str, place: str) -> FloatArray:
-    array = real_array(what, value, expected, place)
+def _six(quantity: str, value: object, expected: str, place: str) -> FloatArray:
+    array = real_array(quantity, value, expected, place)
     # the comparison is false for nan, too
     if array.shape not in ((), (6,)) or not (array >= 0.0).all():
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return np.broadcast_to(array, 6)

@@ -134,12 +134,12 @@ def name_of(function: object) -> str:
     return f'{kind.__module__}.{kind.__qualname__}'
 
 
-def vector_from(function: object, what: str, value: object, place: str) -> np.ndarray:
+def vector_from(function: object, subject: str, value: object, place: str) -> np.ndarray:
     """
     Return a user function's result as (3,) finite floats.
 
     Raises InvalidValueError for other results.
     """
     return finite_vector(
-        what, value, 3, place, f'three finite numbers returned by {name_of(function)}'
+        subject, value, 3, place, f'three finite numbers returned by {name_of(function)}'
     )

@@ -125,11 +125,11 @@ def _second_axis(joint: JointDescription) -> np.ndarray:
 
 
 def _unit(
-    what: str, value: np.ndarray | None, joint: JointDescription, expected: str
+    quantity: str, value: np.ndarray | None, joint: JointDescription, expected: str
 ) -> np.ndarray:
     # the comparison is false for nan, too
     if value is None or np.shape(value) != (3,) or not abs(value @ value - 1.0) < _UNIT:
-        raise InvalidValueError(what, value, expected, _place(joint))
+        raise InvalidValueError(quantity, value, expected, _place(joint))
     return value
 
 

@@ -87,9 +87,9 @@ class Declared:
     break_torque: float | None = None
     spots: dict[str, Place] = field(default_factory=dict)
 
-    def spot(self, what: str) -> Place:
+    def spot(self, key: str) -> Place:
         """Return a value's place; the joint's place if the value was not given."""
-        return self.spots.get(what, self.place)
+        return self.spots.get(key, self.place)
 
 
 def attach(
@@ -204,7 +204,7 @@ def direction(
 
 def _links_exist(one: Declared, description: RobotDescription, findings: Findings) -> bool:
     good = True
-    for what, name, known in (
+    for key, name, known in (
         ('link1', one.link1, list(description.links)),
         ('link2', one.link2, [*description.links, WORLD]),
     ):
@@ -213,7 +213,7 @@ def _links_exist(one: Declared, description: RobotDescription, findings: Finding
         good = False
         # the reader has reported a missing name already
         if name:
-            spot = one.spot(what)
+            spot = one.spot(key)
             message = unknown('link', name, known)
             if name == WORLD:
                 message = 'the world can only be the second link'
@@ -226,20 +226,20 @@ def _constraint(
 ) -> ConstraintDescription:
     """Return the loop joint; report values missing or not allowed for its type."""
     kind = one.type
-    for what, types, code in (
+    for key, types, code in (
         ('axis', WITH_AXIS, 'missing-tag'),
         ('axis2', WITH_AXIS2, 'missing-tag'),
         ('distance', (ConstraintType.DISTANCE,), ''),
         ('limits', WITH_LIMITS, ''),
         ('dynamics', WITH_DYNAMICS, ''),
     ):
-        spot = one.spot(what)
-        if kind not in types and what in one.spots:
+        spot = one.spot(key)
+        if kind not in types and key in one.spots:
             message = f'has no meaning for a {kind.value} joint, ignored'
             findings.warning('ignored-tag', spot, message)
-        elif kind in types and what not in one.spots and code:
+        elif kind in types and key not in one.spots and code:
             message = f'missing; a {kind.value} joint needs one'
-            findings.error(code, one.place.child(what, one.place.line), message)
+            findings.error(code, one.place.child(key, one.place.line), message)
     if kind is ConstraintType.DISTANCE and one.positions[1] is None:
         message = 'has no anchor: a distance joint needs one on each link'
         spot = one.spot('link2')

@@ -76,11 +76,11 @@ def attach(
         (joint for joint in description.joints.values() if joint.child == sensor.link), None
     )
     if joint is None:
-        what = (
+        message = (
             f'the root link {sensor.link!r} has no parent joint to measure'
             if sensor.link
             else 'needs a joint'
         )
-        findings.error('unplaced-sensor', place, what)
+        findings.error('unplaced-sensor', place, message)
         return None
     return replace(sensor, joint=joint.name)

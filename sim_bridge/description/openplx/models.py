@@ -209,10 +209,10 @@ class Models:
                 self.fail('bundle-missing', place, missing)
             hint = self.library.hint(source, path.names)
             name = brief('.'.join(path.names))
-            what = f'no model has the name {name}'
+            message = f'no model has the name {name}'
             if self.library.is_namespace(path.names):
-                what = f'{name} is a namespace, not a model'
-            self.fail('type-not-found', place, f'{what}{"; " if hint else ""}{hint}')
+                message = f'{name} is a namespace, not a model'
+            self.fail('type-not-found', place, f'{message}{"; " if hint else ""}{hint}')
         return self.of(declared, place)
 
     def declared(self, source: Source, names: tuple[str, ...], place: Place) -> Declared | None:

@@ -105,9 +105,9 @@ class _Parser:
             self._fail(f'expected {text!r}')
         return self._take()
 
-    def _name(self, what: str) -> Token:
+    def _name(self, expected: str) -> Token:
         if not self._comes(Kind.NAME):
-            self._fail(f'expected {what}')
+            self._fail(f'expected {expected}')
         return self._take()
 
     def _fail(self, expected: str) -> NoReturn:
@@ -349,8 +349,8 @@ class _Parser:
             return True
         return False
 
-    def _path(self, what: str) -> Path:
-        start = self._name(what)
+    def _path(self, expected: str) -> Path:
+        start = self._name(expected)
         names = [start.text]
         while self._skip('.'):
             names.append(self._name('a name').text)
@@ -358,10 +358,10 @@ class _Parser:
                 self._too_deep(f'{_MOST_NAMES} names with dots')
         return Path(start.line, start.column, tuple(names))
 
-    def _paths(self, what: str) -> tuple[Path, ...]:
-        paths = [self._path(what)]
+    def _paths(self, expected: str) -> tuple[Path, ...]:
+        paths = [self._path(expected)]
         while self._skip(','):
-            paths.append(self._path(what))
+            paths.append(self._path(expected))
         return tuple(paths)
 
     def _list(self, end: str, item: Callable[[], _Item]) -> tuple[_Item, ...]:

@@ -82,20 +82,20 @@ class EntityChange:
         return [shape.added for link in self.links for shape in link.shapes if shape.added]
 
 
-def changes_from_text(text: str, what: str) -> tuple[EntityChange, ...]:
-    """Read changes from a YAML text; raises InvalidValueError with the given name, all errors."""
-    content = mapping_from_text(text, what, 'YAML of changes by entity, as in docs/services.md')
+def changes_from_text(text: str, subject: str) -> tuple[EntityChange, ...]:
+    """Read changes from a YAML text; raises InvalidValueError about `subject`."""
+    content = mapping_from_text(text, subject, 'YAML of changes by entity, as in docs/services.md')
     findings = Findings()
     found = tuple(
         _entity(each) for each in Section({'changes': content}, '', findings).sections('changes')
     )
-    check(findings, text, what)
+    check(findings, text, subject)
     return found
 
 
-def check(findings: Findings, text: str, what: str) -> None:
-    """Raise InvalidValueError, with the given name and all defects, if there are any."""
-    check_findings(findings, text, what, 'possible changes')
+def check(findings: Findings, text: str, subject: str) -> None:
+    """Raise InvalidValueError about `subject`, with all defects, if there are any."""
+    check_findings(findings, text, subject, 'possible changes')
 
 
 def _entity(section: Section) -> EntityChange:

@@ -36,17 +36,17 @@ def read_fields(world: Section, key: str) -> tuple[SceneField, ...]:
     return tuple(field for field in read if field is not None)
 
 
-def fields_from_text(text: str, what: str) -> tuple[SceneField, ...]:
+def fields_from_text(text: str, subject: str) -> tuple[SceneField, ...]:
     """
     Read force fields from a YAML text, a mapping by name.
 
-    Raises InvalidValueError, with the given name and all defects.
+    Raises InvalidValueError about `subject`, with all defects.
     """
     expected = 'YAML of fields of force by name, as {} or in docs/force_fields.md'
     findings = Findings()
-    content = mapping_from_text(text, what, expected)
+    content = mapping_from_text(text, subject, expected)
     found = read_fields(Section({'force_fields': content}, '', findings), 'force_fields')
-    check_findings(findings, text, what, expected)
+    check_findings(findings, text, subject, expected)
     return found
 
 

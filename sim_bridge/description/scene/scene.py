@@ -158,11 +158,11 @@ def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> S
 
 def check_values(text: str) -> dict[tuple[str | int, ...], object]:
     """Return the parameter `world_values` by path; raises InvalidValueError."""
-    what = "parameter 'world_values'"
+    subject = "parameter 'world_values'"
     content = mapping_from_text(
-        text, what, 'YAML of values by their paths in `world`, such as {objects.ball.mass: 0.2}'
+        text, subject, 'YAML of values by their paths in `world`, such as {objects.ball.mass: 0.2}'
     )
-    return {read_path(path, what): value for path, value in content.items()}
+    return {read_path(path, subject): value for path, value in content.items()}
 
 
 def _with_values(content: Mapping[str, object], text: str) -> Mapping[str, object]:

@@ -193,7 +193,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         vector = parse_numbers(element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
-    for tag, what, allowed in (
+    for tag, field, allowed in (
         ('limit', 'limits', _LIMITS),
         ('dynamics', 'dynamics', _DYNAMICS_NUMBERS),
     ):
@@ -212,13 +212,13 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
             one.limits = read_limits({**reached, **caps}, inner, findings)
             if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
-                one.spots[what] = inner
+                one.spots[field] = inner
         else:
             one.dynamics = JointDynamics(
                 **{_DYNAMICS[key]: value for key, value in values.items()}
             )
             if any(values.values()):
-                one.spots[what] = inner
+                one.spots[field] = inner
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:

@@ -60,7 +60,7 @@ def amended(
         for name in given:
             if (kind, name) not in editor.seen:
                 raise UnknownNameError(
-                    kind, name, [each for what, each in editor.seen if what == kind], 'the URDF'
+                    kind, name, [each for tag, each in editor.seen if tag == kind], 'the URDF'
                 )
     return editor.result().decode()
 

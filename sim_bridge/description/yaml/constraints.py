@@ -139,8 +139,8 @@ def _joint(section: Section, findings: Findings) -> Declared | None:
     }
     if kind is None:
         return None
-    keys = {what: word.get(what, what) for what in _SPOTS}
-    spots = {what: section.place(key).at(key) for what, key in keys.items() if section.has(key)}
+    keys = {spot: word.get(spot, spot) for spot in _SPOTS}
+    spots = {spot: section.place(key).at(key) for spot, key in keys.items() if section.has(key)}
     spots['compliance'] = section.place('compliance' if section.has('compliance') else 'erp')
     return Declared(name, kind, section.place(), link1, link2, spots=spots, **values)
 

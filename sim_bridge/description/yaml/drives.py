@@ -271,10 +271,10 @@ def _with_settings(drive: DriveDescription, section: Section) -> DriveDescriptio
     rate = _number(section, 'publish_rate', 0.0, 0.0, _LARGEST, ' Hz')
     inner = section.section('diagonal_covariance')
     pose, twist = (
-        _covariance(section, f'{what}_covariance_diagonal')
+        _covariance(section, f'{quantity}_covariance_diagonal')
         if inner is None
-        else _covariance(inner, what)
-        for what in ('pose', 'twist')
+        else _covariance(inner, quantity)
+        for quantity in ('pose', 'twist')
     )
     x, y, yaw = (_limits(section, *axis) for axis in _AXES)
     return replace(
@@ -308,7 +308,7 @@ def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
         return number if is_given and inner.flag(switch, True) else None
 
     velocity, acceleration, jerk = (
-        f'has_{what}_limits' for what in ('velocity', 'acceleration', 'jerk')
+        f'has_{quantity}_limits' for quantity in ('velocity', 'acceleration', 'jerk')
     )
     most = value('max_velocity', velocity)
     least = value('min_velocity', velocity)

@@ -21,8 +21,8 @@ Path = tuple[str | int, ...]
 """Keys in mappings, and list indices."""
 
 
-def read_path(text: object, what: str) -> Path:
-    """Return a path's steps; raises InvalidValueError with the given name."""
+def read_path(text: object, subject: str) -> Path:
+    """Return a path's steps; raises InvalidValueError about `subject`."""
     steps: list[str | int] = []
     at = 0
     while isinstance(text, str) and at < len(text):
@@ -32,7 +32,7 @@ def read_path(text: object, what: str) -> Path:
         steps.append(int(match['item']) if match['item'] else match['key'] or match['name'])
         at = match.end()
     if not isinstance(text, str) or at < len(text) or not steps or isinstance(steps[0], int):
-        raise InvalidValueError(what, text, _EXPECTED)
+        raise InvalidValueError(subject, text, _EXPECTED)
     return tuple(steps)
 
 

@@ -43,8 +43,8 @@ def read_document(
     return str(path), path.parent, read_mapping(path, findings)
 
 
-def mapping_from_text(text: str, what: str, expected: str) -> Mapping[str, object]:
-    """Return the mapping in a YAML text; raises InvalidValueError with the given name."""
+def mapping_from_text(text: str, subject: str, expected: str) -> Mapping[str, object]:
+    """Return the mapping in a YAML text; raises InvalidValueError about `subject`."""
     # imported here, since most worlds are made without YAML files
     from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
@@ -52,18 +52,18 @@ def mapping_from_text(text: str, what: str, expected: str) -> Mapping[str, objec
         content = load_yaml(text)
     except YamlTextError as err:
         problem = f'{expected}; this is no YAML: {err.problem}'
-        raise InvalidValueError(what, text, problem) from None
+        raise InvalidValueError(subject, text, problem) from None
     if not isinstance(content, Mapping):
-        raise InvalidValueError(what, text, expected)
+        raise InvalidValueError(subject, text, expected)
     return content
 
 
-def check_findings(findings: Findings, text: str, what: str, expected: str) -> None:
-    """Raise InvalidValueError, with the given name and all errors found in a text, if any."""
-    wrong = findings.report(what).errors
+def check_findings(findings: Findings, text: str, subject: str, expected: str) -> None:
+    """Raise InvalidValueError about `subject`, with all errors found in a text, if any."""
+    wrong = findings.report(subject).errors
     if wrong:
         raise InvalidValueError(
-            what,
+            subject,
             text,
             f'{expected}; ' + '; '.join(f'{each.subject}: {each.message}' for each in wrong),
         )
@@ -138,8 +138,8 @@ class Section:
         try:
             return build()
         except SimBridgeError as err:
-            expected, what = getattr(err, 'expected', str(err)), getattr(err, 'what', '')
-            self.error(what, getattr(err, 'value', ''), f'expected {expected}')
+            expected, subject = getattr(err, 'expected', str(err)), getattr(err, 'what', '')
+            self.error(subject, getattr(err, 'value', ''), f'expected {expected}')
             return None
 
     def number(self, key: str, default: _Default) -> float | _Default:

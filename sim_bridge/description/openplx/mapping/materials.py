@@ -152,11 +152,11 @@ class Materials:
             self._unsupported(friction, 'viscosity', 'viscous friction between surfaces')
         return values
 
-    def _unsupported(self, thing: Object, member: str, what: str, instead: str = '') -> None:
+    def _unsupported(self, thing: Object, member: str, feature: str, instead: str = '') -> None:
         self._findings.warning(
             'unsupported',
             thing.place_of(member),
-            f'{what} is not simulated{f"; {instead}" if instead else ""}',
+            f'{feature} is not simulated{f"; {instead}" if instead else ""}',
             member,
         )
 

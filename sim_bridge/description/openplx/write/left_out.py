@@ -40,11 +40,11 @@ def check_joint(
         refused.append('two kinds of friction on an axis')
     if any(math.isfinite(each.velocity) for each in limits):
         left_out.append('limit of velocity')
-    for what in refused:
-        findings.error('unsupported', place, f'OpenPLX has no counterpart for its {what}')
-    for what in left_out:
+    for part in refused:
+        findings.error('unsupported', place, f'OpenPLX has no counterpart for its {part}')
+    for part in left_out:
         findings.warning(
-            'unsupported', place, f'OpenPLX has no counterpart for its {what}: left out'
+            'unsupported', place, f'OpenPLX has no counterpart for its {part}: left out'
         )
 
 
