@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run tools test test-long fuzz bench pictures docs lint format clean pins python
+.PHONY: help run tools test test-fast test-long fuzz bench pictures docs lint format clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -38,6 +38,9 @@ tools: $(VENV)/.sweep $(if $(FILMED),$(VENV)/.film) $(if $(CLUSTERED),$(VENV)/.r
 
 test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+test-fast: $(VENV)/.test  ## run the tests without ROS graphs and other processes
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long and not ros and not process' $(ARGS)
 
 test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs $(VENV)/.pictures  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)

@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+from marks import marks_of
 import pytest
 
 from sim_bridge.ros.interfaces import build, store
@@ -100,6 +101,13 @@ def pytest_configure(config):
 def pytest_collection(session):
     """Collect without looking for garbage: all that is made is kept."""
     gc.disable()
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that join a ROS graph or start a process, so that `test-fast` skips them."""
+    for item in items:
+        for mark in marks_of(item.path, frozenset(getattr(item, 'fixturenames', ()))):
+            item.add_marker(mark)
 
 
 def pytest_collection_finish(session):

@@ -1,0 +1,41 @@
+"""The marks `ros` and `process` of a test module, from its imports and fixtures."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+SUPPORT = Path(__file__).resolve().parent
+
+_MESSAGES = '_msgs'
+_PROCESS_MODULES = {'multiprocessing', 'subprocess'}
+_PROCESS_FIXTURES = {'refusals', 'start_node', 'start_process'}
+_ROS_FIXTURES = {'graph', 'ros_environment'}
+
+
+@cache
+def imported(path: Path) -> frozenset[str]:
+    """Return the top-level names of the modules that a module and its helpers import."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition('.')[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition('.')[0])
+    helpers = [SUPPORT / f'{name}.py' for name in found if (SUPPORT / f'{name}.py').is_file()]
+    return frozenset(found.union(*(imported(helper) for helper in helpers if helper != path)))
+
+
+def marks_of(path: Path, fixtures: frozenset[str]) -> list[str]:
+    """
+    Return the marks of a test.
+
+    path: its module. fixtures: names of all fixtures that it uses, directly or not.
+    """
+    names = imported(path)
+    is_ros = 'rclpy' in names or any(name.endswith(_MESSAGES) for name in names)
+    marks = ['ros'] if is_ros or fixtures & _ROS_FIXTURES else []
+    if names & _PROCESS_MODULES or fixtures & _PROCESS_FIXTURES:
+        marks.append('process')
+    return marks
