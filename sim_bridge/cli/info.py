@@ -143,7 +143,7 @@ def _lines(summary: Summary, most: int | None) -> list[str]:
             f'  {topic.name:{width}}  {topic.type_name:{kinds}}  {topic.count:8d}{rate}{mark}'
         )
     happened = summary.events
-    lines += ['', 'what happened'] if happened.counts else ['', 'nothing happened']
+    lines += ['', 'events'] if happened.counts else ['', 'no events']
     for kind, count in happened.counts.most_common():
         lines.append(f'  {kind}: {count}')
         own = [each for each in happened.kept if each.kind == kind]

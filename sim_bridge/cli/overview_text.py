@@ -76,7 +76,7 @@ def parameters_text(nodes: Sequence[Data], most: int | None = MOST) -> str:
     """Return the values in a parameter file as text; most: lines per list, None for all."""
     lines: list[str] = []
     for node in nodes:
-        takers = ', '.join(node['taken_by']) or 'none of this package'
+        takers = ', '.join(node['taken_by']) or 'no node of this package'
         lines += [
             f'{node["pattern"]}: for {takers}',
             *_abridged([f'{name}: {value}' for name, value in node['parameters'].items()], most),

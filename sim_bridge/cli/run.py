@@ -241,7 +241,7 @@ def supervise(
         # a signal may interrupt an import, which Python may report as a failed import
         is_cut_short = was_loading and own is not None and own > 0
         if own is not None and not is_clean_exit(own) and not is_cut_short:
-            console.line(f'{child.name}, told to end, {describe_exit(own)}')
+            console.line(f'{child.name}, asked to end, {describe_exit(own)}')
             code = code or 1
     return code
 

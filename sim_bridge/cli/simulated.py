@@ -140,7 +140,9 @@ def check_simulated(args: argparse.Namespace) -> None:
     Raises InvalidValueError or UnknownNameError.
     """
     if args.scene not in (None, args.world):
-        raise InvalidValueError('--world', args.world, f'none beside the scene {args.scene}')
+        raise InvalidValueError(
+            '--world', args.world, f'no world together with the scene {args.scene}'
+        )
     if args.robot:
         find_robot(args.robot, package_paths=args.package_path)
     if args.params:

@@ -249,7 +249,7 @@ def _executor(args: argparse.Namespace, study: Study) -> Executor:
         require_extra('a sweep on a cluster', 'ray', 'ray')
         if args.processes is not None:
             raise InvalidValueError(
-                '--processes', args.processes, 'none with --ray, whose nodes say how many'
+                '--processes', args.processes, 'no number with --ray: its nodes determine it'
             )
         from sim_bridge.sweep.on_ray import RayExecutor
 

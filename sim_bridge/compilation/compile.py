@@ -247,12 +247,12 @@ class _Compiler:
             raise InvalidValueError(
                 'type of the mount',
                 joint.type.value,
-                'that of a joint that holds something',
+                'a joint type that holds the root link',
                 place,
             )
         if joint.name in self._description.joints:
             raise InvalidValueError(
-                'name of the mount', joint.name, 'one that none of its joints has', place
+                'name of the mount', joint.name, 'a name not used by its joints', place
             )
         # a fixed mount stays a joint: it connects to a body in another model
         self._measured.add(joint.name)

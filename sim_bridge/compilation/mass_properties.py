@@ -45,7 +45,7 @@ def properties_of(
     if density is not None:
         density = positive_number('density', density, 'a positive number [kg/m³]', place)
         if mass is not None:
-            raise InvalidValueError('density', density, 'none beside a mass', place)
+            raise InvalidValueError('density', density, 'no density together with a mass', place)
     heavy = [each for each in shapes if each.mass and each.enabled and not each.sensor]
     if not heavy and mass is not None:
         heavy = list(shapes)

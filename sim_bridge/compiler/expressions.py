@@ -95,7 +95,7 @@ def look_up(f: Function, node: ast.expr) -> Any:
             return names[node.id]
         if hasattr(builtins, node.id):
             return getattr(builtins, node.id)
-        f.fail(node, f'{node.id!r} is no parameter, no variable and no global name')
+        f.fail(node, f'{node.id!r} is neither a parameter, a variable nor a global name')
     if isinstance(node, ast.Attribute):
         owner = look_up(f, node.value)
         is_enum = isinstance(owner, type) and issubclass(owner, Enum)

@@ -166,7 +166,7 @@ def _load_yaml(file: Any) -> Any:
     try:
         return load_yaml(file.read(), yaml.SafeLoader)
     except YamlTextError as err:
-        raise RefusedError(f'{name} is no YAML (line {err.line})') from None
+        raise RefusedError(f'{name} is not YAML (line {err.line})') from None
 
 
 def _without(secrets: set[str], text: str) -> str:

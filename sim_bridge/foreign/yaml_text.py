@@ -42,7 +42,7 @@ class TextLoader(_FAST):  # type: ignore[misc]
         except (ValueError, LookupError, TypeError, AttributeError, OverflowError) as err:
             kind = node.tag.rpartition(':')[2]
             reason = f' ({err})' if isinstance(err, ValueError) else ''
-            raise _error(f'a value of type {kind} that is none{reason}', node) from err
+            raise _error(f'an invalid value of type {kind}{reason}', node) from err
         if type(value) is int and value.bit_length() > _MOST_BITS:
             raise _error(f'an integer of {value.bit_length()} bits; at most {_MOST_BITS}', node)
         return value
@@ -109,7 +109,7 @@ def _check_size(data: bytes | str, loader: Any) -> None:
             name = str(event.anchor)
             known = sizes.get(name, 0)
             if known is None:
-                raise _limit(f'the alias *{name[:40]} is inside what it stands for', event)
+                raise _limit(f'the alias *{name[:40]} contains itself', event)
             repeated += known
             size = known
         else:

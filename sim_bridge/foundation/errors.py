@@ -145,7 +145,7 @@ class MalformedMessageError(SimBridgeError):
 
         kind: expected message type. size: number of received bytes. reason: the defect.
         """
-        super().__init__(f'{size} bytes that are no {kind}: {reason}')
+        super().__init__(f'{size} bytes are not a {kind}: {reason}')
 
 
 class InvalidValueError(SimBridgeError, ValueError):

@@ -73,7 +73,7 @@ class Identification:
         told = sum(each.is_identifiable for each in self.estimates.values())
         return (
             f'<Identification of {self.robot!r}: {told} of {len(self.estimates)} parameters '
-            f'told, misfit {self.before.ratio:.3g} -> {self.after.ratio:.3g}>'
+            f'identifiable, misfit {self.before.ratio:.3g} -> {self.after.ratio:.3g}>'
         )
 
     @property

@@ -231,7 +231,7 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def cancel(self, run: Run) -> None:
         """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
-        instance_of('run', run, Run, 'what `start` returned')
+        instance_of('run', run, Run, 'a Run returned by `start`')
         if run in self._waiting:
             self._waiting.remove(run)
             run.end(CANCELED, 'canceled before it began')

@@ -241,7 +241,7 @@ def test_a_project_is_the_world_and_gives_its_parameters(repository):
     assert list(commands) == ['simulator', 'gate controller']
     with pytest.raises(SystemExit):
         parse_run('--world', 'a.yaml', project)
-    with pytest.raises(InvalidValueError, match='none beside the scene'):
+    with pytest.raises(InvalidValueError, match='no world together with the scene'):
         check_simulated(parse_run(project, '--world', 'a.yaml'))
 
 

@@ -218,7 +218,7 @@ def test_failure_while_ending_is_reported(supervise):
     output.wait_for_all('waiting', 'running: the first message came')
     output.process.send_signal(signal.SIGINT)
     assert output.finish() == 1
-    assert output.lines[-1] == 'controller, told to end, ended with exit code 5'
+    assert output.lines[-1] == 'controller, asked to end, ended with exit code 5'
 
 
 def test_it_runs_only_when_messages_arrive(supervise):

@@ -129,7 +129,7 @@ REFUSED = [
     ('p = «x or p', 'x is float: as a value, and / or joins bools'),
     ('x = «1 if p else 2.0', 'is int or float: both must be of one kind'),
     # names
-    ('x = «missing', "'missing' is no parameter, no variable and no global name"),
+    ('x = «missing', "'missing' is neither a parameter, a variable nor a global name"),
     ('x = «z; z = 1.0', "'z' is read before anything is assigned to it"),
     ('«z += 1', "'z' is read before anything is assigned to it"),
     ('x = «np.pi_', r'np\.pi_: not available in kernels'),

@@ -73,7 +73,7 @@ def test_files_are_not_revealed(tmp_path):
     for name, reason in (
         ('secrets', 'reads .yaml'),
         ('link.yaml', 'reads .yaml'),
-        ('broken.yaml', 'is no YAML'),
+        ('broken.yaml', 'is not YAML'),
         ('/proc/self/environ', 'reads .yaml|regular|cannot be expanded'),
     ):
         path = tmp_path / name

@@ -129,7 +129,7 @@ def test_several_bodies_are_added_or_none():
         ({'shapes': sb.Plane()}, "'static', since a Plane has no end"),
         ({'shapes': sb.Plane(), 'motion': 'kinematic'}, "'static', since a Plane has no end"),
         ({'shapes': sb.Sphere(1), 'mass': 0.0}, "mass = 0.0 .*body 'body'"),
-        ({'shapes': sb.Sphere(1), 'mass': 1, 'density': 1}, 'none beside a mass'),
+        ({'shapes': sb.Sphere(1), 'mass': 1, 'density': 1}, 'no density together with a mass'),
         ({'shapes': sb.Sphere(1), 'density': -1}, 'density'),
         ({'shapes': sb.Sphere(1), 'inertia': (1, 1, 3)}, 'inertia'),
         ({'shapes': sb.Sphere(1), 'inertia': [[1, 1, 0], [0, 1, 0], [0, 0, 1]]}, 'symmetric'),

@@ -267,7 +267,10 @@ def test_a_sleeper_wakes_by_its_mass():
         (lambda own: setattr(own, 'I', (1, 1, 3)), 'inertia = .*principal moment'),
         (lambda own: setattr(own, 'I', -np.eye(3)), '(?s)inertia = .*positive definite'),
         (lambda own: own.update_mass_properties(density=-1.0), 'density = -1.0'),
-        (lambda own: own.update_mass_properties(mass=1.0, density=2.0), 'none beside a mass'),
+        (
+            lambda own: own.update_mass_properties(mass=1.0, density=2.0),
+            'no density together with a mass',
+        ),
         (lambda own: setattr(own.geometries[0], 'mass', 5.0), 'mass = 5.0 .*geometry'),
     ],
 )

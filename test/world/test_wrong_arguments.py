@@ -60,7 +60,10 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
             lambda: sb.TrajectoryFollower(_ARM).start(_TRAJECTORY, 0.5),
             'time_ns = 0.5: expected an',
         ),
-        (lambda: sb.TrajectoryFollower(_ARM).cancel(5), 'run = 5: expected what `start` returned'),
+        (
+            lambda: sb.TrajectoryFollower(_ARM).cancel(5),
+            'run = 5: expected a Run returned by `start`',
+        ),
         (lambda: sb.Gains(p='x'), r"p = 'x' \(gains\): expected a finite number"),
         (
             lambda: setattr(_HINGE, 'erp', [[0.1], [0.1, 0.2], 0, 0, 0]),
