@@ -1,9 +1,9 @@
 """
-The interface of the Open Dynamics Engine, as its Python bindings have it, over `sim_bridge`.
+Interface of the Open Dynamics Engine, like its Python bindings, over `sim_bridge`.
 
 A program for these bindings runs with `from sim_bridge import ode`. The physics are those of
-`sim_bridge`; docs/ode.md says what is like ODE's and what is not. May import everything below
-`trajectory`, `drives`, `contact` and `laws`.
+`sim_bridge`; docs/ode.md lists the differences to ODE. May import everything below
+`trajectory`, `drives`, `contact_problems` and `laws`.
 """
 
 from sim_bridge.ode.body import Body as Body
@@ -56,8 +56,8 @@ from sim_bridge.ode.world import World as World
 
 
 def InitODE() -> None:
-    """Do nothing: there is nothing to begin."""
+    """Do nothing: there is nothing to initialize."""
 
 
 def CloseODE() -> None:
-    """Do nothing: there is nothing to end."""
+    """Do nothing: there is nothing to close."""

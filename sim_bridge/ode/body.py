@@ -1,4 +1,4 @@
-"""A rigid body with the methods of ODE's."""
+"""Rigid body with the methods of ODE's body."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from sim_bridge.ode.world import check_world, HANDLE, serial, World
 from sim_bridge.simulation.records import Sleep
 
 _PLACE = 'Body'
-# a force or torque that nobody gave
+# zero force or torque before anything is added
 _NOTHING = np.zeros(3)
 _NOTHING.flags.writeable = False
-# position, rotation, v and w in an observed site
+# slices of position, rotation, v and w in an observed site row
 _SITE = [
     slice(first, first + count)
     for first, count in (
@@ -36,20 +36,21 @@ _SITE = [
 
 class Body(AutoDisable, WithDamping):
     """
-    A body whose origin is its centre of mass; other attributes are the user's.
+    Body with its origin at the centre of mass; other attributes are the user's.
 
-    A new one has a mass of 1 kg and an inertia of 1 kg m². Vectors are sequences of three, world
-    axes where nothing else is said; quaternions are w x y z, rotations nine numbers by rows.
+    A new body has a mass of 1 kg and an inertia of 1 kg m². Vectors are sequences with three
+    numbers, in world axes unless stated otherwise; quaternions are w x y z, rotations nine numbers
+    by rows.
     """
 
     def __init__(self, world: World) -> None:
-        """Make a body at the origin, at rest."""
+        """Add a body at the origin, at rest."""
         self.world, self.number = check_world(world), serial()
         self.geoms: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self.joints: weakref.WeakSet[Any] = weakref.WeakSet()
         self._mass = Mass()
         self._mass.setParameters(1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-        # pose and velocities of what is not in the engine yet: position, rotation, v, w
+        # state while the body is not in the engine: position, rotation, v, w
         self._own = [np.zeros(3), np.eye(3), np.zeros(3), np.zeros(3)]
         self._force = self._torque = _NOTHING
         self._gravity, self._motion, self._is_enabled = True, 'dynamic', True
@@ -64,15 +65,15 @@ class Body(AutoDisable, WithDamping):
 
     @property
     def robot(self) -> Any:
-        """The engine's body, None before it is made."""
+        """The engine's body, None before it exists."""
         return self._made.get('robot')
 
     def renew(self) -> None:
-        """Have the engine's body made anew."""
+        """Rebuild the engine's body before the next step or query."""
         self.world.renew(self)
 
     def begin(self) -> dict[str, Any]:
-        """Return what the engine's body is made of, and remove an older one."""
+        """Return the arguments for the engine's new body, and remove the old one."""
         p, R, v, w = self._own = self._state()
         if self.robot is not None:
             self.world.engine.remove(self._made.pop('robot'))
@@ -90,7 +91,7 @@ class Body(AutoDisable, WithDamping):
         }
 
     def take(self, robot: Any) -> None:
-        """Take the engine's body that was made of `begin`."""
+        """Take the engine's body, built with the arguments from `begin`."""
         self._made['robot'] = robot
         if not self._gravity:
             robot.gravity_mode = False
@@ -126,7 +127,7 @@ class Body(AutoDisable, WithDamping):
         return p, R
 
     def _put(self, number: int, value: FloatArray) -> None:
-        """Set one of position, rotation, v and w."""
+        """Set one item of the state: 0 position, 1 rotation, 2 v, 3 w."""
         self._own = [*self._state()]
         self._own[number] = value
         robot = self.robot
@@ -139,7 +140,7 @@ class Body(AutoDisable, WithDamping):
             robot.set_base_velocity(*self._own[2:])
 
     def push(self) -> None:
-        """Hand forces to the next step, and forget them."""
+        """Apply the added forces to the next step, and reset them."""
         if self._force is not _NOTHING and self._force.any():
             self.robot.root_link.add_force(self._force)
         if self._torque is not _NOTHING and self._torque.any():
@@ -163,7 +164,7 @@ class Body(AutoDisable, WithDamping):
         self._damped = damping
 
     def setDampingDefaults(self) -> None:
-        """Damp it as the world says again."""
+        """Use the world's damping again."""
         self._damped = None
 
     def _resting(self) -> tuple[bool, Sleep]:
@@ -174,7 +175,7 @@ class Body(AutoDisable, WithDamping):
         self._set_sleep()
 
     def setAutoDisableDefaults(self) -> None:
-        """Let it fall asleep as the world says again."""
+        """Use the world's auto-disable settings again."""
         self._sleep = None
         self._set_sleep()
 
@@ -198,7 +199,7 @@ class Body(AutoDisable, WithDamping):
         self._put(1, rotation_of(R, _PLACE))
 
     def getRotation(self) -> tuple[float, ...]:
-        """Return the rotation, nine numbers."""
+        """Return the rotation, nine numbers by rows."""
         return tuple(self._state()[1].ravel().tolist())
 
     def setQuaternion(self, q: Any) -> None:
@@ -229,9 +230,9 @@ class Body(AutoDisable, WithDamping):
     # --- mass and forces -------------------------------------------------------------------------
 
     def setMass(self, mass: Mass) -> None:
-        """Set mass and inertia; the centre must be the origin."""
+        """Set mass and inertia; the centre of mass must be the origin."""
         if not isinstance(mass, Mass) or not mass.mass > 0.0:
-            raise InvalidValueError('mass', mass, 'a Mass of more than 0', _PLACE)
+            raise InvalidValueError('mass', mass, 'a Mass above 0 kg', _PLACE)
         if any(abs(each) > 1e-9 for each in mass.c):
             raise InvalidValueError(
                 'centre of mass',
@@ -261,94 +262,94 @@ class Body(AutoDisable, WithDamping):
         self._torque = self._torque + finite_vector('torque', t, 3, _PLACE)
 
     def addRelForce(self, f: Vector) -> None:
-        """Add a force in body axes."""
+        """Add a force in body axes [N]."""
         self.addForce(self.vectorToWorld(f))
 
     def addRelTorque(self, t: Vector) -> None:
-        """Add a torque in body axes."""
+        """Add a torque in body axes [N m]."""
         self.addTorque(self.vectorToWorld(t))
 
     def addForceAtPos(self, f: Vector, p: Vector) -> None:
-        """Add a force at a point of the world."""
+        """Add a force [N] at a world point [m]."""
         force = finite_vector('force', f, 3, _PLACE)
         arm = finite_vector('point', p, 3, _PLACE) - self._state()[0]
         self.addForce(force)
         self.addTorque(np.cross(arm, force))
 
     def addForceAtRelPos(self, f: Vector, p: Vector) -> None:
-        """Add a force at a point of the body."""
+        """Add a force [N] at a body point [m]."""
         self.addForceAtPos(f, self.getRelPointPos(p))
 
     def addRelForceAtPos(self, f: Vector, p: Vector) -> None:
-        """Add a force in body axes at a point of the world."""
+        """Add a force in body axes [N] at a world point [m]."""
         self.addForceAtPos(self.vectorToWorld(f), p)
 
     def addRelForceAtRelPos(self, f: Vector, p: Vector) -> None:
-        """Add a force in body axes at a point of the body."""
+        """Add a force in body axes [N] at a body point [m]."""
         self.addForceAtPos(self.vectorToWorld(f), self.getRelPointPos(p))
 
     def getForce(self) -> Triple:
-        """Return the force that has been added [N]."""
+        """Return the force added for the next step [N]."""
         return triple(self._force)
 
     def getTorque(self) -> Triple:
-        """Return the torque that has been added [N m]."""
+        """Return the torque added for the next step [N m]."""
         return triple(self._torque)
 
     def setForce(self, f: Vector) -> None:
-        """Set the force of the next step."""
+        """Set the force for the next step [N]."""
         self._force = finite_vector('force', f, 3, _PLACE)
 
     def setTorque(self, t: Vector) -> None:
-        """Set the torque of the next step."""
+        """Set the torque for the next step [N m]."""
         self._torque = finite_vector('torque', t, 3, _PLACE)
 
     # --- points and vectors ----------------------------------------------------------------------
 
     def getRelPointPos(self, p: Vector) -> Triple:
-        """Return the world position of a point of the body."""
+        """Return the world position of a body point [m]."""
         position, R = self._state()[:2]
         return triple(position + R @ finite_vector('point', p, 3, _PLACE))
 
     def getRelPointVel(self, p: Vector) -> Triple:
-        """Return the velocity of a point of the body."""
+        """Return the velocity of a body point [m/s], world axes."""
         return self.getPointVel(self.getRelPointPos(p))
 
     def getPointVel(self, p: Vector) -> Triple:
-        """Return the velocity of the body at a point of the world."""
+        """Return the body's velocity at a world point [m/s], world axes."""
         position, _, v, w = self._state()
         return triple(v + np.cross(w, finite_vector('point', p, 3, _PLACE) - position))
 
     def getPosRelPoint(self, p: Vector) -> Triple:
-        """Return a point of the world in body axes."""
+        """Return a world point in the body frame [m]."""
         position, R = self._state()[:2]
         return triple(R.T @ (finite_vector('point', p, 3, _PLACE) - position))
 
     def vectorToWorld(self, v: Vector) -> Triple:
-        """Turn a vector of body axes into world axes."""
+        """Rotate a vector from body axes to world axes."""
         return triple(self._state()[1] @ finite_vector('vector', v, 3, _PLACE))
 
     def vectorFromWorld(self, v: Vector) -> Triple:
-        """Turn a vector of world axes into body axes."""
+        """Rotate a vector from world axes to body axes."""
         return triple(self._state()[1].T @ finite_vector('vector', v, 3, _PLACE))
 
     # --- modes -----------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Let it move again."""
+        """Let the body move again."""
         self._is_enabled = True
         self._set_motion()
         if self.robot is not None:
-            # awake
+            # wakes the body
             self.world.engine.simulation.invalidate()
 
     def disable(self) -> None:
-        """Stop it, until it is enabled or a joint ties it to a body that moves."""
+        """Stop the body, until it is enabled or a joint connects it to a moving body."""
         self._own, self._is_enabled = self._state(), False
         self._set_motion()
 
     def isEnabled(self) -> bool:
-        """Return whether it moves, and does not sleep."""
+        """Return whether the body moves, and is not asleep."""
         return self._is_enabled and not (self.robot is not None and self.robot.is_asleep)
 
     @property
@@ -357,51 +358,51 @@ class Body(AutoDisable, WithDamping):
         return not self._is_enabled
 
     def setKinematic(self) -> None:
-        """Let it keep its velocity, whatever pushes it."""
+        """Let the body keep its velocity, independent of forces."""
         self._motion = 'kinematic'
         self._set_motion()
 
     def setDynamic(self) -> None:
-        """Let forces move it."""
+        """Let forces move the body."""
         self._motion = 'dynamic'
         self._set_motion()
 
     def isKinematic(self) -> bool:
-        """Return whether it keeps its velocity."""
+        """Return whether the body keeps its velocity."""
         return self._motion == 'kinematic'
 
     def setGravityMode(self, mode: bool) -> None:
-        """Set whether gravity pulls it."""
+        """Set whether gravity acts on the body."""
         self._gravity = truth('mode', bool(mode), _PLACE)
         if self.robot is not None:
             self.robot.gravity_mode = self._gravity
 
     def getGravityMode(self) -> bool:
-        """Return whether gravity pulls it."""
+        """Return whether gravity acts on the body."""
         return self._gravity
 
     def setFiniteRotationMode(self, mode: int) -> None:
-        """Note the mode; rotations are always finite here."""
+        """Store the mode; rotations are always finite here."""
         self._modes['rotation'] = mode
 
     def getFiniteRotationMode(self) -> int:
-        """Return the mode that was noted."""
+        """Return the stored mode."""
         return int(self._modes['rotation'])
 
     def setFiniteRotationAxis(self, a: Vector) -> None:
-        """Note the axis, which does not matter here."""
+        """Store the axis; it has no effect here."""
         self._modes['axis'] = triple(finite_vector('axis', a, 3, _PLACE))
 
     def getFiniteRotationAxis(self) -> Triple:
-        """Return the axis that was noted."""
+        """Return the stored axis."""
         return triple(self._modes['axis'])
 
     def getNumJoints(self) -> int:
-        """Return the number of joints at it."""
+        """Return the number of attached joints."""
         return len(self.joints)
 
     def getJoint(self, index: int) -> Any:
-        """Return one of the joints at it, in the order in which they were made."""
+        """Return one attached joint, in order of creation."""
         joints = sorted(self.joints, key=lambda joint: joint.number)
         if not 0 <= index < len(joints):
             raise IndexError(f'index is {index!r}; expected 0 to {len(joints) - 1}')

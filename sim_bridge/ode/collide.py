@@ -1,4 +1,4 @@
-"""Contacts of two geoms, and whether two bodies are connected."""
+"""Contacts between two geoms, and joints between two bodies."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sim_bridge.ode.shapes import GeomRay, GeomTransform
 from sim_bridge.ode.world import World
 
 Found = tuple[Triple, Triple, float]
-"""Point [m], normal into the first, depth [m]."""
-# gap that counts as none, so that what rests does not lose contact by rounding [m]
+"""Point [m], normal into the first geom, depth [m]."""
+# gap counted as touching, so that resting bodies do not lose contact by rounding [m]
 _TOUCHING = 1e-6
 _apart: list[World] = []
 
 
 def collide(geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
     """
-    Return the contacts of two geoms, the corners of their contact patch; none if they are apart.
+    Return the contacts between two geoms, the corners of their contact patch; none if apart.
 
-    Normals point into the first. Of a ray: where it first meets the other, with the distance from
-    its start for depth.
+    Normals point into the first geom. A ray has one contact, its first hit, with the distance from
+    its start as depth.
     """
     for name, geom in (('geom1', geom1), ('geom2', geom2)):
         if not isinstance(geom, GeomObject) or geom.is_space:
@@ -51,7 +51,7 @@ def collide(geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
 
 
 def find_together(pairs: list[tuple[GeomObject, GeomObject]]) -> list[World]:
-    """Find the contacts of pairs of geoms before `collide` asks; return the worlds that know."""
+    """Find the contacts for geom pairs in advance, for `collide`; return the worlds that know."""
     asked: dict[World, list[tuple[GeomObject, GeomObject]]] = {}
     for geom1, geom2 in pairs:
         if geom1.body is not None or geom2.body is not None:
@@ -65,7 +65,7 @@ def find_together(pairs: list[tuple[GeomObject, GeomObject]]) -> list[World]:
 def _find(
     world: World, pairs: list[tuple[GeomObject, GeomObject]]
 ) -> dict[tuple[int, int], list[Found]]:
-    """Return what is found of each pair."""
+    """Return the contacts for each pair."""
     make_all(world, [geom for pair in pairs for geom in pair])
     found: dict[tuple[int, int], list[Found]] = {
         (one.number, other.number): [] for one, other in pairs
@@ -98,7 +98,7 @@ def _find(
 
 
 def _told(geom1: GeomObject, geom2: GeomObject) -> list[Touch] | None:
-    """Return what a geom of the user's class says, if one is."""
+    """Return the contacts from a user-defined geom class, None if neither geom has one."""
     own = geom1.meet(geom2)
     if own is not None:
         return own
@@ -114,12 +114,12 @@ def areConnected(body1: Body | None, body2: Body | None) -> bool:
 
 
 def areConnectedExcluding(body1: Body | None, body2: Body | None, joint_type: int) -> bool:
-    """Return whether a joint of another type than a JointType… connects two bodies."""
+    """Return whether a joint of a type other than joint_type (JointType…) connects two bodies."""
     return any(joint.getType() != joint_type for joint in connectingJoints(body1, body2))
 
 
 def connectingJoints(body1: Body | None, body2: Body | None) -> list[Joint]:
-    """Return the joints that connect two bodies; None, of one at most: the environment."""
+    """Return all joints between two bodies; one may be None, the environment."""
     one, other = (body2, body1) if body1 is None else (body1, body2)
     if one is None:
         return []
@@ -142,7 +142,7 @@ def _named(geom: GeomObject) -> Any:
 
 
 def _meet(world: World, geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
-    """Return where a ray meets a geom."""
+    """Return the contact of a ray with a geom, if it hits."""
     ray, other = (geom1, geom2) if isinstance(geom1, GeomRay) else (geom2, geom1)
     assert isinstance(ray, GeomRay)
     target = other.geometry_in(world)
@@ -156,7 +156,7 @@ def _meet(world: World, geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
 
 
 def _world_of(geom1: GeomObject, geom2: GeomObject) -> World:
-    """Return the world of their bodies; of geoms without, one that is kept for such."""
+    """Return the world of the geoms' bodies; geoms without bodies share an extra world."""
     for geom in (geom1, geom2):
         if geom.body is not None:
             geom.body.world.sync()

@@ -1,4 +1,4 @@
-"""ODE's joints that are several of the engine's: prismatic with rotation, and double joints."""
+"""ODE joints built from several engine joints: prismatic with rotation, and double joints."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from sim_bridge.ode.mass import Triple
 
 class _Compound(Joint):
     """
-    A joint of several of the engine's, in the order of its axes.
+    Joint built from several engine joints, in axis order.
 
-    Where the first body is the world, the second takes its part, as in ODE.
+    If the first body is the world, the second takes its part, as in ODE.
     """
 
     @property
     def sign(self) -> float:
-        """Of its coordinates to those of the engine's joints."""
+        """Sign between the joint's coordinates and the engine joints' coordinates."""
         return 1.0 if self._is_turned else -1.0
 
     @property
@@ -31,11 +31,11 @@ class _Compound(Joint):
         return self.bodies[0] is None
 
     def _side(self, number: int) -> int:
-        """Return the place of the body that stands for the first (0) or the second (1)."""
+        """Return the index of the body in the role of the first (0) or the second (1)."""
         return 1 - number if self._is_turned else number
 
     def _part(self, kind: str, axis: Triple, axis2: Triple | None = None) -> Any:
-        """Add one of the engine's joints."""
+        """Add one engine joint."""
         first, second = self._links()
         anchor, anchor2 = self._anchor(0), self._anchor(1)
         if self._is_turned:
@@ -56,7 +56,7 @@ class _Compound(Joint):
 
 
 class _OnRail(_Compound):
-    """A joint whose anchor slides on the first body."""
+    """Joint whose anchor slides along an axis on the first body."""
 
     _slide = 0
 
@@ -69,29 +69,29 @@ class _OnRail(_Compound):
         return self._anchor(self._side(1))
 
     def getPosition(self) -> float:
-        """Return the position along the axis that slides [m]."""
+        """Return the position along the sliding axis [m]."""
         return self._position(self._slide)
 
     def getPositionRate(self) -> float:
-        """Return its rate [m/s]."""
+        """Return the velocity along the sliding axis [m/s]."""
         return self._rate(self._slide)
 
 
 class PRJoint(_OnRail):
     """
-    Slides along axis 1, fixed on the first body, and turns about axis 2 at the anchor.
+    Slider along axis 1, fixed to the first body, with a hinge about axis 2 at the anchor.
 
-    Parameters: first of the sliding.
+    Parameters: sliding first, then rotation.
     """
 
     _type, axis_count = ode.JointTypePR, 2
 
     def setAxis1(self, axis: Vector) -> None:
-        """Set the axis along which it slides, world."""
+        """Set the sliding axis, world."""
         self._fix_axis(0, self._side(0), axis)
 
     def setAxis2(self, axis: Vector) -> None:
-        """Set the axis about which it turns, world; not along axis 1."""
+        """Set the rotation axis, world; not parallel to axis 1."""
         self._fix_axis(1, self._side(1), axis)
 
     def getAxis1(self) -> Triple:
@@ -107,7 +107,7 @@ class PRJoint(_OnRail):
         return self._angle(1)
 
     def getAngleRate(self) -> float:
-        """Return its rate [rad/s]."""
+        """Return the angular velocity [rad/s]."""
         return self._rate(1)
 
     def addTorque(self, torque: float) -> None:
@@ -120,10 +120,9 @@ class PRJoint(_OnRail):
 
 class PUJoint(_OnRail):
     """
-    Slides along axis 3, fixed on the first body, with a universal joint at the anchor.
+    Slider along axis 3, fixed to the first body, with a universal joint at the anchor.
 
-    Axis 1 is fixed on the first body, axis 2 on the second. Parameters: of axis 1, axis 2, and
-    the sliding.
+    Axis 1 is fixed to the first body, axis 2 to the second. Parameters: axis 1, axis 2, sliding.
     """
 
     _type, axis_count, _slide = ode.JointTypePU, 3, 2
@@ -137,7 +136,7 @@ class PUJoint(_OnRail):
         self._fix_axis(1, self._side(1), axis)
 
     def setAxis3(self, axis: Vector) -> None:
-        """Set the axis along which it slides, world."""
+        """Set the sliding axis, world."""
         self._fix_axis(2, self._side(0), axis)
 
     def getAxis1(self) -> Triple:
@@ -149,7 +148,7 @@ class PUJoint(_OnRail):
         return self._axis(1)
 
     def getAxis3(self) -> Triple:
-        """Return the axis along which it slides, world."""
+        """Return the sliding axis, world."""
         return self._axis(2)
 
     setAxisP, getAxisP = setAxis3, getAxis3
@@ -167,11 +166,11 @@ class PUJoint(_OnRail):
         return self._angle(0), self._angle(1)
 
     def getAngle1Rate(self) -> float:
-        """Return the rate about axis 1 [rad/s]."""
+        """Return the angular velocity about axis 1 [rad/s]."""
         return self._rate(0)
 
     def getAngle2Rate(self) -> float:
-        """Return the rate about axis 2 [rad/s]."""
+        """Return the angular velocity about axis 2 [rad/s]."""
         return self._rate(1)
 
     def addTorques(self, torque1: float, torque2: float) -> None:
@@ -186,7 +185,7 @@ class PUJoint(_OnRail):
 
 
 class _Double(SoftJoint):
-    """A joint with an anchor on each body, whose distance it keeps."""
+    """Joint with an anchor on each body, at a constant distance."""
 
     _wanted: float | None = None
 
@@ -207,11 +206,11 @@ class _Double(SoftJoint):
         return self._anchor(1)
 
     def getDistance(self) -> float:
-        """Return the distance that it keeps [m]."""
+        """Return the target distance [m]."""
         return self._present() if self._wanted is None else self._wanted
 
     def setDistance(self, distance: float) -> None:
-        """Set the distance that it keeps [m]."""
+        """Set the target distance [m]."""
         self._wanted = positive_number(
             'distance', distance, 'a positive number [m]', type(self).__name__
         )
@@ -248,13 +247,13 @@ class _Double(SoftJoint):
 
 
 class DBallJoint(_Double):
-    """Keeps the distance of two anchors."""
+    """Constant distance between two anchors."""
 
     _type = ode.JointTypeDBall
 
 
 class DHingeJoint(_Double):
-    """Keeps the distance of two anchors in the plane across an axis that both bodies share."""
+    """Constant distance between two anchors in the plane perpendicular to a common axis."""
 
     _type = ode.JointTypeDHinge
 

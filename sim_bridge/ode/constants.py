@@ -1,4 +1,4 @@
-"""ODE's numbers: parameters and types of joints, flags of contacts, modes of motors."""
+"""ODE's constants: joint parameters and types, contact flags, motor modes."""
 
 Infinity = float('inf')
 environment = None

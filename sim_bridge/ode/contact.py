@@ -1,4 +1,4 @@
-"""A contact and its surface parameters, as ODE's dContact."""
+"""Contact with its surface parameters, like ODE's dContact."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.ode import constants as ode
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.shapes.material import ContactMaterial
 
-# values of the parameters of a new contact
+# parameter values of a new contact
 _DEFAULTS = {
     'mu': math.inf,
     'mu2': 0.0,
@@ -34,14 +34,14 @@ _DEFAULTS = {
 
 class Contact:
     """
-    What makes a ContactJoint: a point, and the parameters of the surfaces there.
+    Data for a ContactJoint: a point, and surface parameters.
 
-    Each parameter has a getter and a setter of ODE's name, and counts where its flag is set. A new
-    one has ContactBounce with a bounce of 0.1, and infinite friction.
+    Each parameter has a getter and a setter with ODE's name, and is used if its flag is set. A new
+    contact has ContactBounce with a bounce of 0.1, and infinite friction.
     """
 
     def __init__(self) -> None:
-        """Begin as ODE's bindings do."""
+        """Start with the defaults of ODE's bindings."""
         self._mode = ode.ContactBounce
         self._values = _DEFAULTS.copy()
         self._fdir1: Triple = (0.0, 0.0, 0.0)
@@ -55,7 +55,7 @@ class Contact:
 
     @classmethod
     def at(cls, point: Triple, normal: Triple, depth: float, g1: Any, g2: Any) -> Contact:
-        """Return a new one of valid geometry."""
+        """Return a new contact with valid geometry, without checks."""
         contact = cls()
         contact._geom = point, normal, depth, g1, g2
         return contact
@@ -65,9 +65,9 @@ class Contact:
         return self._mode
 
     def setMode(self, flags: int) -> None:
-        """Set the flags, a sum of Contact… numbers."""
+        """Set the flags, a sum of Contact… constants."""
         if not isinstance(flags, int):
-            raise InvalidValueError('flags', flags, 'a sum of Contact… numbers', 'Contact')
+            raise InvalidValueError('flags', flags, 'a sum of Contact… constants', 'Contact')
         known = 0x77FF
         if flags & ~known:
             raise InvalidValueError('flags', hex(flags), f'bits of {known:#x} only', 'Contact')
@@ -85,7 +85,7 @@ class Contact:
         return self._values[name]
 
     def _set(self, name: str, value: float, least: float, most: float = math.inf) -> None:
-        # the usual case, in a tenth of the time of telling what is wrong
+        # the usual case, ten times as fast as the full check below
         if type(value) is float and least <= value <= most and -math.inf < value < math.inf:
             self._values[name] = value
             return
@@ -103,11 +103,11 @@ class Contact:
         return finite_number(name, value, 'Contact')
 
     def getFDir1(self) -> Triple:
-        """Return the first direction of friction."""
+        """Return the first friction direction."""
         return self._fdir1
 
     def setFDir1(self, fdir: Vector) -> None:
-        """Set the first direction of friction, world axes; with ContactFDir1."""
+        """Set the first friction direction, world axes; used with ContactFDir1."""
         self._fdir1 = triple(finite_vector('fdir1', fdir, 3, 'Contact'))
 
     def getContactGeomParams(self) -> tuple[Triple, Triple, float, Any, Any]:
@@ -128,15 +128,15 @@ class Contact:
 
     @property
     def direction(self) -> Triple | None:
-        """The first direction of friction, None for any."""
+        """First friction direction, None without ContactFDir1."""
         return self._fdir1 if self._mode & ode.ContactFDir1 else None
 
     def material(self, layer: float, most: float) -> ContactMaterial:
-        """Return the law; layer, most: the world's surface layer and correcting velocity."""
+        """Return the contact material; layer, most: surface layer, correcting velocity."""
         return _material(self._mode, tuple(self._values.values()), layer, most)
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise AttributeError with what there is."""
+        """Raise AttributeError with a list of the parameters."""
         raise AttributeError(
             f'Contact has no attribute {name!r}; its parameters are {sorted(_NAMES)}'
         )

@@ -1,4 +1,4 @@
-"""A contact joint: what two bodies push each other with in the next steps."""
+"""Contact joint: contact between two bodies in the next steps."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from sim_bridge.ode.joints import Joint, JointGroup
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.ode.world import World
 
-_SLACK = 1e-6  # of the length of unit vectors
+_SLACK = 1e-6  # tolerance for the length of unit vectors
 Arm = FloatArray | None
 Feedback = tuple[Triple, Triple, Triple, Triple]
 
 
 class ContactJoint(Joint):
-    """Pushes two bodies apart at a contact, until it ends: usually with its group."""
+    """Contact between two bodies until the joint ends, usually with its group."""
 
     _type = ode.JointTypeContact
 
     def __init__(self, world: World, jointgroup: JointGroup | None, contact: Contact) -> None:
-        """Take a contact as it is now."""
+        """Copy the present data of a contact."""
         if not isinstance(contact, Contact):
             raise InvalidValueError('contact', contact, 'a Contact', 'ContactJoint')
         super().__init__(world, jointgroup)
@@ -39,7 +39,7 @@ class ContactJoint(Joint):
         self._direction = contact.direction
 
     def _enter(self) -> None:
-        """Be handed to steps by the world; nothing is made in the engine."""
+        """Register with the world; the engine has no joint for a contact."""
         self._made = []
         self._arms: list[Arm] = []
         self._feedback: Feedback | None = None
@@ -47,26 +47,26 @@ class ContactJoint(Joint):
 
     @property
     def is_over(self) -> bool:
-        """Whether it has ended, for good."""
+        """Whether the joint has ended permanently."""
         return self._is_over
 
     def renew(self) -> None:
-        """Do nothing: contacts are handed to each step."""
+        """Do nothing: contacts are passed to each step."""
 
     def _begin(self) -> None:
-        """Do nothing: the contact says where it is."""
+        """Do nothing: the contact has its own position."""
 
     def make(self) -> None:
         """Do nothing: the engine has no joint for a contact."""
 
     def unmake(self) -> None:
-        """Do nothing: nothing was made."""
+        """Do nothing: there is no engine joint."""
 
     def row(self, numbers: dict[int, int]) -> ContactRow | None:
         """
-        Wake what it ties together; return the contact for a step, None where it does not act.
+        Wake the attached bodies and return the contact for a step, None if it does not act.
 
-        numbers: of the engine's geometries by those of geoms, as far as they are known; kept.
+        numbers: cache of geometry indices in the engine, by geom number; extended by this call.
         """
         if not self.is_live:
             return None
@@ -89,11 +89,11 @@ class ContactJoint(Joint):
 
     @property
     def wants_feedback(self) -> bool:
-        """Whether it is to be told its force."""
+        """Whether the joint needs its force after a step."""
         return self._has_feedback
 
     def take_feedback(self, force: FloatArray, torque: FloatArray) -> None:
-        """Take what it did in a step to its first body: (3,) [N], (3,) about the point [N m]."""
+        """Store the wrench on the first body in a step: (3,) [N], (3,) about the point [N m]."""
         on_first, on_second = (
             ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
             if arm is None
@@ -104,14 +104,14 @@ class ContactJoint(Joint):
 
     def getFeedback(self) -> Feedback | None:
         """
-        Return force, torque on the first body, then the second; about their centres.
+        Return force and torque on the first body, then on the second, about their centres.
 
-        Means of the last step. None if setFeedback did not ask for it before that.
+        Means over the last step [N, N m]. None unless setFeedback was called before that step.
         """
         return self._feedback if self._has_feedback else None
 
     def _number_of(self, side: int, geoms: list[Any], numbers: dict[int, int]) -> int:
-        """Return the engine's number of a side's geometry: the geom's, if its body is that."""
+        """Return the engine's geometry index for one side: the geom's, if its body is attached."""
         body = self.bodies[side]
         for geom in geoms:
             if geom is not None and geom.getBody() is body:

@@ -1,4 +1,4 @@
-"""Contacts of one step, as the engine takes them."""
+"""User contacts of one step, in the engine's format."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _ANY = (0.0, 0.0, 0.0)
 
 class ContactRow(NamedTuple):
     """
-    A valid contact: both geometries' numbers, and what a `UserContact` says.
+    Valid contact: two geometry indices, and the fields of a `UserContact`.
 
-    That is checked where a contact joint is made: a world may have thousands in each step.
+    The contact joint checks it once: a world may have thousands of contacts in each step.
     """
 
     a: int
@@ -31,11 +31,11 @@ class ContactRow(NamedTuple):
 
 
 def user_contact_arrays(simulation: Any, rows: list[ContactRow]) -> Any:
-    """Return what `World.step` takes as contacts that have been checked."""
+    """Return checked contacts for `World.step`."""
     if not rows:
         return ()
     numbers: dict[ContactMaterial, int] = {}
-    # most share few materials, whose hash takes longer than their identity
+    # most rows share few materials; hashing a material is slower than comparing identities
     known: dict[int, int] = {}
     for row in rows:
         if id(row.material) not in known:
@@ -55,6 +55,6 @@ def user_contact_arrays(simulation: Any, rows: list[ContactRow]) -> Any:
 
 
 def forces_of(simulation: Any, rows: list[ContactRow]) -> FloatArray:
-    """Return (m, 6) force on the first geometry [N], torque about the point, of the last step."""
+    """Return (m, 6) force on the first geometry [N], torque about the point, in the last step."""
     pairs = [(row.a, row.b) for row in rows]
     return user_contact_impulses(simulation.state, pairs) / simulation.time_step

@@ -1,4 +1,4 @@
-"""Damping, of all bodies or of one: the part that a world and a body have in common."""
+"""Damping: common part of world and body."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sim_bridge.foundation.validation import number_from
 
 class Damping(NamedTuple):
     """
-    What becomes of velocities after a step.
+    Velocity reduction after a step.
 
-    linear, angular: shares that are lost, where the speed is above its threshold [m/s, rad/s].
-    greatest: angular speed that is left [rad/s].
+    linear, angular: relative losses per step above the speed thresholds [m/s, rad/s]. greatest:
+    upper limit for the angular speed [rad/s].
     """
 
     linear: float = 0.0
@@ -27,11 +27,11 @@ class Damping(NamedTuple):
 
     @property
     def acts(self) -> bool:
-        """Whether it ever changes anything."""
+        """Whether the damping has any effect."""
         return self.linear > 0.0 or self.angular > 0.0 or self.greatest < math.inf
 
     def damped(self, v: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return (3,) velocities after it; the same objects where nothing is lost."""
+        """Return the damped velocities (3,); the same objects if nothing is lost."""
         speed, turning = float(np.linalg.norm(v)), float(np.linalg.norm(w))
         if self.linear > 0.0 and speed > self.linear_threshold:
             v = (1.0 - self.linear) * v
@@ -46,14 +46,14 @@ class Damping(NamedTuple):
 
 
 class WithDamping:
-    """How velocities are damped, by ODE's names."""
+    """Damping settings with ODE's names."""
 
     def _damping(self) -> Damping:
-        """Return what acts."""
+        """Return the damping."""
         raise NotImplementedError
 
     def _damp_by(self, damping: Damping) -> None:
-        """Take another."""
+        """Set the damping."""
         raise NotImplementedError
 
     def _share(self, name: str, value: float, most: float, expected: str) -> None:
@@ -62,46 +62,46 @@ class WithDamping:
         self._damp_by(self._damping()._replace(**{name: float(value)}))
 
     def setLinearDamping(self, scale: float) -> None:
-        """Set the share of the velocity that is lost in a step, 0 to 1."""
+        """Set the relative velocity loss in a step, 0 to 1."""
         self._share('linear', scale, 1.0, 'a share, 0 to 1')
 
     def getLinearDamping(self) -> float:
-        """Return that share."""
+        """Return the relative velocity loss in a step."""
         return self._damping().linear
 
     def setAngularDamping(self, scale: float) -> None:
-        """Set the share of the angular velocity that is lost in a step, 0 to 1."""
+        """Set the relative angular velocity loss in a step, 0 to 1."""
         self._share('angular', scale, 1.0, 'a share, 0 to 1')
 
     def getAngularDamping(self) -> float:
-        """Return that share."""
+        """Return the relative angular velocity loss in a step."""
         return self._damping().angular
 
     def setDamping(self, linear_scale: float, angular_scale: float) -> None:
-        """Set both shares."""
+        """Set both relative losses."""
         self.setLinearDamping(linear_scale)
         self.setAngularDamping(angular_scale)
 
     def setLinearDampingThreshold(self, threshold: float) -> None:
-        """Set the speed up to which nothing is lost [m/s]."""
+        """Set the greatest speed without damping [m/s]."""
         self._share('linear_threshold', threshold, math.inf, 'a number of at least 0 [m/s]')
 
     def getLinearDampingThreshold(self) -> float:
-        """Return that speed."""
+        """Return the greatest speed without damping [m/s]."""
         return self._damping().linear_threshold
 
     def setAngularDampingThreshold(self, threshold: float) -> None:
-        """Set the angular speed up to which nothing is lost [rad/s]."""
+        """Set the greatest angular speed without damping [rad/s]."""
         self._share('angular_threshold', threshold, math.inf, 'a number of at least 0 [rad/s]')
 
     def getAngularDampingThreshold(self) -> float:
-        """Return that angular speed."""
+        """Return the greatest angular speed without damping [rad/s]."""
         return self._damping().angular_threshold
 
     def setMaxAngularSpeed(self, max_speed: float) -> None:
-        """Set the greatest angular speed that a step leaves [rad/s]."""
+        """Set the upper limit for the angular speed after a step [rad/s]."""
         self._share('greatest', max_speed, math.inf, 'a number of at least 0 [rad/s]')
 
     def getMaxAngularSpeed(self) -> float:
-        """Return that angular speed."""
+        """Return the upper limit for the angular speed [rad/s]."""
         return self._damping().greatest

@@ -1,4 +1,4 @@
-"""What collides, after ODE's geoms: shapes on bodies, or alone."""
+"""Collision geometries, after ODE's geoms: shapes on bodies, or alone."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _ALL = 0xFFFFFFFF
 Place = tuple[FloatArray, FloatArray]
 """Rotation (3, 3) and position (3,)."""
 Touch = tuple[Vector, Vector, float]
-"""Point [m], normal into the first, depth [m]."""
+"""Point [m], normal into the first geom, depth [m]."""
 _HERE: Place = (np.eye(3), np.zeros(3))
 
 
 def _composed(place: Place, local: Place) -> Place:
-    """Return a place in another one."""
+    """Return a local place in the parent frame of `place`."""
     if local is _HERE:
         return place
     return place[0] @ local[0], place[1] + place[0] @ local[1]
@@ -35,7 +35,7 @@ def _composed(place: Place, local: Place) -> Place:
 
 class GeomObject:
     """
-    A shape in a space, with the pose of its body, or its own; other attributes are the user's.
+    Shape in a space, with its body's pose, or its own; other attributes are the user's.
 
     Rotations are nine numbers by rows, quaternions w x y z.
     """
@@ -44,7 +44,7 @@ class GeomObject:
     space: Any = None
 
     def __init__(self, space: Any = None) -> None:
-        """Put it into a space, if there is one."""
+        """Add the geom to a space, if one is given."""
         if type(self) is GeomObject:
             raise NotImplementedError("GeomObject can't be used directly")
         self.number, self.version = serial(), 0
@@ -63,7 +63,7 @@ class GeomObject:
     is_space = False
 
     def shape(self) -> Shape | None:
-        """Return what it is to the engine, if it is a solid."""
+        """Return the engine's shape, None if the geom is no solid."""
         return None
 
     def placeable(self) -> bool:
@@ -77,7 +77,7 @@ class GeomObject:
     # --- in the engine ---------------------------------------------------------------------------
 
     def placed(self) -> list[Placed]:
-        """Return the shape on its body."""
+        """Return the shape placed on the body, or nothing."""
         shape = self.shape()
         if shape is None:
             return []
@@ -93,23 +93,23 @@ class GeomObject:
         return self._offset
 
     def _inside(self) -> Place:
-        """Return where the shape is in the geom."""
+        """Return the place of the shape in the geom frame."""
         return _HERE
 
     def meet(self, other: GeomObject) -> list[Touch] | None:
         """
-        Return where it touches another geom: points [m], normals into this one, depths [m].
+        Return the contacts with another geom: points [m], normals into this one, depths [m].
 
-        A class of the user overrides this, and `half_extents`. None leaves it to the shapes.
+        A user-defined class overrides this, and `half_extents`. None: the shapes decide.
         """
         return None
 
     def bind(self, geometry: Any) -> None:
-        """Take the engine's geometry on a body, None for a ray."""
+        """Take the engine's geometry on the body, None for a ray."""
         self._bound = geometry
 
     def geometry_in(self, world: World) -> Any:
-        """Return the engine's geometry in a world, made where it is missing; None for rays."""
+        """Return the engine's geometry in a world, added if missing; None for rays."""
         if self.shape() is None:
             return None
         if self.body is not None:
@@ -120,7 +120,7 @@ class GeomObject:
         return self._alone[world]['robot'].root_link.geometries[0]
 
     def is_missing_in(self, world: World) -> bool:
-        """Return whether its own body must be made in a world."""
+        """Return whether the geom's own body must be added to a world."""
         return (
             self.body is None
             and self.shape() is not None
@@ -128,7 +128,7 @@ class GeomObject:
         )
 
     def begin(self, world: World) -> dict[str, Any]:
-        """Return what its own body in a world is made of, and remove an older one."""
+        """Return the arguments for the geom's own body in a world, and remove the old one."""
         if 'robot' in self._alone.get(world, ()):
             world.engine.remove(self._alone[world].pop('robot'))
         R, p = _composed(self.pose(), self._inside())
@@ -143,7 +143,7 @@ class GeomObject:
         }
 
     def take(self, world: World, robot: Any) -> None:
-        """Take the engine's body that was made of `begin`."""
+        """Take the engine's body, built with the arguments from `begin`."""
         made = self._alone.get(world)
         if made is None:
             made = self._alone[world] = {}
@@ -151,7 +151,7 @@ class GeomObject:
         made['robot'], self._keys[world] = robot, self.version
 
     def changed(self) -> None:
-        """Handle another shape or place on the body."""
+        """Handle a change: new shape or new place on the body."""
         self.version += 1
         if self.body is not None:
             self.body.renew()
@@ -171,7 +171,7 @@ class GeomObject:
     # --- body and pose ---------------------------------------------------------------------------
 
     def setBody(self, body: Body | None) -> None:
-        """Attach it to a body, or to none."""
+        """Attach the geom to a body, or to none."""
         self._require_place('body')
         if body is not None and not isinstance(body, Body):
             raise InvalidValueError('body', body, 'a Body or None', type(self).__name__)
@@ -190,7 +190,7 @@ class GeomObject:
         return self.body
 
     def setPosition(self, pos: Vector) -> None:
-        """Set the position, that of its body if it has one [m]."""
+        """Set the position, on a body the body's [m]."""
         self._require_place('position')
         if self.body is not None:
             self.body.setPosition(pos)
@@ -220,7 +220,7 @@ class GeomObject:
         return triple(self.pose()[1])
 
     def setRotation(self, R: Any) -> None:
-        """Set the rotation, that of its body if it has one."""
+        """Set the rotation, on a body the body's."""
         self._require_place('rotation')
         self._turn(rotation_of(R, type(self).__name__))
 
@@ -261,12 +261,12 @@ class GeomObject:
         return [float(each) for each in self._offset[0].ravel()]
 
     def clearOffset(self) -> None:
-        """Put it at the body's origin."""
+        """Place the geom at the body's origin."""
         self._offset = _HERE
         self.changed()
 
     def isOffset(self) -> bool:
-        """Return whether it has a place of its own on its body."""
+        """Return whether the geom has an offset on its body."""
         return self._offset is not _HERE
 
     def setOffsetQuaternion(self, q: Any) -> None:
@@ -279,18 +279,18 @@ class GeomObject:
         return w, x, y, z
 
     def setOffsetWorldPosition(self, pos: Vector) -> None:
-        """Put it at a position in the world [m], on its body."""
+        """Set the offset to a world position [m]."""
         body = self._require_body()
         self.setOffsetPosition(body.getPosRelPoint(pos))
 
     def setOffsetWorldRotation(self, R: Any) -> None:
-        """Turn it to a rotation in the world, on its body."""
+        """Set the offset to a world rotation."""
         body = self._require_body()
         turned = body.pose()[1].T @ rotation_of(R, type(self).__name__)
         self.setOffsetRotation(turned.ravel())
 
     def setOffsetWorldQuaternion(self, q: Any) -> None:
-        """Turn it to a quaternion w x y z in the world, on its body."""
+        """Set the offset to a world rotation, a quaternion w x y z."""
         self.setOffsetWorldRotation(turned_by(q, type(self).__name__).ravel())
 
     def _require_body(self) -> Body:
@@ -301,27 +301,27 @@ class GeomObject:
     # --- points and vectors ----------------------------------------------------------------------
 
     def getRelPointPos(self, p: Vector) -> Triple:
-        """Return the world position of a point of the geom."""
+        """Return the world position of a geom point [m]."""
         R, place = self.pose()
         return triple(place + R @ finite_vector('point', p, 3, type(self).__name__))
 
     def getPosRelPoint(self, p: Vector) -> Triple:
-        """Return a point of the world in the geom's axes."""
+        """Return a world point in the geom frame [m]."""
         R, place = self.pose()
         return triple(R.T @ (finite_vector('point', p, 3, type(self).__name__) - place))
 
     def vectorToWorld(self, v: Vector) -> Triple:
-        """Turn a vector of the geom's axes into world axes."""
+        """Rotate a vector from geom axes to world axes."""
         return triple(self.pose()[0] @ finite_vector('vector', v, 3, type(self).__name__))
 
     def vectorFromWorld(self, v: Vector) -> Triple:
-        """Turn a vector of world axes into the geom's axes."""
+        """Rotate a vector from world axes to geom axes."""
         return triple(self.pose()[0].T @ finite_vector('vector', v, 3, type(self).__name__))
 
     # --- collisions ------------------------------------------------------------------------------
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents of the bounds, of a rotation."""
+        """Return the centre offset and half extents [m] of the bounds, for a rotation."""
         raise NotImplementedError
 
     def getAABB(self) -> tuple[float, float, float, float, float, float]:
@@ -333,31 +333,31 @@ class GeomObject:
         return (*x, *y, *z)
 
     def isSpace(self) -> bool:
-        """Return whether it is a space."""
+        """Return whether the geom is a space."""
         return self.is_space
 
     def getSpace(self) -> Any:
-        """Return the space that it is in, or None."""
+        """Return the geom's space, or None."""
         return self.space
 
     def setCollideBits(self, bits: int) -> None:
-        """Set the bits of the categories that it collides with."""
+        """Set the category bits of geoms it collides with."""
         self._collide = int(bits) & _ALL
 
     def setCategoryBits(self, bits: int) -> None:
-        """Set the bits of its categories."""
+        """Set the geom's own category bits."""
         self._category = int(bits) & _ALL
 
     def getCollideBits(self) -> int:
-        """Return the bits of the categories that it collides with."""
+        """Return the category bits of geoms it collides with."""
         return self._collide
 
     def getCategoryBits(self) -> int:
-        """Return the bits of its categories."""
+        """Return the geom's own category bits."""
         return self._category
 
     def may_meet(self, other: GeomObject) -> bool:
-        """Return whether the bits let it collide with another, on another body."""
+        """Return whether bits and bodies allow a collision with another geom."""
         return bool(
             self._is_enabled
             and other._is_enabled
@@ -366,20 +366,20 @@ class GeomObject:
         )
 
     def enable(self) -> None:
-        """Let it collide."""
+        """Enable collisions."""
         self._is_enabled = True
 
     def disable(self) -> None:
-        """Let it collide with nothing."""
+        """Disable collisions."""
         self._is_enabled = False
 
     def isEnabled(self) -> bool:
-        """Return whether it collides."""
+        """Return whether collisions are enabled."""
         return self._is_enabled
 
 
 def make_all(world: World, geoms: Iterable[GeomObject]) -> None:
-    """Make in a world what geoms lack there, all together."""
+    """Add the missing bodies of geoms to a world, all together."""
     world.sync()
     missing = [geom for geom in dict.fromkeys(geoms) if geom.is_missing_in(world)]
     if missing:
@@ -389,7 +389,7 @@ def make_all(world: World, geoms: Iterable[GeomObject]) -> None:
 
 
 def _lose(reference: weakref.ref[Body]) -> None:
-    """Have a body made anew that has lost a geom."""
+    """Rebuild a body after it has lost a geom."""
     body = reference()
     if body is not None:
         body.renew()

@@ -1,4 +1,4 @@
-"""The joints of ODE that hold something: ball, hinge, slider, universal, and others."""
+"""ODE joints with constraints: ball, hinge, slider, universal, and others."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from sim_bridge.ode import constants as ode
 from sim_bridge.ode.joints import Joint
 from sim_bridge.ode.mass import Triple
 
-_SAME = 1e-9  # height that counts as none [m]
+_SAME = 1e-9  # height counted as zero [m]
 
 
 class _Anchored(Joint):
-    """A joint with an anchor."""
+    """Joint with an anchor."""
 
     def setAnchor(self, pos: Vector) -> None:
         """Set the anchor [m], world; coordinates are 0 there."""
@@ -29,7 +29,7 @@ class _Anchored(Joint):
 
 
 class SoftJoint(Joint):
-    """A joint with an ERP and a CFM of its own: ParamERP, ParamCFM."""
+    """Joint with its own ERP and CFM: ParamERP, ParamCFM."""
 
     def _apply(self) -> None:
         super()._apply()
@@ -37,18 +37,18 @@ class SoftJoint(Joint):
 
 
 class BallJoint(SoftJoint, _Anchored):
-    """Turns about the anchor in all directions."""
+    """Rotation about the anchor in all directions."""
 
     kind, _type = 'ball', ode.JointTypeBall
 
 
 class _WithAxis(Joint):
-    """A joint with one axis."""
+    """Joint with one axis."""
 
     axis_count = 1
 
     def setAxis(self, axis: Vector) -> None:
-        """Set the axis, world; the coordinate is 0 there."""
+        """Set the axis, world; the coordinate is 0 in the present pose."""
         self._fix_axis(0, 0 if self.bodies[0] is not None else 1, axis)
 
     def getAxis(self) -> Triple:
@@ -57,14 +57,14 @@ class _WithAxis(Joint):
 
 
 class _Sliding(_WithAxis):
-    """A joint that slides along its axis."""
+    """Joint that slides along its axis."""
 
     def getPosition(self) -> float:
         """Return the position [m]."""
         return self._position()
 
     def getPositionRate(self) -> float:
-        """Return its rate [m/s]."""
+        """Return the velocity [m/s]."""
         return self._rate()
 
     def addForce(self, force: float) -> None:
@@ -73,19 +73,19 @@ class _Sliding(_WithAxis):
 
 
 class _Turning(_WithAxis, _Anchored):
-    """A joint that turns about its axis, through an anchor."""
+    """Joint that rotates about its axis, through an anchor."""
 
     def getAngle(self) -> float:
         """Return the angle, -pi to pi [rad]."""
         return self._angle(self.axis_count - 1)
 
     def getAngleRate(self) -> float:
-        """Return its rate [rad/s]."""
+        """Return the angular velocity [rad/s]."""
         return self._rate(self.axis_count - 1)
 
 
 class HingeJoint(_Turning):
-    """Turns about an axis."""
+    """Rotation about an axis."""
 
     kind, _type = 'hinge', ode.JointTypeHinge
 
@@ -95,19 +95,19 @@ class HingeJoint(_Turning):
 
 
 class PistonJoint(_Sliding, _Turning):
-    """Slides along an axis and turns about it; its parameters: first of the sliding."""
+    """Sliding along an axis and rotation about it; parameters: sliding first."""
 
     kind, axis_count, _type = 'piston', 2, ode.JointTypePiston
 
 
 class SliderJoint(_Sliding):
-    """Slides along an axis."""
+    """Sliding along an axis."""
 
     kind, _type = 'slider', ode.JointTypeSlider
 
 
 class UniversalJoint(_Anchored):
-    """Turns about axis 1, fixed on the first body, and axis 2, fixed on the second."""
+    """Rotation about axis 1, fixed to the first body, and axis 2, fixed to the second."""
 
     kind, axis_count, _type = 'universal', 2, ode.JointTypeUniversal
 
@@ -140,11 +140,11 @@ class UniversalJoint(_Anchored):
         return self._angle(), self._angle(1)
 
     def getAngle1Rate(self) -> float:
-        """Return its rate [rad/s]."""
+        """Return the angular velocity about axis 1 [rad/s]."""
         return self._rate()
 
     def getAngle2Rate(self) -> float:
-        """Return its rate [rad/s]."""
+        """Return the angular velocity about axis 2 [rad/s]."""
         return self._rate(1)
 
     def addTorques(self, torque1: float, torque2: float) -> None:
@@ -156,7 +156,7 @@ class UniversalJoint(_Anchored):
 
 
 class Hinge2Joint(UniversalJoint):
-    """As universal, for axes at any angle, with a suspension along axis 1: a wheel's."""
+    """Universal joint with axes at any angle and a suspension along axis 1, for wheels."""
 
     kind, _type = 'hinge2', ode.JointTypeHinge2
 
@@ -175,35 +175,35 @@ class Hinge2Joint(UniversalJoint):
 
 
 class FixedJoint(SoftJoint):
-    """Holds two bodies as they are."""
+    """Rigid connection between two bodies."""
 
     kind, _type = 'fixed', ode.JointTypeFixed
 
     def setFixed(self) -> None:
-        """Hold them as they are now."""
+        """Fix the present relative pose."""
         self._fix_anchor(self._anchor(0))
 
 
 class Plane2DJoint(Joint):
-    """Holds a body in the plane z = 0, about z alone."""
+    """Planar motion of a body in z = 0, with rotation about z only."""
 
     kind, axis_count, _type = 'planar', 3, ode.JointTypePlane2D
 
     @property
     def sign(self) -> float:
-        """Of its coordinates to those of the engine's joint."""
+        """Sign between the joint's coordinates and the engine joint's coordinates."""
         return 1.0
 
     def setXParam(self, param: int, value: float) -> None:
-        """Set a parameter of the motion along x."""
+        """Set a parameter for the motion along x."""
         self.setParam(param, value)
 
     def setYParam(self, param: int, value: float) -> None:
-        """Set a parameter of the motion along y."""
+        """Set a parameter for the motion along y."""
         self.setParam(param + ode.ParamGroup, value)
 
     def setAngleParam(self, param: int, value: float) -> None:
-        """Set a parameter of the rotation."""
+        """Set a parameter for the rotation."""
         self.setParam(param + 2 * ode.ParamGroup, value)
 
     def _add(self) -> list[Any]:

@@ -1,4 +1,4 @@
-"""What all joints have in common, after ODE's dJoint: bodies, parameters, motors, feedback."""
+"""Common part of all joints, after ODE's dJoint: bodies, parameters, motors, feedback."""
 
 from __future__ import annotations
 
@@ -35,24 +35,24 @@ _NAMES = {
 _DEFAULTS = {ode.ParamLoStop: -math.inf, ode.ParamHiStop: math.inf, ode.ParamFudgeFactor: 1.0}
 _ERPS = (ode.ParamStopERP, ode.ParamSuspensionERP, ode.ParamERP)
 _CFMS = (ode.ParamStopCFM, ode.ParamSuspensionCFM, ode.ParamCFM)
-_SAME = 1e-9  # distance of two anchors that count as one [m]
+_SAME = 1e-9  # distance between two anchors counted as one [m]
 
 
 class JointGroup:
-    """Joints that end together; it keeps them alive until then."""
+    """Joints with a common end; the group keeps them alive until then."""
 
     def __init__(self) -> None:
-        """Begin empty."""
+        """Start with an empty group."""
         self._joints: list[Joint] = []
 
     def empty(self) -> None:
-        """End all joints of the group."""
+        """End all joints in the group."""
         for joint in self._joints:
             joint.end()
         self._joints.clear()
 
     def add_joint(self, joint: Joint) -> None:
-        """Take a joint."""
+        """Add a joint."""
         self._joints.append(joint)
 
     def __len__(self) -> int:
@@ -62,19 +62,19 @@ class JointGroup:
 
 class Joint:
     """
-    A joint between two bodies, or a body and the world (None).
+    Joint between two bodies, or a body and the world (None).
 
-    It is a constraint of the engine, made in the next step. Coordinates, motors and stops are of
-    the first body relative to the second, as ODE's. Other attributes are the user's.
+    It is a constraint joint of the engine, added in the next step. Coordinates, motors and stops
+    belong to the first body relative to the second, as in ODE. Other attributes are the user's.
     """
 
     kind = ''
-    """What `World.add_joint` calls it."""
+    """Joint kind in `World.add_joint`."""
     axis_count = 0
     _type = ode.JointTypeNone
 
     def __init__(self, world: World, jointgroup: JointGroup | None = None) -> None:
-        """Make it; it does nothing before it is attached."""
+        """Create the joint; it has no effect before `attach`."""
         if type(self) is Joint:
             raise NotImplementedError("Joint can't be used directly")
         if jointgroup is not None and not isinstance(jointgroup, JointGroup):
@@ -88,7 +88,7 @@ class Joint:
             jointgroup.add_joint(self)
 
     def _enter(self) -> None:
-        """Have the world make it in the engine; contact joints have nothing of this."""
+        """Register with the world, which adds it to the engine; contact joints override this."""
         self._made: list[Any] = []
         self._efforts = np.zeros(3)
         self._offset = np.zeros(3)
@@ -101,18 +101,18 @@ class Joint:
 
     @property
     def sign(self) -> float:
-        """Of its coordinates to those of the engine's joint, whose are the second body's."""
+        """Sign to the engine joint's coordinates: those are the second body's."""
         return -1.0
 
     # --- life ------------------------------------------------------------------------------------
 
     @property
     def is_live(self) -> bool:
-        """Whether it acts."""
+        """Whether the joint acts."""
         return self._is_enabled and not self._is_over and self.bodies != (None, None)
 
     def end(self) -> None:
-        """End it; as `JointGroup.empty` does."""
+        """End the joint; see `JointGroup.empty`."""
         self._is_over = True
         self.unmake()
         for body in self.bodies:
@@ -121,21 +121,21 @@ class Joint:
         self.bodies = (None, None)
 
     def enable(self) -> None:
-        """Let it act again."""
+        """Let the joint act again."""
         self._is_enabled = True
         self.renew()
 
     def disable(self) -> None:
-        """Let it do nothing."""
+        """Stop the joint from acting."""
         self._is_enabled = False
         self.unmake()
 
     def isEnabled(self) -> bool:
-        """Return whether it acts."""
+        """Return whether the joint is enabled."""
         return self._is_enabled
 
     def attach(self, body1: Body | None, body2: Body | None) -> None:
-        """Attach it to two bodies, or to one and the world, None."""
+        """Attach the joint to two bodies, or to one and the world, None."""
         for name, body in (('body1', body1), ('body2', body2)):
             if body is not None and (not isinstance(body, Body) or body.world is not self.world):
                 raise InvalidValueError(
@@ -154,11 +154,11 @@ class Joint:
         self._begin()
 
     def getType(self) -> int:
-        """Return its JointType… number."""
+        """Return the joint's JointType… constant."""
         return self._type
 
     def getNumBodies(self) -> int:
-        """Return to how many bodies it is attached."""
+        """Return the number of attached bodies."""
         return sum(body is not None for body in self.bodies)
 
     def getBody(self, index: int) -> Body | None:
@@ -170,7 +170,7 @@ class Joint:
     # --- parameters ------------------------------------------------------------------------------
 
     def setParam(self, param: int, value: float) -> None:
-        """Set a parameter, Param… of the axis 1, Param…2 or Param…3."""
+        """Set a parameter: Param… for axis 1, Param…2 or Param…3 for the others."""
         axis, name = self._checked(param)
         place = f'{type(self).__name__}, {_NAMES[name]}{axis + 1 if axis else ""}'
         if name in (ode.ParamLoStop, ode.ParamHiStop, ode.ParamFMax):
@@ -209,7 +209,7 @@ class Joint:
             raise InvalidValueError(
                 'param',
                 param,
-                f'a Param… number of at most {max(self.axis_count, 1)} axes',
+                f'a Param… constant for at most {max(self.axis_count, 1)} axes',
                 type(self).__name__,
             )
         return divmod(param, ode.ParamGroup)
@@ -234,7 +234,7 @@ class Joint:
                 axis.max_effort = most
                 axis.target_velocity = self.sign * value(ode.ParamVel)
             if most > 0.0 and cfm > 0.0:
-                # ODE's row, v = vel - CFM F, is a damper about the wanted velocity
+                # ODE's row, v = vel - CFM F, is a damper about the target velocity
                 axis.kp, axis.kd = 0.0, 1.0 / cfm
 
     def _axes(self) -> list[Any]:
@@ -263,7 +263,7 @@ class Joint:
     # --- anchors and axes ------------------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Put the anchor where the first of its bodies is."""
+        """Set the anchor at the first attached body."""
         place = next((body.getPosition() for body in self.bodies if body), (0.0, 0.0, 0.0))
         self._fix_anchor(np.array(place))
 
@@ -282,7 +282,9 @@ class Joint:
         direction = finite_vector('axis', axis, 3, type(self).__name__)
         length = float(np.linalg.norm(direction))
         if length == 0.0:
-            raise InvalidValueError('axis', axis, 'a vector of some length', type(self).__name__)
+            raise InvalidValueError(
+                'axis', axis, 'a vector of non-zero length', type(self).__name__
+            )
         body = self.bodies[side]
         direction = direction / length
         self._directions[number] = (
@@ -297,18 +299,18 @@ class Joint:
         return triple(direction) if body is None else body.vectorToWorld(direction)
 
     def _restart(self) -> None:
-        """Count coordinates from the present pose."""
+        """Set the coordinates to 0 in the present pose."""
         self.unmake()
         self._offset[:] = 0.0
 
     # --- in the engine ---------------------------------------------------------------------------
 
     def renew(self) -> None:
-        """Have the engine's joint made anew."""
+        """Rebuild the engine's joint before the next step or query."""
         self.world.renew(self)
 
     def make(self) -> None:
-        """Make the engine's joint, if it acts."""
+        """Add the engine's joint, if this one acts."""
         if self.is_live and not self._made:
             if self._end is None:
                 self._end = weakref.finalize(self, _unmake, self.world, self._made)
@@ -334,14 +336,14 @@ class Joint:
         ]
 
     def _options(self) -> dict[str, Any]:
-        """Return further arguments of `World.add_joint`."""
+        """Return further arguments for `World.add_joint`."""
         return {} if not self.axis_count else {'axis': self._axis(0)}
 
     def _links(self) -> list[Any]:
         return [None if body is None else body.robot.root_link for body in self.bodies]
 
     def unmake(self) -> None:
-        """Remove the engine's joint, if there is one; its coordinates go on from here."""
+        """Remove the engine's joint, if any; the coordinates continue from here."""
         self._drop()
         self.renew()
 
@@ -351,7 +353,7 @@ class Joint:
         _unmake(self.world, self._made)
 
     def prepare_step(self, time_step: float) -> None:
-        """Write efforts, wake what a moving body is tied to."""
+        """Write efforts, and wake bodies connected to a moving body."""
         if not self.is_live:
             return
         if self._step != time_step:
@@ -365,7 +367,7 @@ class Joint:
                 axis.u = self.sign * effort
 
     def _wake(self) -> None:
-        """Enable a stopped body that is tied to one that moves."""
+        """Enable a stopped body connected to a moving one."""
         one, other = self.bodies
         if one is not None and other is not None and one.is_stopped != other.is_stopped:
             for body, beside in ((one, other), (other, one)):
@@ -376,14 +378,14 @@ class Joint:
         return False
 
     def finish_step(self) -> None:
-        """Forget the efforts."""
+        """Reset the efforts."""
         if self._efforts.any():
             self._efforts[:] = 0.0
             for axis in self._axes():
                 axis.u = 0.0
 
     def reset_softness(self) -> None:
-        """Take the world's ERP and CFM."""
+        """Use the world's ERP and CFM."""
         self._soften(self.world.getERP(), self.world.getCFM())
         self._apply()
 
@@ -395,7 +397,7 @@ class Joint:
     # --- feedback --------------------------------------------------------------------------------
 
     def setFeedback(self, flag: bool = True) -> None:
-        """Set whether getFeedback returns anything."""
+        """Set whether getFeedback returns forces."""
         self._has_feedback = bool(flag)
 
     def getFeedback(self) -> tuple[Triple, Triple, Triple, Triple] | None:

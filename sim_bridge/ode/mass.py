@@ -1,4 +1,4 @@
-"""Mass properties, as ODE's dMass."""
+"""Mass properties, like ODE's dMass."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Triple = tuple[float, float, float]
 
 
 def triple(values: Any) -> Triple:
-    """Return three numbers."""
+    """Return three floats."""
     x, y, z = map(float, values)
     return x, y, z
 
 
 def turned_by(quaternion: object, place: str) -> FloatArray:
-    """Return (3, 3) of a quaternion w x y z of any length but zero; else raise."""
+    """Return the rotation matrix (3, 3) for a quaternion w x y z; zero length raises."""
     expected = 'a quaternion w x y z of non-zero length'
     given = finite_vector('quaternion', quaternion, 4, place, expected)
     return matrix_from_quaternion(unit_quaternion(np.roll(given, -1), place, 'x y z w'))
 
 
 def rotation_of(values: Any, place: str) -> np.ndarray:
-    """Return (3, 3) of nine numbers by rows; raise InvalidValueError for no rotation."""
+    """Return nine numbers by rows as (3, 3); raise InvalidValueError unless it is a rotation."""
     R = finite_vector('rotation', values, 9, place, 'nine numbers by rows').reshape(3, 3)
     if abs(R @ R.T - np.eye(3)).max() > 1e-4 or np.linalg.det(R) < 0.0:
         raise InvalidValueError('rotation', tuple(R.ravel().tolist()), 'a rotation', place)
@@ -44,7 +44,7 @@ class Mass:
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start with zero mass."""
         self._mass, self._center, self._inertia = 0.0, np.zeros(3), np.zeros((3, 3))
 
     @property
@@ -58,12 +58,12 @@ class Mass:
 
     @property
     def c(self) -> Triple:
-        """The centre of mass [m]."""
+        """Centre of mass [m]."""
         return triple(self._center)
 
     @property
     def I(self) -> tuple[Triple, Triple, Triple]:  # noqa: E743 — ODE's name
-        """The inertia about the body's origin [kg m²], by rows."""
+        """Inertia about the body's origin [kg m²], by rows."""
         x, y, z = self._inertia
         return triple(x), triple(y), triple(z)
 
@@ -84,7 +84,7 @@ class Mass:
         I13: float,
         I23: float,
     ) -> None:
-        """Set everything."""
+        """Set mass [kg], centre of mass [m] and inertia about the origin [kg m²]."""
         mass = positive_number('mass', mass, 'a positive number [kg]', 'Mass')
         center = finite_vector('centre of mass', (cgx, cgy, cgz), 3, 'Mass')
         values = finite_vector('inertia', (I11, I22, I33, I12, I13, I23), 6, 'Mass').tolist()
@@ -93,39 +93,39 @@ class Mass:
         self._inertia = np.array([[x, xy, xz], [xy, y, yz], [xz, yz, z]])
 
     def setSphere(self, density: float, radius: float) -> None:
-        """Take a sphere of a density [kg/m³]."""
+        """Set a sphere with a density [kg/m³]; radius: m."""
         self._take(Sphere(radius), density)
 
     def setSphereTotal(self, total_mass: float, radius: float) -> None:
-        """Take a sphere of a mass [kg]."""
+        """Set a sphere with a mass [kg]."""
         self._take(Sphere(radius), 1.0, total_mass)
 
     def setBox(self, density: float, lx: float, ly: float, lz: float) -> None:
-        """Take a box."""
+        """Set a box with a density [kg/m³]; lx, ly, lz: edges [m]."""
         self._take(Box((lx, ly, lz)), density)
 
     def setBoxTotal(self, total_mass: float, lx: float, ly: float, lz: float) -> None:
-        """Take a box of a mass."""
+        """Set a box with a mass [kg]."""
         self._take(Box((lx, ly, lz)), 1.0, total_mass)
 
     def setCapsule(self, density: float, direction: int, radius: float, length: float) -> None:
-        """Take a capsule; length: without the caps."""
+        """Set a capsule with a density [kg/m³]; length: without the caps [m]."""
         self._take(Capsule(radius, length), density, None, direction)
 
     def setCapsuleTotal(
         self, total_mass: float, direction: int, radius: float, length: float
     ) -> None:
-        """Take a capsule of a mass."""
+        """Set a capsule with a mass [kg]."""
         self._take(Capsule(radius, length), 1.0, total_mass, direction)
 
     setCappedCylinder, setCappedCylinderTotal = setCapsule, setCapsuleTotal
 
     def setCylinder(self, density: float, direction: int, r: float, h: float) -> None:
-        """Take a cylinder."""
+        """Set a cylinder with a density [kg/m³]; r, h: radius and length [m]."""
         self._take(Cylinder(r, h), density, None, direction)
 
     def setCylinderTotal(self, total_mass: float, direction: int, r: float, h: float) -> None:
-        """Take a cylinder of a mass."""
+        """Set a cylinder with a mass [kg]."""
         self._take(Cylinder(r, h), 1.0, total_mass, direction)
 
     def adjust(self, newmass: float) -> None:
@@ -137,26 +137,26 @@ class Mass:
         self._mass = mass
 
     def translate(self, t: Vector) -> None:
-        """Displace what has the mass [m]."""
+        """Move the mass by t [m]."""
         shift = finite_vector('translation', t, 3, 'Mass')
         inertia = self._inertia - _of_point(self._mass, self._center)
         self._center = self._center + shift
         self._inertia = inertia + _of_point(self._mass, self._center)
 
     def rotate(self, R: Vector) -> None:
-        """Turn what has the mass about the origin; R: nine numbers by rows."""
+        """Rotate the mass about the origin; R: nine numbers by rows."""
         turn = rotation_of(R, 'Mass')
         self._center = turn @ self._center
         self._inertia = turn @ self._inertia @ turn.T
 
     def check(self) -> bool:
-        """Return whether a body can have it: a mass, and an inertia that some body has."""
+        """Return whether mass and inertia are physically possible."""
         own = self._inertia - _of_point(self._mass, self._center)
         least, middle, greatest = np.linalg.eigvalsh(own).tolist()
         return self._mass > 0.0 and least > 0.0 and least + middle >= (1.0 - 1e-9) * greatest
 
     def setTrimesh(self, density: float, mesh: Any) -> None:
-        """Take the solid inside a GeomTriMesh or TriMeshData; its centre is where it is."""
+        """Set the solid inside a GeomTriMesh or TriMeshData, at its place; density [kg/m³]."""
         shape = getattr(mesh, 'mesh', None) or mesh.shape()
         own = shape.mass_properties(
             positive_number('density', density, 'a positive number [kg/m³]', 'Mass')
@@ -166,12 +166,12 @@ class Mass:
         self._inertia = own.inertia + _of_point(own.mass, center)
 
     def setTrimeshTotal(self, total_mass: float, mesh: Any) -> None:
-        """Take such a solid of a mass [kg]."""
+        """Set this solid with a mass [kg]."""
         self.setTrimesh(1.0, mesh)
         self.adjust(total_mass)
 
     def add(self, b: Mass) -> None:
-        """Add another mass."""
+        """Add another mass to this one."""
         if not isinstance(b, Mass):
             raise InvalidValueError('b', b, 'a Mass', 'Mass')
         total = self._mass + b._mass
@@ -180,12 +180,12 @@ class Mass:
         self._mass, self._inertia = total, self._inertia + b._inertia
 
     def __add__(self, b: Mass) -> Mass:
-        """Add another mass to this one, as ODE's bindings do; return this one."""
+        """Add another mass to this one, as in ODE's bindings; return this one."""
         self.add(b)
         return self
 
     def __str__(self) -> str:
-        """Show everything."""
+        """Return all values as text."""
         return f'Mass={self.mass}\nCg={self.c}\nI={self.I}'
 
     def _take(

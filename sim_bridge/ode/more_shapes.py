@@ -1,4 +1,4 @@
-"""Geoms of ODE of many points: convex solids and height fields."""
+"""ODE geoms with many points: convex solids and height fields."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sim_bridge.ode.geoms import GeomObject, Place
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField
 from sim_bridge.shapes.shapes import Shape
 
-# axes of a `HeightField`, whose heights are along z, in those of ODE's, whose are along y
+# axes of a `HeightField` (heights along z) in the axes of ODE's height field (heights along y)
 _UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 class GeomConvex(GeomObject):
-    """The convex solid around points."""
+    """Convex solid around points."""
 
     def __init__(
         self, space: Any = None, planes: Any = (), points: Any = (), polygons: Any = ()
     ) -> None:
-        """Make that of (n, 3) points [m]; planes and polygons follow from them, do not count."""
+        """Take points (n, 3) [m]; planes and polygons are ignored, since they follow from them."""
         super().__init__(space)
         self.setConvex(planes, points, polygons)
 
@@ -38,21 +38,21 @@ class GeomConvex(GeomObject):
         self.changed()
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return self._hull
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         corners = self._hull.vertices @ R.T
         low, high = corners.min(axis=0), corners.max(axis=0)
         return 0.5 * (low + high), 0.5 * (high - low)
 
 
 class HeightfieldData:
-    """Heights along y over a grid in x and z, whose middle is the origin."""
+    """Heights along y over a grid in x and z, centred at the origin."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without heights."""
         self.field: HeightField | None = None
         self.thickness = 0.0
 
@@ -69,10 +69,11 @@ class HeightfieldData:
         wrap: bool = False,
     ) -> None:
         """
-        Take heights [m], widthSamples for each of depthSamples rows, the first at the least z.
+        Set heights [m]: depthSamples rows with widthSamples numbers, the first at the least z.
 
-        width, depth: along x and z [m]. Heights are times scale, plus offset. thickness: of what
-        is below the least height [m]; with more than 0 it may be on a body. wrap: False.
+        width, depth: grid lengths along x and z [m]. Heights are multiplied by scale, then offset
+        is added. thickness: distance from the least height down to the bottom [m]; if above 0, a
+        body may have the field. wrap: False.
         """
         place = 'HeightfieldData'
         if wrap:
@@ -102,24 +103,24 @@ class HeightfieldData:
         thickness: float = 0.0,
         wrap: bool = False,
     ) -> None:
-        """Take the heights that a function of the sample along x and along z returns now."""
+        """Set heights by calling a function with the sample indices along x and z."""
         grid = [[callback(x, z) for x in range(widthSamples)] for z in range(depthSamples)]
         self.build(grid, width, depth, widthSamples, depthSamples, scale, offset, thickness, wrap)
 
 
 class GeomHeightfield(GeomObject):
-    """A height field; its heights are along its y axis."""
+    """Height field; heights along its y axis."""
 
     def __init__(self, data: HeightfieldData, space: Any = None) -> None:
-        """Make one of data that were built."""
+        """Take built data."""
         super().__init__(space)
         self.setHeightfieldData(data)
 
     def setHeightfieldData(self, data: HeightfieldData) -> None:
-        """Take other data."""
+        """Set other data."""
         if not isinstance(data, HeightfieldData) or data.field is None:
             raise InvalidValueError(
-                'data', data, 'a HeightfieldData that was built', 'GeomHeightfield'
+                'data', data, 'a HeightfieldData after build', 'GeomHeightfield'
             )
         self._data, self._field = data, data.field
         self.changed()
@@ -132,11 +133,11 @@ class GeomHeightfield(GeomObject):
         return _UPRIGHT, np.zeros(3)
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return self._field
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents: of the surface, and its thickness below."""
+        """Return centre offset and half extents [m], including the thickness below."""
         (x, z), heights = self._field.size, self._field.heights
         low, high = heights.min() - self._data.thickness, heights.max()
         return (

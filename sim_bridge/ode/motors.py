@@ -1,4 +1,4 @@
-"""Joints of ODE that hold nothing: angular and linear motors."""
+"""ODE joints without constraints: angular and linear motors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.ode.mass import Triple, triple
 
 
 class _Motor(Joint):
-    """Motors along one to three axes, each fixed on the world (0), the first or second body."""
+    """Motors along one to three axes, each fixed to the world (0), the first or second body."""
 
     def setNumAxes(self, num: int) -> None:
         """Set the number of axes, 0 to 3."""
@@ -28,7 +28,7 @@ class _Motor(Joint):
         return self.axis_count
 
     def setAxis(self, anum: int, rel: int, axis: Vector) -> None:
-        """Set an axis, world; rel: fixed on the world (0), the first (1) or second body (2)."""
+        """Set an axis, world; rel: fixed to the world (0), the first (1) or second body (2)."""
         for name, value in (('anum', anum), ('rel', rel)):
             if value not in (0, 1, 2):
                 raise InvalidValueError(name, value, '0, 1 or 2', type(self).__name__)
@@ -45,7 +45,7 @@ class _Motor(Joint):
         return self._axis(anum)
 
     def getAxisRel(self, anum: int) -> int:
-        """Return what an axis is fixed on."""
+        """Return the frame of an axis: world (0), first (1) or second body (2)."""
         return self._relative.get(anum, 0)
 
     @property
@@ -57,7 +57,7 @@ class _Motor(Joint):
         return self.__dict__.setdefault('_fixed_', {})
 
     def _sides(self) -> list[str]:
-        """Return the sides that the axes are fixed on, as the engine calls them."""
+        """Return the frames of the axes in the engine's words."""
         sides = []
         for number in range(self.axis_count):
             rel = self._relative.get(number)
@@ -86,7 +86,7 @@ class AMotor(_Motor):
         return int(self.__dict__.get('_mode_', ode.AMotorUser))
 
     def setAngle(self, anum: int, angle: float) -> None:
-        """Say what an angle of the user mode is now [rad]."""
+        """Set the present value of an angle in user mode [rad]."""
         if self.getMode() == ode.AMotorEuler:
             raise StateError('AMotor: in Euler mode angles are measured')
         axes = self._synced()
@@ -98,7 +98,7 @@ class AMotor(_Motor):
         return self._position(anum)
 
     def getAngleRate(self, anum: int) -> float:
-        """Return the rate of an angle [rad/s]."""
+        """Return an angular velocity [rad/s]."""
         return self._rate(anum)
 
     def addTorques(self, torque0: float, torque1: float = 0.0, torque2: float = 0.0) -> None:
@@ -120,12 +120,12 @@ class AMotor(_Motor):
 
 
 class LMotor(_Motor):
-    """Motors along one to three axes, through the middle of both bodies."""
+    """Motors along one to three axes, through the midpoint between both bodies."""
 
     _type = ode.JointTypeLMotor
 
     def prepare_step(self, time_step: float) -> None:
-        """Place the motors where the bodies are now."""
+        """Move the motors to the present body poses."""
         for number, joint in enumerate(self._made if self.is_live else ()):
             axis = self.getAxis(number)
             if None not in self.bodies or not np.allclose(joint.axis, axis, atol=1e-12):
@@ -138,7 +138,7 @@ class LMotor(_Motor):
 
     def _add(self) -> list[Any]:
         first, second = self._links()
-        # where axes turn, they are placed anew for each step
+        # `prepare_step` moves rotating axes in each step
         self._sides()
         return [
             self.world.engine.add_joint(

@@ -1,4 +1,4 @@
-"""Auto-disable, of all bodies or of one: the part that a world and a body have in common."""
+"""Auto-disable: common part of world and body."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from sim_bridge.simulation.records import Sleep
 
 
 class AutoDisable:
-    """Whether and when bodies at rest fall asleep, by ODE's names."""
+    """Settings for sleep of bodies at rest, with ODE's names."""
 
     def _resting(self) -> tuple[bool, Sleep]:
-        """Return whether, and when."""
+        """Return the flag and the thresholds."""
         raise NotImplementedError
 
     def _rest(self, flag: bool, sleep: Sleep) -> None:
-        """Take these."""
+        """Set the flag and the thresholds."""
         raise NotImplementedError
 
     def _change(self, **changed: Any) -> None:
@@ -25,49 +25,49 @@ class AutoDisable:
         self._rest(flag, replace(sleep, **changed))
 
     def setAutoDisableFlag(self, flag: bool) -> None:
-        """Set whether what rests falls asleep."""
+        """Set whether bodies at rest fall asleep."""
         self._rest(truth('flag', bool(flag)), self._resting()[1])
 
     def getAutoDisableFlag(self) -> bool:
-        """Return whether it does."""
+        """Return whether bodies at rest fall asleep."""
         return self._resting()[0]
 
     def setAutoDisableLinearThreshold(self, threshold: float) -> None:
-        """Set the speed of rest [m/s]."""
+        """Set the greatest speed at rest [m/s]."""
         self._change(linear=threshold)
 
     def getAutoDisableLinearThreshold(self) -> float:
-        """Return the speed of rest."""
+        """Return the greatest speed at rest [m/s]."""
         return self._resting()[1].linear
 
     def setAutoDisableAngularThreshold(self, threshold: float) -> None:
-        """Set the angular speed of rest [rad/s]."""
+        """Set the greatest angular speed at rest [rad/s]."""
         self._change(angular=threshold)
 
     def getAutoDisableAngularThreshold(self) -> float:
-        """Return the angular speed of rest."""
+        """Return the greatest angular speed at rest [rad/s]."""
         return self._resting()[1].angular
 
     def setAutoDisableSteps(self, steps: int) -> None:
-        """Set for how many steps a body must rest."""
+        """Set the number of steps at rest before sleep."""
         self._change(steps=steps)
 
     def getAutoDisableSteps(self) -> int:
-        """Return how many steps."""
+        """Return the number of steps at rest before sleep."""
         return self._resting()[1].steps
 
     def setAutoDisableTime(self, time: float) -> None:
-        """Set for how long a body must rest [s]."""
+        """Set the time at rest before sleep [s]."""
         self._change(time=time)
 
     def getAutoDisableTime(self) -> float:
-        """Return how long."""
+        """Return the time at rest before sleep [s]."""
         return self._resting()[1].time
 
     def setAutoDisableAverageSamplesCount(self, count: int) -> None:
-        """Set of how many steps the mean velocity counts."""
+        """Set the number of steps over which the velocity is averaged."""
         self._change(average_samples=count)
 
     def getAutoDisableAverageSamplesCount(self) -> int:
-        """Return of how many steps."""
+        """Return the number of steps over which the velocity is averaged."""
         return self._resting()[1].average_samples

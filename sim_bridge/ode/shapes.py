@@ -1,4 +1,4 @@
-"""The geoms of ODE: solids, triangle meshes, rays, and a geom in another's place."""
+"""ODE geoms: solids, triangle meshes, rays, and GeomTransform."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Plane, Shape, Spher
 
 
 class GeomSphere(GeomObject):
-    """A sphere."""
+    """Sphere."""
 
     def __init__(self, space: Any = None, radius: float = 1.0) -> None:
-        """Make one of a radius [m]."""
+        """Create a sphere with a radius [m]."""
         super().__init__(space)
         self.setRadius(radius)
 
@@ -34,58 +34,58 @@ class GeomSphere(GeomObject):
         return self._radius
 
     def pointDepth(self, p: Vector) -> float:
-        """Return how deep a point is inside [m]."""
+        """Return the depth of a point inside [m]; negative outside."""
         return self._radius - float(np.linalg.norm(np.asarray(p) - self.pose()[1]))
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return Sphere(self._radius)
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         return np.zeros(3), np.full(3, self._radius)
 
 
 class GeomBox(GeomObject):
-    """A box."""
+    """Box."""
 
     def __init__(self, space: Any = None, lengths: Vector = (1.0, 1.0, 1.0)) -> None:
-        """Make one of lengths [m]."""
+        """Create a box with edge lengths [m]."""
         super().__init__(space)
         self.setLengths(lengths)
 
     def setLengths(self, lengths: Vector) -> None:
-        """Set the lengths [m]."""
+        """Set the edge lengths [m]."""
         self._box = Box(triple(finite_vector('lengths', lengths, 3, 'GeomBox')))
         self.changed()
 
     def getLengths(self) -> Triple:
-        """Return the lengths [m]."""
+        """Return the edge lengths [m]."""
         return triple(self._box.size)
 
     def pointDepth(self, p: Vector) -> float:
-        """Return how deep a point is inside [m]."""
+        """Return the depth of a point inside [m]; negative outside."""
         R, place = self.pose()
         beyond = np.abs(R.T @ (np.asarray(p) - place)) - 0.5 * np.array(self._box.size)
         outside = float(np.linalg.norm(np.maximum(beyond, 0.0)))
         return -outside if outside > 0.0 else float(-beyond.max())
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return self._box
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         return np.zeros(3), np.abs(R) @ (0.5 * np.array(self._box.size))
 
 
 class GeomPlane(GeomObject):
-    """The half-space below a plane; it never moves."""
+    """Half-space below a plane; it never moves."""
 
     def __init__(
         self, space: Any = None, normal: Vector = (0.0, 0.0, 1.0), dist: float = 0.0
     ) -> None:
-        """Make that of a normal and a distance from the origin [m]."""
+        """Create a plane with a normal and a distance from the origin [m]."""
         super().__init__(space)
         self.setParams(normal, dist)
 
@@ -98,7 +98,7 @@ class GeomPlane(GeomObject):
         n = finite_vector('normal', normal, 3, 'GeomPlane')
         length = float(np.linalg.norm(n))
         if length == 0.0:
-            raise InvalidValueError('normal', normal, 'a vector of some length', 'GeomPlane')
+            raise InvalidValueError('normal', normal, 'a vector of non-zero length', 'GeomPlane')
         self._dist = finite_number('dist', dist, 'GeomPlane') / length
         n = self._normal = n / length
         x = np.cross(n, np.eye(3)[np.argmin(np.abs(n))])
@@ -111,23 +111,23 @@ class GeomPlane(GeomObject):
         return triple(self._normal), self._dist
 
     def pointDepth(self, p: Vector) -> float:
-        """Return how deep a point is below [m]."""
+        """Return the depth of a point below the plane [m]; negative above."""
         return float(self._dist - np.asarray(p) @ self._normal)
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return Plane()
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents; endless."""
+        """Return centre offset and half extents: infinite."""
         return np.zeros(3), np.full(3, np.inf)
 
 
 class _Round(GeomObject):
-    """A solid about its z axis."""
+    """Solid of revolution about its z axis."""
 
     def __init__(self, space: Any = None, radius: float = 0.5, length: float = 1.0) -> None:
-        """Make one of a radius and a length along z [m]."""
+        """Create a solid with a radius and a length along z [m]."""
         super().__init__(space)
         self.setParams(radius, length)
 
@@ -144,21 +144,21 @@ class _Round(GeomObject):
 
 
 class GeomCapsule(_Round):
-    """A capsule about z; the length is without the caps."""
+    """Capsule about z; length without the caps."""
 
     def pointDepth(self, p: Vector) -> float:
-        """Return how deep a point is inside [m]."""
+        """Return the depth of a point inside [m]; negative outside."""
         R, place = self.pose()
         own = R.T @ (np.asarray(p) - place)
         own[2] -= np.clip(own[2], -0.5 * self._length, 0.5 * self._length)
         return self._radius - float(np.linalg.norm(own))
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return Capsule(self._radius, self._length)
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         return np.zeros(3), np.abs(R[:, 2]) * 0.5 * self._length + self._radius
 
 
@@ -166,14 +166,14 @@ GeomCCylinder = GeomCapsule
 
 
 class GeomCylinder(_Round):
-    """A cylinder about z."""
+    """Cylinder about z."""
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return Cylinder(self._radius, self._length)
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         along = R[:, 2]
         return np.zeros(3), (
             np.abs(along) * 0.5 * self._length
@@ -182,30 +182,30 @@ class GeomCylinder(_Round):
 
 
 class TriMeshData:
-    """The triangles of a mesh."""
+    """Triangles for a mesh geom."""
 
     def __init__(self) -> None:
-        """Begin without any."""
+        """Start without triangles."""
         self.mesh: TriangleMesh | None = None
 
     def build(self, verts: Any, faces: Any) -> None:
-        """Take vertices [m] and faces, three numbers of vertices each."""
+        """Set vertices [m] and faces, three vertex indices each."""
         corners = np.asarray(verts, float).reshape(-1, 3)
         self.mesh = TriangleMesh(corners, np.asarray(faces, np.int64).reshape(-1, 3))
 
 
 class GeomTriMesh(GeomObject):
-    """A mesh of triangles."""
+    """Triangle mesh."""
 
     def __init__(self, data: TriMeshData, space: Any = None) -> None:
-        """Make one of data that were built."""
+        """Take built data."""
         if not isinstance(data, TriMeshData) or data.mesh is None:
-            raise InvalidValueError('data', data, 'a TriMeshData that was built', 'GeomTriMesh')
+            raise InvalidValueError('data', data, 'a TriMeshData after build', 'GeomTriMesh')
         super().__init__(space)
         self._mesh = data.mesh
 
     def clearTCCache(self) -> None:
-        """Do nothing: there is no such cache."""
+        """Do nothing: there is no temporal coherence cache."""
 
     def getTriangle(self, idx: int) -> tuple[Triple, Triple, Triple]:
         """Return the corners of a triangle [m], world."""
@@ -220,21 +220,21 @@ class GeomTriMesh(GeomObject):
         return len(self._mesh.triangles)
 
     def shape(self) -> Shape:
-        """Return the engine's."""
+        """Return the engine's shape."""
         return self._mesh
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         corners = self._mesh.vertices @ R.T
         low, high = corners.min(axis=0), corners.max(axis=0)
         return 0.5 * (low + high), 0.5 * (high - low)
 
 
 class GeomRay(GeomObject):
-    """A ray from its position along its z axis."""
+    """Ray from its position along its z axis."""
 
     def __init__(self, space: Any = None, rlen: float = 1.0) -> None:
-        """Make one of a length [m]."""
+        """Create a ray with a length [m]."""
         super().__init__(space)
         self.setLength(rlen)
 
@@ -249,18 +249,18 @@ class GeomRay(GeomObject):
     _culls = False
 
     def setBackfaceCull(self, cull: bool) -> None:
-        """Set whether it passes through the back of triangles, and out of solids."""
+        """Set whether the ray passes through back faces of triangles, and out of solids."""
         self._culls = bool(cull)
 
     def getBackfaceCull(self) -> bool:
-        """Return whether it does."""
+        """Return whether the ray passes through back faces."""
         return self._culls
 
     def set(self, p: Vector, u: Vector) -> None:
         """Set the start [m] and the direction."""
         z = finite_vector('direction', u, 3, 'GeomRay')
         if not z.any():
-            raise InvalidValueError('direction', u, 'a vector of some length', 'GeomRay')
+            raise InvalidValueError('direction', u, 'a vector of non-zero length', 'GeomRay')
         z = z / np.linalg.norm(z)
         x = np.cross(z, np.eye(3)[np.argmin(np.abs(z))])
         x /= np.linalg.norm(x)
@@ -278,31 +278,31 @@ class GeomRay(GeomObject):
         return p, p + self._length * R[:, 2]
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return centre offset and half extents."""
+        """Return centre offset and half extents [m]."""
         half = 0.5 * self._length * R[:, 2]
         return half, np.abs(half)
 
 
 class GeomTransform(GeomObject):
-    """Another geom, in a place relative to this one."""
+    """Another geom, placed relative to this one."""
 
     geom: GeomObject | None = None
 
     def setGeom(self, geom: GeomObject) -> None:
-        """Set the geom: placeable, in no space, on no body."""
+        """Set the inner geom: placeable, without space and body."""
         if not isinstance(geom, GeomObject) or not geom.placeable():
             raise ValueError('only placeable geoms can be encapsulated by a GeomTransform')
         if geom.space is not None or geom.body is not None:
-            raise ValueError('the encapsulated geom must be in no space and on no body')
+            raise ValueError('the encapsulated geom must have no space and no body')
         self.geom, geom._outer = geom, weakref.ref(self)
         self.changed()
 
     def getGeom(self) -> GeomObject | None:
-        """Return the geom."""
+        """Return the inner geom."""
         return self.geom
 
     def setInfo(self, mode: int) -> None:
-        """Set which geom contacts name: the inner one (0), or this one (1)."""
+        """Set the geom named in contacts: the inner one (0), or this one (1)."""
         if mode not in (0, 1):
             raise ValueError(f'mode is {mode!r}; expected 0 or 1')
         self._info = mode
@@ -310,11 +310,11 @@ class GeomTransform(GeomObject):
     _info = 0
 
     def getInfo(self) -> int:
-        """Return which geom contacts name."""
+        """Return the geom named in contacts: the inner one (0), or this one (1)."""
         return self._info
 
     def shape(self) -> Shape | None:
-        """Return that of the geom."""
+        """Return the inner geom's shape."""
         return None if self.geom is None else self.geom.shape()
 
     def _local(self) -> Place:
@@ -328,5 +328,5 @@ class GeomTransform(GeomObject):
         return super()._inside() if self.geom is None else self.geom._inside()
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return those of the geom."""
+        """Return the inner geom's centre offset and half extents [m]."""
         return (np.zeros(3), np.zeros(3)) if self.geom is None else self.geom.half_extents(R)

@@ -1,4 +1,4 @@
-"""Spaces: geoms whose near pairs are found together."""
+"""Spaces: sets of geoms with a common broad phase."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sim_bridge.ode.geoms import GeomObject
 from sim_bridge.ode.world import World
 
 Near = Callable[[Any, GeomObject, GeomObject], Any]
-"""What is called with an argument and two geoms that may touch."""
-_BLOCK = 128  # rows that are compared at once
+"""Callback; arguments: the user's argument and two geoms that may touch."""
+_BLOCK = 128  # rows compared in one block
 
 
 class SpaceBase(GeomObject):
-    """A space of geoms and other spaces."""
+    """Set of geoms and other spaces."""
 
     is_space = True
 
     def __init__(self, space: Any = None) -> None:
-        """Make an empty one, inside another if that is given."""
+        """Create an empty space, inside another if one is given."""
         if type(self) is SpaceBase:
             raise NotImplementedError("SpaceBase can't be used directly")
         self._geoms: weakref.WeakValueDictionary[int, GeomObject] = weakref.WeakValueDictionary()
@@ -44,15 +44,15 @@ class SpaceBase(GeomObject):
         return iter(list(self._geoms.values()))
 
     def __bool__(self) -> bool:
-        """Return True, for an empty one too."""
+        """Return True, even for an empty space."""
         return True
 
     def add(self, geom: GeomObject) -> None:
-        """Add a geom; nothing happens if it is there."""
+        """Add a geom; a geom already in this space stays."""
         if not isinstance(geom, GeomObject) or geom is self:
             raise InvalidValueError('geom', geom, 'a geom', type(self).__name__)
         if geom.space is not None and geom.space is not self:
-            raise InvalidValueError('geom', geom, 'one in no other space', type(self).__name__)
+            raise InvalidValueError('geom', geom, 'a geom in no other space', type(self).__name__)
         self._geoms[geom.number] = geom
         geom.space = self
 
@@ -63,7 +63,7 @@ class SpaceBase(GeomObject):
         geom.space = None
 
     def query(self, geom: GeomObject) -> bool:
-        """Return whether a geom is in it."""
+        """Return whether a geom is in this space."""
         return self._geoms.get(geom.number) is geom
 
     def getNumGeoms(self) -> int:
@@ -78,7 +78,7 @@ class SpaceBase(GeomObject):
         return geoms[idx]
 
     def collide(self, arg: Any, callback: Near) -> None:
-        """Call back with each pair of geoms whose bounds overlap and whose bits allow it."""
+        """Call back with each geom pair if bounds overlap and bits allow a collision."""
         geoms = list(self)
         _meet(
             [
@@ -91,7 +91,7 @@ class SpaceBase(GeomObject):
         )
 
     def getAABB(self) -> tuple[float, float, float, float, float, float]:
-        """Return the bounds of all geoms."""
+        """Return the bounds around all geoms."""
         bounds = bounds_of(list(self))
         if not len(bounds):
             return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -100,16 +100,16 @@ class SpaceBase(GeomObject):
 
 
 class SimpleSpace(SpaceBase):
-    """A space; all kinds find pairs by their bounds alike."""
+    """Space; all space types find pairs in the same way."""
 
 
 class HashSpace(SpaceBase):
-    """A space with levels, which do not matter here."""
+    """Space with levels; they have no effect here."""
 
     _levels = (-3, 10)
 
     def setLevels(self, minlevel: int, maxlevel: int) -> None:
-        """Note the levels."""
+        """Store the levels."""
         if minlevel > maxlevel:
             raise ValueError(f'minlevel ({minlevel}) must be at most maxlevel ({maxlevel})')
         self._levels = minlevel, maxlevel
@@ -120,19 +120,19 @@ class HashSpace(SpaceBase):
 
 
 class SweepAndPruneSpace(SpaceBase):
-    """A space with an order of axes, which does not matter here."""
+    """Space with an axis order; it has no effect here."""
 
     def __init__(self, axisorder: int = 0, space: Any = None) -> None:
-        """Make an empty one."""
+        """Create an empty space."""
         super().__init__(space)
         self.axisorder = axisorder
 
 
 class QuadTreeSpace(SpaceBase):
-    """A space with dimensions, which do not matter here."""
+    """Space with dimensions; they have no effect here."""
 
     def __init__(self, center: Vector, extents: Vector, depth: int, space: Any = None) -> None:
-        """Make an empty one."""
+        """Create an empty space."""
         super().__init__(space)
         self.dimensions = center, extents, depth
 
@@ -145,7 +145,7 @@ def Space(space_type: int = 0) -> SpaceBase:
 
 
 def bounds_of(geoms: list[GeomObject]) -> FloatArray:
-    """Return (n, 6) the bounds of geoms: least and greatest x, y and z [m]."""
+    """Return the bounds (n, 6) of geoms: least and greatest x, y and z [m]."""
     rows = np.empty((len(geoms), 6))
     on_bodies: dict[World, list[int]] = {}
     for number, geom in enumerate(geoms):
@@ -154,7 +154,7 @@ def bounds_of(geoms: list[GeomObject]) -> FloatArray:
         else:
             on_bodies.setdefault(geom.body.world, []).append(number)
     for world, numbers in on_bodies.items():
-        # all at once
+        # one call for all bounds in a world
         world.sync()
         boxes = world.engine.simulation.handles.search.boxes()
         at = [geoms[number].geometry_in(world).index for number in numbers]
@@ -163,7 +163,7 @@ def bounds_of(geoms: list[GeomObject]) -> FloatArray:
 
 
 def _overlaps(ones: FloatArray, others: FloatArray) -> list[list[int]]:
-    """Return the rows of all pairs of bounds that overlap, in ascending order."""
+    """Return the row pairs with overlapping bounds, in ascending order."""
     pairs: list[list[int]] = []
     for first in range(0, len(ones), _BLOCK):
         block = ones[first : first + _BLOCK]
@@ -176,10 +176,10 @@ def _overlaps(ones: FloatArray, others: FloatArray) -> list[list[int]]:
 
 
 def _overlaps_within(bounds: FloatArray) -> list[list[int]]:
-    """Return the rows of all pairs among bounds that overlap, greater first, ascending."""
+    """Return the row pairs with overlapping bounds, greater row first, ascending."""
     order = np.argsort(bounds[:, 0], kind='stable')
     row = bounds[order]
-    # those that begin, along x, before a row's end: behind it in this order
+    # end of the rows that start, along x, before this row ends: they follow it in this order
     ends = np.maximum(np.searchsorted(row[:, 0], row[:, 1], 'right'), np.arange(len(row)) + 1)
     counts = ends - np.arange(1, len(row) + 1)
     first = np.repeat(np.arange(len(row)), counts)
@@ -195,7 +195,7 @@ def _overlaps_within(bounds: FloatArray) -> list[list[int]]:
 
 
 def _meet(pairs: list[tuple[GeomObject, GeomObject]], arg: Any, callback: Near) -> None:
-    """Call back with pairs, whose contacts are found together."""
+    """Call back with pairs; their contacts are found together in advance."""
     worlds = find_together([pair for pair in pairs if not (pair[0].is_space or pair[1].is_space)])
     try:
         for one, other in pairs:
@@ -206,7 +206,7 @@ def _meet(pairs: list[tuple[GeomObject, GeomObject]], arg: Any, callback: Near) 
 
 
 def collide2(geom1: GeomObject, geom2: GeomObject, arg: Any, callback: Near) -> None:
-    """Call back with each pair of a geom of one space, or one geom, and one of another."""
+    """Call back with each pair between two spaces, or a geom and a space."""
     for what, geom in (('geom1', geom1), ('geom2', geom2)):
         if not isinstance(geom, GeomObject):
             raise InvalidValueError(what, geom, 'a geom or a space', 'collide2')

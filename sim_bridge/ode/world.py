@@ -1,4 +1,4 @@
-"""A dynamics world with the methods of ODE's, over a `sim_bridge.World`."""
+"""Dynamics world with the methods of ODE's world, over a `sim_bridge.World`."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from sim_bridge.simulation.settings import checked
 from sim_bridge.world.world import World as Engine
 
 GROUP = 'ode'
-"""The collision group of all geoms, which find no contacts by themselves."""
+"""Collision group of all geoms; the engine finds no contacts within it."""
 HANDLE = Placed(Sphere(1e-3), enabled=False, mass=False, groups={GROUP})
-"""What contacts of bodies without geoms are made with."""
+"""Geometry for contacts on bodies without geoms."""
 
 _SERIAL = count()
 
 
 def serial() -> int:
-    """Return the next number; the order of creation is that of the engine."""
+    """Return the next serial number: objects enter the engine in order of creation."""
     return next(_SERIAL)
 
 
@@ -36,23 +36,23 @@ class World(AutoDisable, WithDamping):
     """
     Bodies and joints, and the step that advances them.
 
-    Steps are those of `sim_bridge`, of second order, with joints that hold to rounding where CFM
-    is 0, the default here. A joint, body or geom goes when nothing refers to it any more.
+    Steps are those of `sim_bridge`, of second order, with joints exact to rounding if CFM is 0,
+    the default here. A joint, body or geom ends when nothing refers to it any more.
     """
 
     def __init__(self) -> None:
-        """Make an empty world without gravity."""
+        """Create an empty world without gravity."""
         self.engine = Engine(gravity=(0.0, 0.0, 0.0), erp=0.2, cfm=0.0)
-        """The world of `sim_bridge`; what is added to it directly lives on beside the bodies."""
+        """The `sim_bridge` world; objects added to it directly stay beside the bodies."""
         self.engine.set_group_collision(GROUP, GROUP, False)
         self._bodies: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
         self._joints: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
-        # a plain list: there are thousands of new ones in each step
+        # a plain list, since each step may have thousands of new contacts
         self._contacts: list[weakref.ref[Any]] = []
         self._gone: list[Any] = []
         self._stale: weakref.WeakSet[Any] = weakref.WeakSet()
         self.found: dict[tuple[int, int], list[Any]] = {}
-        """What `Space.collide` found in advance of pairs of geoms, by their numbers."""
+        """Contacts found in advance by `Space.collide`, by the numbers of two geoms."""
         self._sleep, self._flag = Sleep(), False
         self._layer, self._most = 0.0, float('inf')
         self._damped = Damping()
@@ -70,7 +70,7 @@ class World(AutoDisable, WithDamping):
         return triple(self.engine.gravity)
 
     def setERP(self, erp: float) -> None:
-        """Set the ERP of joints and contacts without one of their own."""
+        """Set the ERP for joints and contacts without their own."""
         self.engine.erp = erp
         self._reset_joints()
 
@@ -79,7 +79,7 @@ class World(AutoDisable, WithDamping):
         return self.engine.erp
 
     def setCFM(self, cfm: float) -> None:
-        """Set the CFM of joints and contacts without one of their own; 0, the default: rigid."""
+        """Set the CFM for joints and contacts without their own; 0, the default: rigid."""
         self.engine.cfm = cfm
         self._reset_joints()
 
@@ -88,16 +88,16 @@ class World(AutoDisable, WithDamping):
         return self.engine.cfm
 
     def setQuickStepNumIterations(self, num: int) -> None:
-        """Set the most sweeps of quickStep."""
+        """Set the greatest number of sweeps in quickStep."""
         checked('iterations', num)
         self._iterations = num
 
     def getQuickStepNumIterations(self) -> int:
-        """Return the most sweeps of quickStep."""
+        """Return the greatest number of sweeps in quickStep."""
         return self._iterations
 
     def setContactMaxCorrectingVel(self, vel: float) -> None:
-        """Set the greatest velocity by which contacts take overlap back [m/s]."""
+        """Set the greatest velocity of overlap correction in contacts [m/s]."""
         self._most = (
             vel
             if vel == float('inf')
@@ -107,17 +107,17 @@ class World(AutoDisable, WithDamping):
         )
 
     def getContactMaxCorrectingVel(self) -> float:
-        """Return that velocity."""
+        """Return the greatest velocity of overlap correction [m/s]."""
         return self._most
 
     def setContactSurfaceLayer(self, depth: float) -> None:
-        """Set the overlap that contacts leave [m]."""
+        """Set the overlap left uncorrected in contacts [m]."""
         self._layer = number_from(
             'depth', depth, 0.0, float('inf'), 'World', 'a number of at least 0 [m]'
         )
 
     def getContactSurfaceLayer(self) -> float:
-        """Return that overlap."""
+        """Return the overlap left uncorrected [m]."""
         return self._layer
 
     def _resting(self) -> tuple[bool, Sleep]:
@@ -134,17 +134,17 @@ class World(AutoDisable, WithDamping):
         self._damped = damping
 
     def impulseToForce(self, stepsize: float, impulse: Vector) -> Triple:
-        """Return the force of a step [N] that gives an impulse [N s]."""
+        """Return the force [N] that gives an impulse [N s] in one step [s]."""
         return triple(finite_vector('impulse', impulse, 3, 'World') / stepsize)
 
     # --- steps -----------------------------------------------------------------------------------
 
     def step(self, stepsize: float) -> None:
-        """Advance by so many seconds, 1e-9 to 1, with contacts solved directly."""
+        """Advance by a time step [s], 1e-9 to 1, with the direct contact solver."""
         self._advance(stepsize, 'direct', None)
 
     def quickStep(self, stepsize: float) -> None:
-        """Advance with contacts solved by sweeps; joints are exact as ever."""
+        """Advance by a time step [s], with contacts solved by sweeps; joints stay exact."""
         self._advance(stepsize, 'iterative', self._iterations)
 
     def _advance(self, stepsize: float, solver: str, iterations: int | None) -> None:
@@ -170,10 +170,10 @@ class World(AutoDisable, WithDamping):
             joint.finish_step()
 
     def _contact_rows(self) -> tuple[list[Any], list[ContactRow]]:
-        """Return the contact joints that act, and what they hand to a step."""
+        """Return the active contact joints, and their contacts for a step."""
         joints: list[Any] = []
         rows: list[ContactRow] = []
-        # geometries that are made meanwhile come behind those that are there
+        # geometries added in this loop come after the existing ones, so indices stay valid
         numbers: dict[int, int] = {}
         kept = []
         for reference in self._contacts:
@@ -189,7 +189,7 @@ class World(AutoDisable, WithDamping):
         return joints, rows
 
     def _tell_feedback(self, joints: list[Any], rows: list[ContactRow]) -> None:
-        """Tell contact joints what they did in the last step, if they want to know."""
+        """Pass the forces of the last step to contact joints with feedback."""
         if any(joint.wants_feedback for joint in joints):
             forces = forces_of(self.engine.simulation, rows)
             for joint, force in zip(joints, forces, strict=True):
@@ -199,7 +199,7 @@ class World(AutoDisable, WithDamping):
     # --- inside ----------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Make in the engine what was added or changed since, and remove what is gone."""
+        """Rebuild changed objects in the engine, add new ones, and remove ended ones."""
         if not self._gone and not self._stale:
             return
         self.found.clear()
@@ -220,17 +220,17 @@ class World(AutoDisable, WithDamping):
         self._stale.clear()
 
     def renew(self, one: Any) -> None:
-        """Make a body or joint anew before the next step or query."""
+        """Rebuild a body or joint before the next step or query."""
         self._stale.add(one)
 
     def environment(self) -> Any:
-        """Return the engine's geometry that stands for what never moves."""
+        """Return the engine's geometry of the static environment."""
         if self._environment is None:
             self._environment = self.engine.add_body([HANDLE], 'environment', motion='static')
         return self._environment.root_link.geometries[0]
 
     def admit_body(self, body: Any) -> None:
-        """Add a body, which is made in the next step or query."""
+        """Add a body; the engine's body follows in the next step or query."""
         self._bodies[body.number] = body
         self.renew(body)
 
@@ -239,16 +239,16 @@ class World(AutoDisable, WithDamping):
         self._joints[joint.number] = joint
 
     def admit_contact(self, joint: Any) -> None:
-        """Add a contact joint, which goes when nothing refers to it any more."""
+        """Add a contact joint; it ends when nothing refers to it any more."""
         self._contacts.append(weakref.ref(joint))
 
     def expel(self, robots: dict[str, Any]) -> None:
-        """Remove the robots of what is gone, before the next step or query."""
+        """Remove the robots of ended objects before the next step or query."""
         self._gone += robots.values()
         robots.clear()
 
     def contact_settings(self) -> tuple[float, float]:
-        """Return surface layer and greatest correcting velocity."""
+        """Return surface layer [m] and greatest correcting velocity [m/s]."""
         return self._layer, self._most
 
     def _reset_joints(self) -> None:
