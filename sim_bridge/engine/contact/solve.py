@@ -174,7 +174,7 @@ def solve_island(table, island, is_new):
     has_elements = world.law_rows(table).size[ELEMENTS] > 0
     # motors couple friction and normals too much for separate solutions
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
-        sweeps, newtons = solve_directly(table, island, has_elements)
+        sweeps, newtons = solve_direct(table, island, has_elements)
     elif options.solver == SPLIT:
         sweeps, newtons = solve_split(table, island)
     else:
@@ -192,7 +192,7 @@ def enough_change(options):
 
 
 @subroutine
-def solve_directly(table, island, has_elements):
+def solve_direct(table, island, has_elements):
     """
     Sweep an island while sweeps converge, then take Newton steps.
 

@@ -35,7 +35,7 @@ def build_contacts(options, table):
 
 
 @kernel
-def solve_contacts(options, table):
+def solve_contact_rows(options, table):
     """Solve for the contact impulses of the present rows."""
     return call_stage(options.contact, table, ContactPhase.SOLVE)
 
@@ -89,7 +89,7 @@ def obey_loops_after_contacts(options, table):
 
 
 @kernel
-def switch_axes(options, table):
+def switch_loop_axes(options, table):
     """Lock or free axes of constraint joints by their laws; return the number changed."""
     return call_stage(options.loops, table, LoopPhase.SWITCH)
 
@@ -101,7 +101,7 @@ def rebuild_loops(options, table):
 
 
 @kernel
-def follow_shift(options, table):
+def shift_loops(options, table):
     """Apply the contacts' position correction to the constraint joints."""
     return call_stage(options.loops, table, LoopPhase.FOLLOW_SHIFT)
 

@@ -54,7 +54,6 @@ from sim_bridge.engine.pipeline.phase_calls import (
     close_joint_laws,
     close_loops,
     detect_contacts,
-    follow_shift,
     keep_contacts,
     keep_loops,
     obey_loops,
@@ -65,9 +64,10 @@ from sim_bridge.engine.pipeline.phase_calls import (
     project_contact_positions,
     rebuild_loops,
     restore_momentum,
-    solve_contacts,
+    shift_loops,
+    solve_contact_rows,
     start_momentum,
-    switch_axes,
+    switch_loop_axes,
 )
 
 # what `step` returns first
@@ -255,7 +255,7 @@ def choose_velocities(model, options, state, ws, table, touching):
         if options.loops != 0 and (changed == 0 or how != FIRST):
             work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = slack, how, changed
-            changed += switch_axes(options, table)
+            changed += switch_loop_axes(options, table)
         if changed == 0 and touching > 0:
             changed = release_weakest(state, ws, world.response(table).blocked)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
@@ -295,7 +295,7 @@ def solve_with_contacts(model, options, state, ws, table, touching):
         if options.loops != 0:
             work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = VELOCITY_SLACK, ALL, 0
-            changed = switch_axes(options, table)
+            changed = switch_loop_axes(options, table)
         close_joint_laws(options, table)
         if options.loops != 0:
             rebuild_loops(options, table)
@@ -333,7 +333,7 @@ def advance_velocities(model, options, state, ws, table, touching):
                 for joint in range(ws.v.shape[0]):
                     ws.ddq_smooth[joint] = ws.ddq[joint]
                     ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
-                solve_contacts(options, table)
+                solve_contact_rows(options, table)
             add_response(world.response(table), ws)
             if options.loops != 0:
                 obey_loops_after_contacts(options, table)
@@ -400,7 +400,7 @@ def advance_positions(model, options, state, ws, table, touching, is_at_rest):
         add_up_momentum(options, table)
     if touching > 0 and project_contact_positions(options, table) > 0:
         if options.loops != 0:
-            follow_shift(options, table)
+            shift_loops(options, table)
         drift(model, model.kind, ws.q, world.response(table).v_drift, 0.5 * h, ws.q)
     elif not (is_at_rest and rests(options, ws.v_next)):
         drift(model, model.kind, ws.q, ws.v_next, 0.5 * h, ws.q)
