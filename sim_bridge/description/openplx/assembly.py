@@ -173,9 +173,9 @@ def contradicted(
     assembly: Assembly, mates: Iterable[Mate], resting: Collection[str]
 ) -> frozenset[str]:
     """
-    Return the paths of open mates that no assembly can close, whatever transforms are given.
+    Return the paths of open mates left open by every assembly, whatever transforms are given.
 
-    mates: rigid mates. resting: paths of bodies that mates do not move.
+    mates: rigid mates. resting: paths of bodies not moved by mates.
     """
     mates = tuple(mates)
     frames = [
@@ -195,7 +195,7 @@ def frame_path(frame: Object) -> str:
 
 
 def frame_of(thing: Object) -> Object | None:
-    """Return the innermost system or body that owns an object, or the object itself."""
+    """Return the innermost system or body owning an object, or the object itself."""
     return next((each for each in owners(thing) if _transform_of(each)), None)
 
 
@@ -265,7 +265,7 @@ def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
     """
     Return a relative pose's angle [rad] about and position [m] along z.
 
-    near: angle that selects the number of full turns.
+    near: angle selecting the number of full turns.
     """
     angle = math.atan2(
         relative.rotation[1, 0] - relative.rotation[0, 1],

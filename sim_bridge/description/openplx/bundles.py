@@ -251,7 +251,7 @@ class Library:
         return self._sources[path]
 
     def open_scene(self, path: Path) -> Source | None:
-        """Return a scene's file, which may belong to a bundle."""
+        """Return a scene's file, possibly inside a bundle."""
         folder = path.resolve().parent
         for parent in (folder, *list(folder.parents)[:_MOST_PARENTS]):
             if (parent / CONFIG).is_file():

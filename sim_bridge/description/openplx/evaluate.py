@@ -26,7 +26,7 @@ from sim_bridge.foundation.errors import brief, close_match
 # enough for some thousand mates
 MOST_OBJECTS = 200_000
 _MOST_OWNERS = 60
-# limit on nested evaluations on Python's stack, which holds a thousand calls
+# limit on nested evaluations on Python's stack, limited to a thousand calls
 _MOST_WAITING = 60
 
 
@@ -244,7 +244,7 @@ class _Evaluator:
         return _ExhaustedError(code, cause[1] if cause else place, message)
 
     def _check_owners(self, instance: Instance) -> None:
-        """Raise FailedError for an object that contains itself."""
+        """Raise FailedError for an object containing itself."""
         member, depth = instance.made_for, 0
         held = cast('Instance | None', instance.owner)
         while held and member:

@@ -1,7 +1,7 @@
 """
 Expression values in an object's scope.
 
-Functions, operators and braces create new objects, which belong to no owner until a member takes
+Functions, operators and braces create new objects. They belong to no owner until a member takes
 them.
 """
 
@@ -138,7 +138,7 @@ class Expressions:
         return value
 
     def _named(self, node: syntax.Path, scope: Scope) -> tuple[Any, list[str]]:
-        """Return the value for the leading names that are no member, and the remaining names."""
+        """Return the value for the leading names outside the members, and the remaining names."""
         place = self._place(node, scope)
         names = node.names
         for count in range(1, len(names) + 1):

@@ -15,7 +15,7 @@ from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Place
 from sim_bridge.foundation.errors import brief
 
-# value for a member that cannot be evaluated
+# value for a member whose evaluation failed
 FAILED: Any = object()
 
 
@@ -74,7 +74,7 @@ def _inside(place: Place, name: str) -> Place:
 
 @dataclass(frozen=True)
 class Draft:
-    """New object that is no member's value yet."""
+    """New object outside any member."""
 
     kind: Model
     values: dict[str, Any]

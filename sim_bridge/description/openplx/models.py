@@ -83,7 +83,7 @@ class Member:
     value: the valid assignment, or None. this: instance giving the scope of that assignment; None
     for the instance with the member. parts: layers of statements about its parts, each with the
     instance giving their scope. is_assigned: whether a value, or the value of a part, is given
-    outside the bundle that declares the member.
+    outside the declaring bundle.
     """
 
     name: str

@@ -62,7 +62,7 @@ _Function = Callable[..., Any]
 
 
 def _function(model: str, *names: str) -> Callable[[_Function], _Function]:
-    """Return a decorator that registers a function, by default under its own name."""
+    """Return a decorator registering a function, by default under its own name."""
 
     def enter(function: _Function) -> _Function:
         for name in names or (function.__name__.lstrip('_'),):
@@ -99,7 +99,7 @@ def _filled(values: tuple[float, ...]) -> tuple[float, ...]:
 
 
 def _checked(function: Callable[..., float]) -> Callable[..., float]:
-    """Return a numeric function that raises NativeError for refused arguments."""
+    """Return a numeric function raising NativeError for refused arguments."""
 
     def checked(*arguments: Any) -> float:
         try:

@@ -47,7 +47,7 @@ _Item = TypeVar('_Item')
 
 
 class _SyntaxError(Exception):
-    """Malformed statement, with the token at which it fails."""
+    """Malformed statement, with the failing token."""
 
     def __init__(self, token: Token, message: str, code: str = 'syntax'):
         super().__init__(message)

@@ -82,7 +82,7 @@ _MODELS = {
     },
 }
 
-# attributes: present name, and the models (or their bases) that have it now
+# attributes: present name, and the models (or their bases) with this attribute
 _ATTRIBUTES = {
     'charges': ('connectors', ('Physics.Interactions.Interaction',)),
     'desired_speed': (

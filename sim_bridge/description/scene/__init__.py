@@ -1,5 +1,5 @@
 """
-Scene files: the contents of a world, in YAML.
+Scene files: world contents, in YAML.
 
 Imports the room `yaml`, and `shapes`; `world.scene` builds a world from the returned data.
 """

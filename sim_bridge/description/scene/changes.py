@@ -5,7 +5,7 @@ Changes to entities in a running world, in YAML by name, as in the node's parame
       disabled: true                     # false enables it; sleep, as in scene files
       mass: 3                            # kg; center_of_mass [m], inertia [kg m²], or
       density: 700                       # kg/m³: mass properties from the shapes as they are now
-      gravity: false                     # attributes of `Link`
+      gravity: false                     # `Link` attributes
       shapes:                            # by their names on the link
         lid: {position: [0, 0, 0.2], rpy: [0, 0, 1], enabled: false, material: steel}
         handle: {capsule: {radius: 0.02, length: 0.1}, position: [0, 0, 0.3]}     # a new one

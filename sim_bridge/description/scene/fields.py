@@ -1,5 +1,5 @@
 """
-Force fields in YAML: by name, each with its type and the arguments of this type.
+Force fields in YAML: by name, each with its type and arguments.
 
     wind: {type: drag, linear: 0.5, wind: [3, 0, 0], links: [crate, arm/hand]}
     moon: {type: point_gravity, center: [0, 0, 10], strength: 2.0, exponent: -2}

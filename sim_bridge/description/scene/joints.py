@@ -1,8 +1,8 @@
 """
-Joints between the parts of a scene, in YAML by name; keys are arguments of `World.add_joint`.
+Joints between scene parts, in YAML by name; keys are arguments of `World.add_joint`.
 
     door:
-      type: hinge                        # the kinds of `World.add_joint`
+      type: hinge                        # a kind for `World.add_joint`
       between: [frame, door]             # robots and objects, links as robot/link; or world
       anchor: [0.4, 0, 1]                # m; the second link's origin if absent
       anchor2: [0.4, 0, 1]               # m, on the second link, if different: distance
@@ -15,7 +15,7 @@ Joints between the parts of a scene, in YAML by name; keys are arguments of `Wor
       break_force: 500                   # N; break_torque [N m]; break_limits, six numbers
       enabled: true                      # false: no effect until it is enabled
       groups: [doors]                    # joint groups
-      lower: -1.5                        # attributes of `Axis`: control, target_velocity …
+      lower: -1.5                        # `Axis` attributes: control, target_velocity …
       damping: 0.1
     wheel:
       type: hinge2
@@ -45,7 +45,7 @@ from sim_bridge.description.yaml.section import Section
 
 ANGULAR_MOTOR, MOTOR, WORLD = 'angular_motor', 'motor', 'world'
 
-# in the order of assignment: a number may set others, or bound them
+# in assignment order: a number may set others, or bound them
 AXIS_NUMBERS = (
     'damping',
     'friction',
@@ -71,7 +71,7 @@ _TARGETS = ('target_position', 'target_velocity', 'u')
 _POINTS = ('anchor', 'anchor2', 'axis', 'axis2', 'normal')
 _BREAKING = ('break_force', 'break_torque', 'break_limits')
 OF_CONSTRAINTS = frozenset({*_BREAKING, 'bearing_friction'})
-"""Settings of constraint joints only."""
+"""Settings for constraint joints only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class JointSettings:
 @dataclass(frozen=True, eq=False)
 class SceneJoint:
     """
-    Joint of a scene.
+    Scene joint.
 
     kind: from `World.add_joint`, or ANGULAR_MOTOR or MOTOR. between: names of two parts. beside:
     name of the joint beside a motor, and its axis number. arguments: further arguments of the
@@ -109,7 +109,7 @@ def read_joints(world: Section, key: str) -> tuple[SceneJoint, ...]:
 
 
 def read_settings(section: Section) -> JointSettings:
-    """Read the settings of a robot's joint; a missing setting stays unchanged."""
+    """Read the settings for a robot's joint; a missing setting stays unchanged."""
     axes = section.list_of_sections('axes')
     settings = JointSettings(_axis(section), tuple(map(_axis, axes)))
     for part in (*axes, section):
@@ -153,7 +153,7 @@ def _joint(section: Section) -> SceneJoint | None:
 
 
 def _axis(section: Section, with_angle: bool = False) -> Values:
-    """Read the settings of an axis in a section, which may hold more keys."""
+    """Read the settings for an axis in a section, which may hold more keys."""
     names = ('q', *AXIS_NUMBERS) if with_angle else AXIS_NUMBERS
     values: dict[str, Any] = {name: section.number(name, None) for name in names}
     values['control'] = section.text('control', None)
@@ -162,7 +162,7 @@ def _axis(section: Section, with_angle: bool = False) -> Values:
 
 
 def _arguments(section: Section) -> dict[str, Any]:
-    """Read the arguments of `World.add_joint`."""
+    """Read arguments for `World.add_joint`."""
     given: dict[str, Any] = {key: section.vector(key, 3, None) for key in _POINTS}
     given |= {key: numbers(section, key) for key in ('erp', 'cfm')}
     for key in ('compliance', 'suspension'):
@@ -177,7 +177,7 @@ def _arguments(section: Section) -> dict[str, Any]:
 
 
 def _turning(section: Section, axes: Sequence[Section]) -> dict[str, Any]:
-    """Read the arguments of `World.add_angular_motor`."""
+    """Read arguments for `World.add_angular_motor`."""
     is_euler = section.flag('euler', False)
     directions = [part.vector('direction', 3, None) for part in axes]
     for number, (part, each) in enumerate(zip(axes, directions, strict=True)):

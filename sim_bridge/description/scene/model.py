@@ -1,4 +1,4 @@
-"""Contents of a world as plain data, independent of the file format."""
+"""World contents as plain data, independent of the file format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from sim_bridge.shapes.placed import Placed
 @dataclass(frozen=True, eq=False)
 class SceneBody:
     """
-    Object in a scene: its name, and further arguments of `World.add_body`.
+    Object in a scene: its name, and further arguments for `World.add_body`.
 
-    namespace: for its sensors' topics. link, own: settings of its link and its own. line: in the
+    namespace: for its sensors' topics. link, own: its link's settings and its own. line: in the
     file.
     """
 
@@ -39,8 +39,8 @@ class SceneRobot:
     """
     Robot in a scene.
 
-    name, urdf (its file) and further arguments of `World.load_urdf`. namespace: for its ROS
-    topics. own: its own settings. links, joints: settings of its links and joints, by name.
+    name, urdf (its file) and further arguments for `World.load_urdf`. namespace: for its ROS
+    topics. own: its own settings. links, joints: settings for its links and joints, by name.
     is_object: whether it has no topics, since it has nothing to command or to measure.
     controller: one of CONTROLLERS or NO_CONTROLLER; '' if the scene names none.
     """
@@ -59,7 +59,7 @@ class SceneRobot:
 
 @dataclass(frozen=True, eq=False)
 class SceneOpenPlx:
-    """OpenPLX scene: name, file and further arguments of `World.load_openplx`."""
+    """OpenPLX scene: name, file and further arguments for `World.load_openplx`."""
 
     name: str
     file: str
@@ -70,7 +70,7 @@ class SceneOpenPlx:
 @dataclass(frozen=True, eq=False)
 class SceneDescription:
     """
-    Contents of a world.
+    World contents.
 
     source: file path, or '<mapping>'. gravity, settings: None if not given. contact_materials:
     each with the names of its two materials. apart: pairs of groups without collision. bodies:

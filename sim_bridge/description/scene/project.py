@@ -1,7 +1,7 @@
 """
 Choreonoid's projects: world bodies with their initial states, materials, the simulator item.
 
-docs/choreonoid.md explains the use of each key. The rest of a project concerns windows.
+docs/choreonoid.md explains how each key is used. All other project data concerns windows.
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class _Project:
         return self._read[path]
 
     def simulator(self, items: Iterable[_Item]) -> _Simulator:
-        """Return the settings of the ODE simulator item, or of the first other simulator item."""
+        """Return the settings in the ODE simulator item, or in the first other simulator item."""
         simulators = [
             item
             for item in items
@@ -316,7 +316,7 @@ class _Project:
         return tuple(materials), tuple(contacts)
 
     def warn_of_others(self, items: Iterable[_Item]) -> None:
-        """Warn of items that act on Choreonoid's simulation, but not here."""
+        """Warn about items acting on Choreonoid's simulation, but not here."""
         for item in items:
             if item.kind.endswith('ControllerItem'):
                 self._warn(

@@ -1,5 +1,5 @@
 """
-Scenes: the contents of a world, in YAML.
+Scenes: world contents, in YAML.
 
     world:
       description: Two arms at a table   # for users

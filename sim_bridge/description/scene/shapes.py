@@ -39,7 +39,7 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
     """
     Return the shape in a section with its pose; None, with errors noted, if it is invalid.
 
-    folder: base of relative paths. is_body: whether pose, material and name belong to the body.
+    folder: base for relative paths. is_body: whether pose, material and name belong to the body.
     """
     given = [kind for kind in SHAPES if section.has(kind)]
     for kind in SHAPES:

@@ -29,7 +29,7 @@ GEOMETRY = 'Physics3D.Geometries.ContactGeometry'
 _GEOMETRIES = 'Physics3D.Geometries.'
 # turns z, the axis of cylinders and capsules here, onto y, their axis in OpenPLX
 _Z_TO_Y = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-# density for the ball that gives a body without shapes its inertia [kg/m³]
+# density for the ball giving a body without shapes its inertia [kg/m³]
 _DENSITY = 1000.0
 
 

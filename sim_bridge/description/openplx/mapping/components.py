@@ -1,4 +1,4 @@
-"""Division of bodies into robots: each robot's tree, and the mates that close loops."""
+"""Division of bodies into robots: each robot's tree, and the mates closing loops."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sim_bridge.description.openplx.assembly import Mate
 
-# mates that can be tree joints, by preference
+# mates accepted as tree joints, by preference
 _IN_TREES = ('lock', 'hinge', 'prismatic', 'cylindrical', 'ball')
 
 

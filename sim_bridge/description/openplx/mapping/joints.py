@@ -142,7 +142,7 @@ def tree_joint(
 
 
 def floating_joint(name: str, parent: str, child: str, pose: Pose, line: int) -> JointDescription:
-    """Return a joint that lets a link move freely. pose: initial, in the parent's frame."""
+    """Return a floating joint. pose: initial, in the parent's frame."""
     return JointDescription(name, JointType.FLOATING, parent, child, pose, _Z, line=line)
 
 

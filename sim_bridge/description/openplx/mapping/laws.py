@@ -15,12 +15,12 @@ _RELAXATION = f'{_INTERACTIONS}Dissipation.ConstraintRelaxationTimeDamping'
 
 
 def is_default(law: Value) -> bool:
-    """Whether a law is the default, which is left to the simulation."""
+    """Whether a law is the default, left to the simulation."""
     return not isinstance(law, Object) or law.model.name.rpartition('.')[2].startswith('Default')
 
 
 def stiffness_of(flexibility: Value) -> float:
-    """Return a stiffness [N/m or N m/rad]; inf for rigid, which is the default."""
+    """Return a stiffness [N/m or N m/rad]; inf for rigid, the default."""
     if isinstance(flexibility, Object) and flexibility.is_a(_ELASTIC):
         return cast(float, flexibility['stiffness'])
     return math.inf

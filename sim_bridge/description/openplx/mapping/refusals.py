@@ -61,7 +61,7 @@ def note_unsupported(root: Object, findings: Findings) -> None:
 
 def _check_numbers(found: Object, great: set[float], findings: Findings) -> None:
     """
-    Report numbers that are too large, and infinite or undefined vector components.
+    Report too large numbers, and infinite or undefined vector components.
 
     great: reported numbers; other numbers may be computed from them.
     """

@@ -69,10 +69,10 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.shapes.placed import Placed
 
-# member in bodies and mates: their name in the URDF from which they were written
+# member in bodies and mates: their original name in the URDF
 SOURCE_NAME = 'source_name'
 _WORLD = 'world'
-# explanations for a mate that does not hold
+# explanations for an open mate
 _CONFLICT = (
     'no assembly of the mates closes it: correct a connector, delete a mate or disable it, or '
     'make one compliant (flexibility)'
@@ -96,7 +96,7 @@ def map_scene(root: Object, findings: Findings) -> MappedScene | None:
 
 class _Names:
     """
-    Unique link and joint names: paths with _ for characters that ROS refuses.
+    Unique link and joint names: paths with _ for characters refused by ROS.
 
     A body or mate written from a robot keeps that robot's name, after its system's path.
     """
@@ -290,7 +290,7 @@ class _Mapper:
             )
 
     def _report_gaps(self, used: set[str], kinematic: frozenset[str]) -> None:
-        """Report mates that do not hold. used: paths of mates with an effect."""
+        """Report open mates. used: paths of mates with an effect."""
         rigid = [
             mate
             for mate in self._mates

@@ -22,7 +22,7 @@ _RANGES = ('RotationalRange', 'LinearRange')
 _MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 _BODY, _POINT = ('RigidBody',), ('MateConnector',)
 
-# kind for an output that reports the target distance instead of the measured one
+# kind for an output reporting the target distance instead of the measured one
 TARGET_DISTANCE = 'TargetDistanceOutput'
 # models with a signal for each kind; other combinations are not simulated
 SOURCES: dict[str, tuple[str, ...]] = {

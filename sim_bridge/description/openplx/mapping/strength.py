@@ -24,7 +24,7 @@ class Strength:
     """
     Mate strength. toughness: see `ConstraintDescription`.
 
-    plays: by direction index, the effects replacing the mate in a direction that it leaves free:
+    plays: by direction index, the effects replacing the mate in a direction left free:
     stops for a clearance, friction for a plastic yield.
     """
 
@@ -93,7 +93,7 @@ def _limit_of(law: Value, findings: Findings) -> tuple[float, float]:
         ends = [_positive(law, name, findings) for name in ('fracture_point', 'yield_point')]
         if ends[0] <= ends[1]:
             return ends[0], math.inf
-        # a direction that yields at a constant effort never bears more
+        # a direction yielding at a constant effort never bears more
         findings.warning(
             'no-effect',
             law.place_of('fracture_point'),

@@ -35,7 +35,7 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
     frames, mates: in definition order, which decides if mates leave a choice. Raises SnapError
     for wrong names in frames and mates. The result reports mates that cannot hold.
     """
-    # numbers near overflow give unsatisfied mates, which are reported
+    # numbers near overflow give unsatisfied mates, reported in the result
     with np.errstate(all='ignore'):
         return _snap(Structure(frames, mates))
 
@@ -101,7 +101,7 @@ def _close(
 
 def _groups(structure: Structure, *mates: Sequence[int]) -> list[list[int]]:
     """
-    Return the mates that close loops, grouped by shared movable frames.
+    Return the mates closing loops, grouped by shared movable frames.
 
     Mates without movable frames are left out, and mates beyond a total length for all loops.
     """

@@ -13,7 +13,7 @@ from sim_bridge.description.openplx.snap.structure import State, Structure, TOLE
 _MOST_STEPS = 100
 # the descent is abandoned after this many steps with next to no gain
 _MOST_STALLED = 4
-# gradient, relative to the squared residual, that counts as zero
+# gradient, relative to the squared residual, counted as zero
 _FLAT = 1e-3
 # residual below which further steps only change rounding
 _ROUNDING = 1e-11
@@ -33,10 +33,10 @@ _EFFORT_OF_MATE = 300
 
 class Closer:
     """
-    Solver that closes a structure's loops with bounded effort.
+    Solver closing a structure's loops with bounded effort.
 
     Unknowns are the free coordinates of placing mates. Each step places the frames again, so
-    placing mates always hold, and only the mates that close loops are approached.
+    placing mates always hold, and only the loop-closing mates are approached.
     """
 
     def __init__(self, structure: Structure) -> None:
@@ -47,7 +47,7 @@ class Closer:
         self, mates: Sequence[int], movers: Collection[int] | None = None, starts: int = 1
     ) -> dict[int, tuple[bool, bool]] | None:
         """
-        Move frames so that all mates hold; leave them unchanged if this fails.
+        Move frames until all mates hold; leave them unchanged if this fails.
 
         movers: placed frames whose coordinates may change; None for all. starts: number of initial
         poses tried; the first is the present pose. Returns the moved frames, each with whether it
@@ -69,7 +69,7 @@ class Closer:
         return None
 
     def freedom(self, mates: Sequence[int], movers: Collection[int]) -> set[int]:
-        """Return the movers that can still move, to first order, while all mates hold."""
+        """Return the movers free to move, to first order, while all mates hold."""
         loops = _Loops(self._structure, mates, movers)
         loops.residual()
         jacobian = loops.jacobian()
@@ -86,7 +86,7 @@ class Closer:
         }
 
     def _descend(self, loops: _Loops) -> bool:
-        """Move to the nearest pose that closes the loops; return whether they are closed."""
+        """Move to the nearest pose closing the loops; return whether they are closed."""
         residual = loops.residual()
         size, caution, stalled = float(residual @ residual), 1e-3, 0
         for _ in range(_MOST_STEPS if loops.size else 0):
@@ -154,7 +154,7 @@ class _Loops:
         self.moving = structure.carried(self.movers) & frames
         self.expense = len(self.moving) + len(self.mates)
         columns = dict(zip(self.movers, self.parts, strict=True))
-        # for each mate: the coordinates that move it, and their factors
+        # for each mate: the coordinates moving it, and their factors
         self._columns, self._factors = [], []
         for loop in loops:
             parts = [(columns[frame], factor) for frame, factor in loop if frame in columns]

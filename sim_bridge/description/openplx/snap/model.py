@@ -102,7 +102,7 @@ class SnapStep:
 
 
 class Unsatisfied(NamedTuple):
-    """Mate that does not hold: its path, and its connectors' misfit [m], [rad]."""
+    """Open mate: its path, and its connectors' misfit [m], [rad]."""
 
     mate: str
     gap: float
@@ -119,7 +119,7 @@ class SnapResult:
     Assembly result.
 
     transforms: every frame's pose in its parent, in frame order. steps: trace, in
-    decision order. unsatisfied: enabled mates that do not hold, in definition order.
+    decision order. unsatisfied: open mates among the enabled ones, in definition order.
     """
 
     transforms: Mapping[str, Pose]

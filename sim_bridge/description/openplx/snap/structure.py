@@ -14,7 +14,7 @@ from sim_bridge.description.openplx.snap.model import KINDS, SnapFrame, SnapMate
 from sim_bridge.description.openplx.snap.transforms import IDENTITY, inverse, matrix, orthonormal
 from sim_bridge.foundation.errors import brief, SimBridgeError
 
-# gaps that count as zero, in rad, and in m for connectors within 1 m of the ancestor
+# gaps counted as zero, in rad, and in m for connectors within 1 m of the ancestor
 TOLERANCE = 1e-9
 _WORLD = -1
 
@@ -186,7 +186,7 @@ class Structure:
 
     def loop(self, mate: int) -> list[tuple[int, float]]:
         """
-        Return the placed frames that move a mate's connectors relative to each other.
+        Return the placed frames moving a mate's connectors relative to each other.
 
         With each comes a factor: the relative twist of the connectors, second relative to first,
         is the sum over the frames of factor times relative twist of the frame's placing mate.

@@ -18,7 +18,7 @@ from sim_bridge.foundation.names import counted
 def check_joint(
     joint: JointDescription | ConstraintDescription, place: Place, findings: Findings
 ) -> None:
-    """Refuse properties that would change the motion if left out; report the others."""
+    """Refuse properties whose omission would change the motion; report the others."""
     refused, left_out = [], []
     limits, dynamics = [joint.limits], [joint.dynamics]
     if isinstance(joint, JointDescription):
@@ -49,7 +49,7 @@ def check_joint(
 
 
 def note_left_out(robot: RobotDescription, findings: Findings) -> None:
-    """Report the parts of a robot that are not written."""
+    """Report the omitted parts of a robot."""
     whole = Place('robot', robot.name)
     visuals = sum(len(link.visuals) for link in robot.links.values())
     for things, word in (

@@ -1,4 +1,4 @@
-"""Robot description written as OpenPLX: text that loads to an equal model."""
+"""Robot description written as OpenPLX, loading to an equal model."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _MATES = {
     ConstraintType.PISTON: 'Cylindrical',
     ConstraintType.DISTANCE: 'Distance',
 }
-# directions left free by each mate, which have no flexibility
+# directions left free by each mate, without flexibility
 _LEFT_FREE = {
     'Hinge': ('around_main',),
     'Prismatic': ('along_main',),
@@ -146,7 +146,7 @@ class _Writer:
         self._is_fixed = fixed_base or robot.root == _WORLD
         self._taken = set(_TAKEN)
         root = robot.links[robot.root]
-        # a link that only represents the world is the system itself, which is fixed
+        # a link representing only the world becomes the system itself, which is fixed
         self._bodies = [
             link
             for link in robot.links.values()
@@ -465,7 +465,7 @@ def _compliance_lines(joint: JointDescription | ConstraintDescription, kind: str
 
 
 def _original(source: str, name: str) -> list[str]:
-    """Return the line that stores the name in the URDF for readers."""
+    """Return the line storing the name in the URDF for readers."""
     return [] if name == source else [f'{SOURCE_NAME} is String: {quoted(source)}']
 
 

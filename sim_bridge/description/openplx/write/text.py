@@ -28,7 +28,7 @@ def axes(axis: np.ndarray, x: np.ndarray | None = None) -> np.ndarray:
 
 
 def transform(member: str, pose: Pose) -> list[str]:
-    """Return the lines that set a transform; they always contain the position."""
+    """Return the lines setting a transform; they always contain the position."""
     lines = [f'{member}.position: {vector(pose.position)}']
     if not np.array_equal(pose.rotation, np.eye(3)):
         x, y, z, w = quaternion_from_matrix(pose.rotation).tolist()
@@ -50,14 +50,14 @@ def vector(values: Iterable[float] | np.ndarray) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as text that is read to the same bits."""
+    """Return a number as text, read to the same bits."""
     if math.isinf(value):
         return 'Math.INF' if value > 0.0 else 'Math.NEG_INF'
     return repr(float(value))
 
 
 def identifier(name: str) -> str:
-    """Return a name with _ for characters that the language refuses."""
+    """Return a name with _ for characters refused by the language."""
     word = re.sub(r'\W', '_', name, flags=re.ASCII) or '_'
     return f'_{word}' if word[0].isdigit() else word
 
