@@ -47,7 +47,7 @@ class Collisions:
     """
     Collision shapes of a robot, and the exceptions to collisions.
 
-    shapes: in link order. self_collision: which parts of the robot collide with each other, as
+    shapes: in link order. self_collision: self-collision setting, as
     accepted by `simulation.self_collision.excluded_bodies`. separated: pairs of links that never
     collide; None: pairs overlapping in the initial configuration.
     """

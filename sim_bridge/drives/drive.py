@@ -39,15 +39,15 @@ class Drive:
 
     Wheels are joints with control 'velocity' (or crawlers); steering joints have control
     'position'. The motors respect the joints' effort limits. If a joint's velocity limit does not
-    permit the twist, the whole twist is slowed down, so that the path stays the same.
+    permit the twist, the whole twist is slowed down; the path stays the same.
     """
 
     def __init__(self, robot: Robot, description: DriveDescription):
         """
         Find the joints, and set their controls.
 
-        Raises UnknownNameError for an unknown joint, InvalidValueError for a joint that cannot be
-        driven, or for wheels that cannot drive.
+        Raises UnknownNameError for an unknown joint, InvalidValueError for an undrivable joint or
+        for wheels unable to drive.
         """
         self.robot, self.description = robot, description
         self.name = description.name
@@ -189,7 +189,7 @@ class Drive:
 
 
 class _Motors(Protocol):
-    """Interface of the actuators that turn the wheels."""
+    """Interface of the wheel actuators."""
 
     @property
     def limits(self) -> FloatArray:

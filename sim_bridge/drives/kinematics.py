@@ -29,7 +29,7 @@ _RIGHT_ANGLE = 0.5 * math.pi - 1e-9
 
 class Motion(NamedTuple):
     """
-    Actuator commands that move the vehicle.
+    Actuator commands for a motion.
 
     speeds: wheel speeds. angles: steering joint angles [rad]; empty for a drive without steering,
     None to leave them unchanged.
@@ -49,7 +49,7 @@ class Kinematics(Protocol):
         """Return the twist resulting from `motion` if no wheel slips."""
 
     def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
-        """Return the twist that best fits wheel speeds and steering angles."""
+        """Return the best-fitting twist for wheel speeds and steering angles."""
 
 
 class FixedWheels:
@@ -191,7 +191,7 @@ def kinematics_of(
     Return a drive's kinematics.
 
     steering_limits: lower and upper angle of each steering joint [rad]. Raises InvalidValueError
-    for wheels that cannot drive.
+    for wheels unable to drive.
     """
     if description.steering:
         return SteeredWheels(description, steering_limits)

@@ -66,7 +66,7 @@ class SpeedLimiter:
 
 def _acceleration(missing: float, elapsed: float, limits: SpeedLimits) -> float:
     """
-    Return the acceleration for a step that does not pass the target velocity.
+    Return the acceleration for a step without overshoot of the target velocity.
 
     missing: velocity difference to the target. elapsed: step length [s]. From acceleration a,
     steps with jerk J = j elapsed add n + 1 = floor(a / J) + 1 velocity increments a, a - J, …:

@@ -2,7 +2,7 @@
 Reader for the appearance in a mesh file, in the confined process: pieces, colours, pictures.
 
 It uses trimesh, with Pillow for pictures. `mesh_reader` reads the surface only; its import hides
-SciPy, which doubles trimesh's starting time.
+SciPy, because it doubles trimesh's starting time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-# before `mesh_reader`, which would hide it
+# imported before `mesh_reader` hides it
 from PIL import BmpImagePlugin, Image, TgaImagePlugin, WebPImagePlugin  # noqa: F401
 
 from sim_bridge.foreign.mesh_reader import plain_dae, readable  # isort: split
@@ -320,7 +320,7 @@ def _srgb(value: float) -> float:
 
 
 def _warm_up() -> None:
-    """Read one file per format, which triggers late imports."""
+    """Read one file per format to trigger late imports."""
     triangle = trimesh.Trimesh(
         np.eye(3),
         [[0, 1, 2]],

@@ -36,7 +36,7 @@ _NOT_HERE = (errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL, errno.EPERM)
 _LOAD, _IF_EQUAL, _IF_ANY, _RETURN = 0x20, 0x15, 0x45, 0x06
 _ALLOW, _REFUSE, _KILL = 0x7FFF0000, 0x00050000 | errno.EPERM, 0x80000000
 _NUMBER, _PROCESSOR, _ARGUMENTS = 0, 4, 16
-# O_TMPFILE contains O_DIRECTORY, which is needed for reading folders
+# O_TMPFILE contains O_DIRECTORY; that bit must stay permitted for reading folders
 _TEMPORARY = getattr(os, 'O_TMPFILE', 0) & ~getattr(os, 'O_DIRECTORY', 0)
 _WRITING = os.O_ACCMODE | os.O_CREAT | os.O_TRUNC | os.O_APPEND | _TEMPORARY
 # F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC
@@ -221,7 +221,7 @@ def _limit(seconds: int, memory_bytes: int) -> None:
     for kind, limit in limits.items():
         _, hard = resource.getrlimit(kind)
         limit = limit if hard == resource.RLIM_INFINITY else min(limit, hard)
-        # at the soft limit of processor time the process gets SIGXCPU, which shows the cause of
+        # at the soft limit of processor time the process gets SIGXCPU, revealing the cause of
         # its end; at the hard limit, SIGKILL
         resource.setrlimit(kind, (limit, hard if kind == resource.RLIMIT_CPU else limit))
 

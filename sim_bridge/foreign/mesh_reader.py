@@ -128,7 +128,7 @@ def readable(suffix: str, data: bytes) -> bytes:
 
 
 def _warm_up() -> None:
-    """Read one file per format, which triggers late imports."""
+    """Read one file per format to trigger late imports."""
     triangle = trimesh.Trimesh(np.eye(3), [[0, 1, 2]], process=False)
     for suffix in ('stl', 'obj', 'ply', 'dae', 'glb', 'off'):
         content: Any = triangle.export(file_type=suffix)

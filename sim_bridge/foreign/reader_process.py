@@ -25,7 +25,7 @@ from typing import Any
 from sim_bridge.foreign.worker import FRAME
 
 _WORKER = Path(__file__).with_name('worker.py')
-# location of this package, which is not in sys.path for editable installations
+# location of this package; not in sys.path for editable installations
 _ROOT = os.fspath(Path(__file__).resolve().parents[2])
 # factor for wall time relative to processor time, for a busy machine
 _PATIENCE = 3.0
@@ -168,7 +168,7 @@ class ReaderProcess:
             stream.close()
 
     def _exchange(self, message: bytes, seconds: float) -> tuple[dict[str, Any], bytes]:
-        """Send a message and return the answer, which must arrive within some seconds."""
+        """Send a message and return the answer; it must arrive within some seconds."""
         deadline = time.monotonic() + seconds
         unsent, received, size = memoryview(message), bytearray(), FRAME.size
         with selectors.DefaultSelector() as selector:

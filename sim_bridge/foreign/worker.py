@@ -2,8 +2,8 @@
 Process that reads foreign files: `python worker.py MODULE`, started by `reader_process`.
 
 It imports the reader's libraries once. Then it reads requests from standard input. For each one it
-forks a child, which confines itself, reads one file and writes the answer to standard output. No
-file can therefore influence how the next one is read, and each file has the full limits.
+forks a child. The child confines itself, reads one file and writes the answer to standard output.
+No file can therefore influence how the next one is read, and each file has the full limits.
 """
 
 from __future__ import annotations

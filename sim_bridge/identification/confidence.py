@@ -24,11 +24,11 @@ from sim_bridge.identification.fit import Solution
 from sim_bridge.identification.parameters import PRIOR, Quantity
 
 LEVEL = 0.95
-# relative error (to the prior), above which a parameter is not identifiable
+# largest relative error (to the prior) of an identifiable parameter
 _TOLD = 0.1
 # factor for a wider prior that isolates the data's information; allowed growth of errors with it
 _WIDE, _FREELY = 10.0, 1.1
-# share in a combination, below which a term is rounding
+# smallest relative factor in a combination; smaller ones are rounding
 _SHARE = 1e-3
 
 

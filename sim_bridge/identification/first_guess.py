@@ -28,7 +28,7 @@ _DEGREE = 3
 _MOST_ROWS = 4000
 _MOST_EVALUATIONS = 50
 _ROUNDS = 3
-# relative speed (to the usual one), below which friction may have any value
+# below this relative speed (to the usual one), friction may have any value
 _SLOW = 0.1
 
 

@@ -27,7 +27,7 @@ _MOST_ROUNDS = 30
 _LEAST_GAIN = 1e-2
 # factors for state moves, tried if the full move makes a window worse
 _SHARES = (0.2, 0.0)
-# speed relative to its spread, below which a joint may be at rest; maximum attempts
+# joints slower than this, relative to the spread, may be at rest; maximum attempts
 _SLOW, _RESTS = 0.1, 3
 _AS_WELL = 1.0  # cost increase accepted for a window at rest, before everything else adapts
 _FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-9, 1e3

@@ -27,10 +27,10 @@ from sim_bridge.identification.windows import cut, SHORTEST, Windows
 _MOST_GROWTH = 8.0
 _PILOTS = 16
 _FOLDS = 4
-_FEW = 8  # window count below which window-based errors are rough
+_FEW = 8  # with fewer windows, window-based errors are rough
 # motion below this many times the noise counts as none
 _STILL = 10.0
-# residual noise divided by assumed noise, from which another fit is worthwhile
+# minimum ratio of residual noise to assumed noise for another fit
 _OTHER_NOISE = 1.2
 _QUIET: Callable[[str], None] = lambda text: None  # noqa: E731 — a default
 

@@ -31,7 +31,7 @@ def minimize(
     lower, upper = parameters.lower, parameters.upper
     inside = np.minimum(_INSIDE, 0.5 * (upper - lower))
     begin = np.clip(z, lower + inside, upper - inside)
-    # scipy's first step is as long as the start vector, which must not be 0
+    # scipy's first step is as long as the start vector: it must not be 0
     found = least_squares(
         lambda x: residuals(x - 1.0),
         begin + 1.0,

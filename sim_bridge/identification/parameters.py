@@ -139,7 +139,7 @@ def _links(names: list[str], bodies: dict[str, list[str]], plant: Plant, word: s
 
 class Parameters:
     """
-    Fitted numbers as a vector z (P,), which is 0 for the values in the file.
+    Fitted numbers as a vector z (P,); 0 corresponds to the values in the file.
 
     columns: number descriptions. lower, upper: (P,) limits for z. links: links whose inertia
     is fitted.

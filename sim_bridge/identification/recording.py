@@ -157,7 +157,7 @@ class Recording:
         """
         Return (n,) standard deviations: position noise and velocity noise.
 
-        Computed from third-order differences of the samples, which are small for smooth motion.
+        Computed from third-order differences of the samples: these are small for smooth motion.
         """
         return _noise(self.positions), (
             None if self.velocities is None else _noise(self.velocities)

@@ -16,9 +16,9 @@ from sim_bridge.identification.confidence import Combination, Estimate, LEVEL
 from sim_bridge.identification.parameters import JOINT_KINDS, Parameters
 from sim_bridge.identification.plant import Plant
 
-# residual-to-noise ratio up to which a model explains a motion
+# largest residual-to-noise ratio of an explained motion
 _EXPLAINED = 1.5
-# held-out residuals divided by fitted ones, above which parameters fit noise
+# if held-out residuals exceed fitted ones by this factor, parameters fit noise
 _OVERFITTED = 1.5
 
 

@@ -28,7 +28,7 @@ _STEP, _STATE_STEP = 1e-3, 1e-4
 # speed below which friction holds [rad/s or m/s], and its resistance relative to inertia
 _STUCK, _HOLD = 1e-10, 1e9
 _FEW = 200
-# positions and velocities beyond which a simulation has failed [rad, m, per s]
+# larger positions or velocities mean a failed simulation [rad, m, per s]
 _FAST = 1e6
 
 

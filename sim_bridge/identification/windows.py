@@ -2,7 +2,7 @@
 Recordings cut into short windows for simulation and comparison.
 
 Over half a second, model errors stay small; over a minute they would grow until the motions are
-unrelated (multiple shooting). Each window begins at its own state, which is also fitted. Samples
+unrelated (multiple shooting). Each window begins at its own fitted state. Samples
 are compared as bin means: simulated motion is interpolated at the sample times, so samples need
 not coincide with steps.
 """
@@ -28,7 +28,7 @@ _BINS = 50
 _WIDE, _SHARE = 30.0, 0.05
 _NEAR_STOP = 1e-3  # relative to a joint's range
 _NEAR = 0.04  # [s] neighbourhood for estimating the initial state
-# relative time below which a sample is at a step's end
+# samples nearer to a step's end, relative to the step, are at its end
 _AT_END = 1e-4
 
 
@@ -234,7 +234,7 @@ def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
     """Return (2n,) the expected error in state guesses: many times the usual error."""
     n = len(noise) // 2
     moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
-    # without the noise, which differences would amplify
+    # without the noise: differences would amplify it
     speed = np.max([np.sqrt(np.mean(_slow(each) ** 2, axis=0)) for each in recordings], axis=0)
     velocity = noise[n:] if recordings[0].velocities is not None else noise[:n] / _NEAR
     return np.concatenate(

@@ -1,7 +1,7 @@
 """
 Trajectory following: commands for a robot's motors, step by step.
 
-Names and rules are those of ros2_control's joint_trajectory_controller, which is well known. A
+Names and rules are those of ros2_control's well-known joint_trajectory_controller. A
 trajectory is sampled at step times, in whole nanoseconds. The command before a step is the desired
 motion after it.
 """
@@ -97,7 +97,7 @@ class TrajectoryFollower(DeclaredAttributes):
     it with the effort its limit permits. (Position control would demand arrival within one step,
     and would oscillate about the trajectory after falling behind.)
 
-    Several trajectories may be followed in parallel. A new one takes its joints from others, which
+    Several trajectories may be followed in parallel. A new one takes its joints from others; these
     continue without them. It begins at its start time, from the joints' desired motion, or from
     their actual motion if they were not driven; until then the joints continue as before. Joints
     hold the end of their trajectory, and joints outside the trajectory hold their position, until

@@ -35,8 +35,8 @@ class Tolerances:
     Largest permitted deviations from the desired joint motion.
 
     path, goal: (3, n) position [rad or m], velocity [rad/s or m/s], acceleration [rad/s² or m/s²],
-    during the motion and at its end; 0: unlimited. goal_time: time after the end in which the
-    joints may still arrive [s]; 0: unlimited.
+    during the motion and at its end; 0: unlimited. goal_time: permitted delay of arrival
+    after the end [s]; 0: unlimited.
     """
 
     path: FloatArray
@@ -127,7 +127,7 @@ class Run:
 
 
 def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
-    """Return as text which joints exceed their tolerances, and by how much; '' if none does."""
+    """Return a text naming violated tolerances, with the deviations; '' if none is violated."""
     beyond = (np.abs(error) > bounds) & (bounds > 0.0)
     if not beyond.any():
         return ''

@@ -20,7 +20,7 @@ class RoverGoal(Task):
 
     Observations: vector to the goal in rover axes [m], forward speed [m/s] and yaw rate [rad/s].
     The reward is the reduction of the goal distance in the period [m], minus 0.001 times the mean
-    squared action, plus 1 for arriving, which ends the episode.
+    squared action, plus 1 for arriving. Arriving ends the episode.
     """
 
     robot_name = 'rover'
