@@ -20,19 +20,12 @@ from benchmarks.bridge import environment, module, process
 from benchmarks.bridge_load import JOINTS
 from benchmarks.report import Report, Target
 from sim_bridge.ros.wire import qos
-from sim_bridge.ros.wire.messages import (
-    ClockMessage,
-    ImuMessage,
-    JointStateMessage,
-    pack_stamp,
-    WrenchMessage,
-)
+from sim_bridge.ros.wire.messages import ClockMessage, FieldMessage, JointStateMessage, pack_stamp
 
 # data in a tick: numbers in arrays, and a time
 _Q, _DQ, _U = np.linspace(-1.0, 1.0, 3 * len(JOINTS)).reshape(3, -1)
 _A, _B, _QUATERNION = np.arange(3.0), np.arange(3.0), np.array([0.0, 0.0, 0.0, 1.0])
 _TIME_NS = 12_345_678_900
-_UNKNOWN = np.zeros(9)
 _PATIENCE_S = 60.0
 
 
@@ -118,21 +111,27 @@ def _joint_state_bytes() -> Callable[[], bytes]:
 
 
 def _wrench_bytes() -> Callable[[], bytes]:
-    message = WrenchMessage('arm_1/tool_flange')
+    message = FieldMessage(
+        WrenchStamped, 'arm_1/tool_flange', ['wrench.force', 'wrench.torque'], {}
+    )
+    force, torque = message.blocks
 
     def fill() -> bytes:
-        message.force[:], message.torque[:] = _A, _B
+        force[:], torque[:] = _A, _B
         return message.stamped(pack_stamp(_TIME_NS))
 
     return fill
 
 
 def _imu_bytes() -> Callable[[], bytes]:
-    message = ImuMessage('arm_1/imu_link', _UNKNOWN, _UNKNOWN, _UNKNOWN)
+    fields = ['orientation', 'angular_velocity', 'linear_acceleration']
+    unknown = {f'{field}_covariance': np.zeros(3) for field in fields}
+    message = FieldMessage(Imu, 'arm_1/imu_link', fields, unknown)
+    orientation, angular_velocity, linear_acceleration = message.blocks
 
     def fill() -> bytes:
-        message.orientation[:] = _QUATERNION
-        message.angular_velocity[:], message.linear_acceleration[:] = _A, _B
+        orientation[:] = _QUATERNION
+        angular_velocity[:], linear_acceleration[:] = _A, _B
         return message.stamped(pack_stamp(_TIME_NS))
 
     return fill

@@ -41,9 +41,9 @@ from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor
 from sim_bridge.sensors.devices import ImuSensor as ImuSensor
 from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
-from sim_bridge.sensors.magnetometer import MagnetometerSensor as MagnetometerSensor
 from sim_bridge.sensors.places import AirPressureSensor as AirPressureSensor
 from sim_bridge.sensors.places import AltimeterSensor as AltimeterSensor
+from sim_bridge.sensors.places import MagnetometerSensor as MagnetometerSensor
 from sim_bridge.sensors.places import PoseSensor as PoseSensor
 from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
 from sim_bridge.sensors.scanners import RangeSensor as RangeSensor

@@ -240,7 +240,7 @@ def _sensor(sensor: SensorDescription, description: RobotDescription) -> Data:
     }
     return {
         'name': sensor.name,
-        'kind': sensor.kind.value,
+        'kind': sensor.kind.word,
         'link': sensor.link,
         'joint': sensor.joint or None,
         'frame': _frame(sensor, description),

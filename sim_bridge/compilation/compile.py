@@ -24,7 +24,6 @@ from sim_bridge.description.model import (
     JointType,
     Mimic,
     RobotDescription,
-    SensorKind,
 )
 from sim_bridge.description.stages import axis_frame, coordinate_counts, JointStage, stages_of
 from sim_bridge.engine.data import model as engine
@@ -167,11 +166,7 @@ class _Compiler:
         }
         for joint in description.joints.values():
             self._children[joint.parent].append(joint)
-        self._measured = {
-            sensor.joint
-            for sensor in description.sensors
-            if sensor.kind is SensorKind.FORCE_TORQUE
-        }
+        self._measured = {sensor.joint for sensor in description.sensors if sensor.kind.on_joint}
         self._number_coordinates()
         self._bodies: list[_Body] = []
         self._links: dict[str, Placement] = {}

@@ -25,6 +25,7 @@ from sim_bridge.description.model import (
     SensorDescription,
 )
 from sim_bridge.description.report import Report
+from sim_bridge.description.sensor_kinds import ContactSettings
 from sim_bridge.foundation.arrays import Matrix, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_vector, items_of, one_of
@@ -84,7 +85,8 @@ def _with_sensors(
     """Return the description with sensors on its link; raises DescriptionError."""
     own, link = {placed.name for placed in shapes}, description.root
     for sensor in sensors:
-        for name in sensor.collisions:
+        watched = sensor.settings
+        for name in watched.collisions if isinstance(watched, ContactSettings) else ():
             if name not in own:
                 raise InvalidValueError(
                     'collisions',
@@ -95,14 +97,12 @@ def _with_sensors(
     # collision names refer to the body's shapes, which the description does not contain
     extended = add_sensors(
         description,
-        [replace(sensor, link=sensor.link or link, collisions=()) for sensor in sensors],
+        [replace(sensor, link=sensor.link or link, settings=None) for sensor in sensors],
     )
-    watched = {sensor.name: sensor.collisions for sensor in sensors}
+    given = {sensor.name: sensor.settings for sensor in sensors}
     return replace(
         extended,
-        sensors=tuple(
-            replace(sensor, collisions=watched[sensor.name]) for sensor in extended.sensors
-        ),
+        sensors=tuple(replace(sensor, settings=given[sensor.name]) for sensor in extended.sensors),
     )
 
 

@@ -22,6 +22,7 @@ import numpy as np
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.report import Report
+from sim_bridge.description.sensor_kinds import SensorKind, WrenchSettings
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.names import counted
 from sim_bridge.shapes.mesh_files import MeshArrays
@@ -89,31 +90,7 @@ class ConstraintType(enum.Enum):
     TILT_MOTOR = 'tilt_motor'
 
 
-class SensorKind(enum.Enum):
-    """Kinds of simulated sensors."""
-
-    FORCE_TORQUE = 'force_torque'
-    GYRO = 'gyro'
-    ACCELEROMETER = 'accelerometer'
-    IMU = 'imu'
-    RANGE = 'range'
-    LIDAR = 'lidar'
-    CONTACT = 'contact'
-    MAGNETOMETER = 'magnetometer'
-    ALTIMETER = 'altimeter'
-    AIR_PRESSURE = 'air_pressure'
-    POSE = 'pose'
-
-
-SCANNING = frozenset({SensorKind.RANGE, SensorKind.LIDAR})
-"""Sensor kinds measuring with rays."""
-# radiation types for range sensors, in the order used by the constants in sensor_msgs/Range
-RADIATIONS = ('ultrasound', 'infrared')
-
-# frames and directions for a force-torque sensor's wrench
-WRENCH_FRAMES = ('sensor', 'child', 'parent')
-WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
-# motion types for a body in a scene
+# motion types of a body in a scene
 MOTIONS = ('dynamic', 'static', 'kinematic')
 
 
@@ -437,54 +414,17 @@ class NoiseDescription:
     density: float = 0.0
 
 
-@dataclass(frozen=True)
-class ScanDescription:
-    """
-    Rays for a range sensor or a lidar, in its frame: x ahead, z up.
-
-    samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
-    vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
-    ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step of the
-    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
-    """
-
-    samples: int = 1
-    min_angle: float = 0.0
-    max_angle: float = 0.0
-    vertical_samples: int = 1
-    min_elevation: float = 0.0
-    max_elevation: float = 0.0
-    minimum: float = 0.0
-    maximum: float = math.inf
-    resolution: float = 0.0
-    radiation: str = 'infrared'
-
-    @property
-    def count(self) -> int:
-        """Ray count."""
-        return self.samples * self.vertical_samples
-
-
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
-    Sensor on a robot, from any declaring file.
+    A sensor of a robot, from whatever file declares it.
 
-    name: unique on the robot. link: carrying link name; for a force-torque sensor, the child
-    link of `joint`.
-    pose: sensor frame pose in the link's frame.
-    update_rate: Hz, 0 for every step.
-    frame: axes of the measured wrench, force-torque sensors only: 'sensor' (default, about the
-    sensor's origin), 'child' or 'parent' (SDF; about the joint's origin). measure_direction:
-    'child_to_parent' or 'parent_to_child'.
-    noise: by channel: 'force.x' … 'torque.z', 'angular_velocity.x' …, 'linear_acceleration.x' …,
-    'range'; no noise if absent. scan: rays of range sensors and lidars. collisions: names of the
-    watched collision shapes of the link, contact sensors only; () for all. magnetic_field: of the
-    world [T], world axes, magnetometers only; the default is Gazebo's.
-    reference_altitude: altitude of the world's origin above the sea [m], air pressure sensors
-    only.
-    frame_id, topic: ROS overrides, '' for the defaults. truth: whether to publish the noise-free
-    values too.
+    name: unique on the robot. kind: record in `sensor_kinds`. link: link that carries the sensor;
+    for a kind on a joint the child link of `joint`. pose: sensor frame in the frame of that link.
+    update_rate: [Hz]; 0 for every step. noise: models by channel, such as 'force.x' or 'range';
+    a channel without a model has no noise. settings: those of the kind, of the class
+    `kind.settings`; None for the defaults. frame_id, topic: for ROS, '' for the defaults. truth:
+    whether the noise-free twin is published too.
     """
 
     name: str
@@ -493,18 +433,22 @@ class SensorDescription:
     joint: str = ''
     pose: Pose = Pose()
     update_rate: float = 0.0
-    frame: str = 'sensor'
-    measure_direction: str = 'child_to_parent'
     noise: Mapping[str, NoiseDescription] = field(default_factory=lambda: MappingProxyType({}))
-    enable_orientation: bool = True
-    scan: ScanDescription = ScanDescription()
-    collisions: tuple[str, ...] = ()
-    magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
-    reference_altitude: float = 0.0
+    settings: Any = None
     frame_id: str = ''
     topic: str = ''
     truth: bool = False
     line: int = 0
+
+    def __post_init__(self) -> None:
+        """Set the default settings of the kind where none are given."""
+        if self.settings is None:
+            object.__setattr__(self, 'settings', self.kind.settings())
+
+    @property
+    def frame(self) -> str:
+        """Frame of the values: 'sensor', or 'child' or 'parent' for a wrench, as in SDF."""
+        return self.settings.frame if isinstance(self.settings, WrenchSettings) else 'sensor'
 
 
 @dataclass(frozen=True, eq=False)

@@ -46,7 +46,7 @@ class RobotParts:
             link.connect(parent, joint, tracks.get(key))
         self.devices: ByName[Device] = ByName('sensor', place)
         for sensor in description.sensors:
-            self.devices[sensor.name] = DEVICES[sensor.kind](
+            self.devices[sensor.name] = DEVICES.get(sensor.kind, Device)(
                 sensor,
                 self.links[sensor.link],
                 slot.name,

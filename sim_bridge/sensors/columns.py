@@ -1,14 +1,21 @@
-"""Columns of the table of devices that kernels see."""
+"""Columns of the device table in kernels."""
 
 from __future__ import annotations
 
-# period in steps, 1 where only the last sample matters, what they measure, where (see `readings`),
-# how many numbers
-PERIOD, IS_SILENT, KIND, SITE, TURNED_SITE, SIGN, SIZE = 0, 1, 2, 3, 4, 5, 6
-# the address of what was measured, with the truth behind it, and of the step it was measured in
+# PERIOD: steps from sample to sample. IS_SILENT: 1 where only the last of several samples matters.
+# CODE: kernel within its family (see `CODES` of the families). SITE, TURNED_SITE: sites of the
+# sensor frame and of the axes of its wrench (see `readings`). SIGN: of the wrench. SIZE: count of
+# the numbers.
+PERIOD, IS_SILENT, CODE, SITE, TURNED_SITE, SIGN, SIZE = 0, 1, 2, 3, 4, 5, 6
+# addresses of the sample (measured, then true values) and of its step
 SAMPLE_AT, STEP_AT = 7, 8
-# addresses of up to two records of noise, 0 for none; behind each which number it begins at
+# addresses of up to two noise records, 0 for none; behind each the first number that it is for
 NOISE = 9, 11
-# the address of what a device of some kinds looks at (see `scan`), 0 for none, and its size
-SCAN_AT, SCAN_SIZE = 13, 14
-DEVICE_SIZE = 15
+# address and size of the settings of the device, 0 for none: the family says what they are
+SETTINGS_AT, SETTINGS_SIZE = 13, 14
+# family of kernels
+FAMILY = 15
+DEVICE_SIZE = 16
+
+# families, see `description.sensor_kinds.MeasuredBy`
+MOTION, PLACE, RAYS, CONTACTS = range(4)

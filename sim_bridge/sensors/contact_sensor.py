@@ -1,4 +1,4 @@
-"""Contact (bumper) sensors: what touches some collisions of a link, and pushes them."""
+"""Contact (bumper) sensors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.model import SensorDescription
-from sim_bridge.foundation.arrays import IntArray
-from sim_bridge.sensors import readings
+from sim_bridge.description.sensor_kinds import CONTACT
 from sim_bridge.sensors.devices import Device
-
-_COUNT = 6  # behind force and torque
 
 
 class ContactSensor(Device):
@@ -22,51 +18,31 @@ class ContactSensor(Device):
     On the link, in the sensor frame, about its origin. `world.contacts` has the single points.
     """
 
-    __slots__ = ('_watched',)
+    __slots__ = ()
     internal_names = Device.internal_names | {'watch'}
 
-    quantities = ('force', 'torque')
-    kind = readings.CONTACT
-
-    def __init__(self, description: SensorDescription, *arguments: Any):
-        """Set the device up, with the arguments of any device."""
-        super().__init__(description, *arguments)
-        self._watched = np.zeros(0, np.int64)
+    kind_of_class = CONTACT
 
     def watch(self, geometries: Iterable[tuple[int, str]]) -> None:
-        """Watch those of the link's geometries, given with number and name, that are asked for."""
-        names = self.description.collisions
-        self._watched = np.array(
+        """Watch geometries of the link, given as number and name, if the settings name them."""
+        names = self.description.settings.collisions
+        self._settings = np.array(
             sorted(number for number, name in geometries if not names or name in names), np.int64
         )
 
-    @property
-    def scan(self) -> IntArray:  # type: ignore[override]
-        """(n,) Numbers of the geometries that it watches."""
-        return self._watched
+    def digest(self) -> Any:
+        """Return the samples and the state of the noise, for a state hash."""
+        step, quantities = self.save()
+        (count,), *_ = quantities.pop('contact_count')
+        return (step, quantities), float(count)
 
     @property
     def contact_count(self) -> int:
         """The number of points that touch; 0 before the first sample."""
-        count = self.memory.sample[0, _COUNT]
+        (count,) = self['contact_count']
         return 0 if np.isnan(count) else int(count)
 
     @property
     def is_touching(self) -> bool:
         """Whether anything touches."""
         return self.contact_count > 0
-
-    def reset(self, seed: int) -> None:
-        """Forget all samples."""
-        super().reset(seed)
-        self.memory.sample[:, _COUNT] = np.nan
-
-    def save(self) -> Any:
-        """Return the samples, for `restore`."""
-        return super().save(), float(self.memory.sample[0, _COUNT])
-
-    def restore(self, saved: Any) -> None:
-        """Restore a state from `save`."""
-        values, count = saved
-        super().restore(values)
-        self.memory.sample[:, _COUNT] = count

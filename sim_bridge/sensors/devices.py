@@ -1,55 +1,54 @@
 """
-The base of all devices; force sensors, rate gyros, accelerometers and IMUs.
+Devices: force-torque sensors, gyros, accelerometers and IMUs, and the base of all others.
 
-A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model.
-What it measures is computed by kernels (`step_and_sample`), which sample it after those steps
-whose number is a multiple of its period, and write both what it measured and the truth of that
-instant into its memory.
+A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model. Its
+sensor kind (`description.sensor_kinds`) has its quantities and its settings. Kernels
+(`step_and_sample`) sample it after steps whose number its period divides, and write the measured
+and the true values of this instant into its memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.sensor_kinds import (
+    ACCELEROMETER,
+    FORCE_TORQUE,
+    GYRO,
+    IMU,
+    MeasuredBy,
+    SensorKind,
+)
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import ByName
-from sim_bridge.sensors import readings
 from sim_bridge.sensors.noise import Noise, NoiseState
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 
 if TYPE_CHECKING:
     from sim_bridge.robots.link import Link
 
-# the sample step, then each quantity's measured and true values and its noise
-_ATTRIBUTES = {
-    'f': 'force',
-    'tau': 'torque',
-    'w': 'angular_velocity',
-    'dv': 'linear_acceleration',
-    'ranges': 'range',
-    'B': 'magnetic_field',
-}
-
-# in steps: 35 years at 1 kHz; longer ones would be no integers of the machine
+# in steps: 35 years at 1 kHz; longer periods would not fit the machine's integers
 _LONGEST_PERIOD = 1 << 40
 
 Saved = tuple[int, dict[str, tuple[FloatArray, FloatArray, NoiseState | None]]]
+"""Step of the sample; measured values, true values and noise state of each quantity."""
 
 
 class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
-    """A quantity that a device does not measure was asked for, by name or as an attribute."""
+    """A device does not measure the requested quantity, by name or as an attribute."""
 
 
 class _Values(dict[str, FloatArray]):
-    """The values of a device by quantity; error_of: the error to raise for a missing one."""
+    """Values of a device by quantity; error_of: returns the error to raise for a missing one."""
 
     def __init__(self, error_of: Callable[[str], Exception]):
         super().__init__()
@@ -59,23 +58,26 @@ class _Values(dict[str, FloatArray]):
         raise self._error_of(quantity)
 
 
-def _quantity(name: str, doc: str) -> ReadOnly[FloatArray]:
-    """Return the property of a quantity of a reading."""
-    return ReadOnly(lambda reading: reading._values[name], doc)
+class _Quantity(ReadOnly[FloatArray]):
+    """Property of a reading for one quantity."""
+
+    def __init__(self, quantity: str, doc: str):
+        super().__init__(lambda reading: reading._values[quantity], doc)
+        self.quantity = quantity
 
 
 class Reading(DeclaredAttributes):
     """
     The values of one sample: an array for each quantity, nan before the first.
 
-    A quantity that is not measured raises AttributeError where it is read as an attribute.
+    The attribute of a quantity that is not measured raises AttributeError.
     """
 
     __slots__ = ('_values',)
     internal_names = DeclaredAttributes.internal_names | {'retire'}
 
     def __init__(self, sizes: Mapping[str, int], values: FloatArray, place: str):
-        """Keep quantities of these sizes in an array, one after the other; place: for messages."""
+        """Divide an array into quantities of these sizes, in order. place: for messages."""
         self._values = _Values(
             lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place)
         )
@@ -90,8 +92,12 @@ class Reading(DeclaredAttributes):
         return f'<{type(self).__name__}: {", ".join(texts)}>'
 
     def __dir__(self) -> list[str]:
-        """List the names that are for users, without the quantities that are not measured."""
-        missing = {name for name, quantity in _ATTRIBUTES.items() if quantity not in self._values}
+        """List the public names, without the quantities that are not measured."""
+        missing = {
+            name
+            for name, each in vars(Reading).items()
+            if isinstance(each, _Quantity) and each.quantity not in self._values
+        }
         return [name for name in super().__dir__() if name not in missing]
 
     def retire(self, reason: str) -> None:
@@ -102,47 +108,46 @@ class Reading(DeclaredAttributes):
         """Return the array of a quantity, to be read or written in place."""
         return self._values[quantity]
 
-    f = _quantity('force', '(3,) force [N], sensor frame.')
-    tau = _quantity('torque', "(3,) torque about the sensor's origin [N m], sensor frame.")
-    w = _quantity('angular_velocity', '(3,) angular velocity [rad/s], sensor frame.')
-    dv = _quantity(
+    f = _Quantity('force', '(3,) force [N], sensor frame.')
+    tau = _Quantity('torque', "(3,) torque about the sensor's origin [N m], sensor frame.")
+    w = _Quantity('angular_velocity', '(3,) angular velocity [rad/s], sensor frame.')
+    dv = _Quantity(
         'linear_acceleration',
         '(3,) proper acceleration [m/s²], sensor frame: +g upwards at rest, 0 in free fall.',
     )
-    B = _quantity('magnetic_field', '(3,) magnetic flux density [T], sensor frame.')
-    ranges = _quantity(
+    B = _Quantity('magnetic_field', '(3,) magnetic flux density [T], sensor frame.')
+    ranges = _Quantity(
         'range', '(n,) distances [m]; inf: nothing is within range, -inf: it is too close.'
     )
 
 
 class Memory(NamedTuple):
     """
-    The results of a device, which kernels write.
+    The results of a device, written by kernels.
 
-    sample: (2, n) what it measured, and the truth. step: (1,) in which world step.
+    sample: (2, n) measured values, then true values. step: (1,) world step of the sample.
     """
 
     sample: FloatArray
     step: IntArray
 
 
-def _make_memory(size: int) -> Memory:
-    """Return the memory of a device that has not measured any of its numbers yet."""
-    return Memory(np.full((2, size), np.nan), np.array([UNSAMPLED], np.int64))
-
-
 class Device(Reading):
     """
-    The base of all devices.
+    The base of all devices, and the device of kinds without a class of their own.
 
-    name: unique on its robot. link: the link that carries it. description: as declared. frame_id:
-    the frame the values are in, for ROS headers. truth: the same sample without noise. memory:
-    where samples are, as long as the device is there.
+    name: unique on its robot. link: link that carries it. description: as declared. frame_id:
+    frame of the values, for ROS headers. truth: the same sample without noise. memory: arrays of
+    the samples, at the same addresses for the life of the device. kind: sensor kind. noises: noise
+    models that are not silent, each with its first number in a sample. period: steps between
+    samples.
     """
 
     __slots__ = (
         '_noise',
+        '_settings',
         'description',
+        'kind',
         'link',
         'memory',
         'name',
@@ -153,7 +158,10 @@ class Device(Reading):
     )
     internal_names = Reading.internal_names | {
         'is_silent',
+        'digest',
+        'kernel_settings',
         'kind',
+        'kind_of_class',
         'memory',
         'noises',
         'period',
@@ -162,10 +170,8 @@ class Device(Reading):
         'reset',
         'restore',
         'save',
-        'spans',
-        'scan',
         'sign',
-        'size_of',
+        'spans',
         'time_step',
     }
     advice = {
@@ -173,13 +179,8 @@ class Device(Reading):
         'name': "it is the sensor's own, as described",
     }
 
-    quantities: ClassVar[tuple[str, ...]] = ()
-    kind: ClassVar[int]
-    """What it measures, as `readings` numbers it."""
-    has_axes: ClassVar[bool] = True
-    """Whether each quantity has three channels x, y and z; else all have equally many."""
-    exact: ClassVar[Mapping[str, int]] = {}
-    """Quantities without noise, which come last, and their sizes."""
+    kind_of_class: ClassVar[SensorKind | None] = None
+    """Sensor kind of a class, None for the kind in the description."""
 
     def __init__(
         self,
@@ -188,60 +189,76 @@ class Device(Reading):
         robot_name: str,
         seed: int,
         time_step: float,
-        memory: Memory | None = None,
+        *,
+        whole: Device | None = None,
     ):
         """
         Set the device up.
 
-        The world's seed and the names decide its noise. memory: None for memory of its own.
+        seed: of the world; with the names of robot and sensor it determines the noise. time_step:
+        [s]. whole: device whose memory and noise this one shares; it has the same quantity.
         """
-        size = self.size_of(description)
-        self.memory = memory = _make_memory(size) if memory is None else memory
+        kind: SensorKind = self.kind_of_class or description.kind
+        self.kind: Final = kind
+        sizes = kind.sizes(description.settings)
+        if whole is None:
+            values = np.full((2, sum(sizes.values())), np.nan)
+            self.memory = Memory(values, np.array([UNSAMPLED], np.int64))
+        else:
+            (quantity,) = sizes
+            sample, step = whole.memory
+            self.memory = Memory(sample[:, whole.spans[quantity]], step)
         place = f'{type(self).__name__} {description.name!r}'
-        width = 3 if self.has_axes else size // len(self.quantities)
-        sizes = {**dict.fromkeys(self.quantities, width), **self.exact}
-        super().__init__(sizes, memory.sample[0], place)
+        super().__init__(sizes, self.memory.sample[0], place)
         self.description: Final = description
         self.name: Final = description.name
         self.link: Final = link
-        self.truth: Final = Reading(sizes, memory.sample[1], f'the truth of {place}')
+        self.truth: Final = Reading(sizes, self.memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
         rate = description.update_rate
         least = 1.0 / (_LONGEST_PERIOD * time_step)
         self.period = max(1, round(1.0 / (max(rate, least) * time_step))) if rate > 0 else 1
-        """How many steps there are from one sample to the next."""
-        self._noise = ByName(
-            'quantity',
-            place,
-            {
-                quantity: Noise(
+        self._noise: ByName[Noise] = ByName('quantity', place)
+        for each in kind.quantities:
+            if not each.has_noise:
+                continue
+            self._noise[each.name] = (
+                Noise(
                     description.noise,
-                    quantity,
+                    each.name,
                     seed=seed,
                     names=(robot_name, self.name),
                     sample_rate=self.update_rate,
-                    count=None if self.has_axes else width,
+                    count=None if each.axes else sizes[each.name],
                 )
-                for quantity in self.quantities
-            },
-        )
-        self.noises = self._list_noises()
-        """What noise to add, and from which number of a sample on."""
+                if whole is None
+                else whole._noise[each.name]
+            )
+        self.noises = [
+            (noise, self.spans[quantity].start)
+            for quantity, noise in self._noise.items()
+            if not noise.is_silent
+        ]
+        self._settings = self._pack_settings()
 
-    @classmethod
-    def size_of(cls, description: SensorDescription) -> int:
-        """Return how many numbers a device measures that is so described."""
-        return readings.SIZES[cls.kind]
+    def _pack_settings(self) -> FloatArray | IntArray | None:
+        """Return the settings in the order of their fields, for a kind measured by place."""
+        settings = self.description.settings
+        if self.kind.measured_by is not MeasuredBy.PLACE or not fields(settings):
+            return None
+        return np.hstack([getattr(settings, each.name) for each in fields(settings)]).astype(float)
 
-    scan: FloatArray | IntArray | None = None
-    """Of some kinds, what they look at: see `sensors.scan`."""
+    @property
+    def kernel_settings(self) -> FloatArray | IntArray | None:
+        """The settings as the kernel of the kind reads them, None for a kernel without any."""
+        return self._settings
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the robot, the class, and the name on it."""
+        """Return the robot, the class and the name, which identify it in a pickle or a copy."""
         return _device_of, (self.link.robot, type(self), self.name)
 
     def __repr__(self) -> str:
-        """Show the name, the link, and how often it measures."""
+        """Show the name, the link, and the rate."""
         return (
             f'<{type(self).__name__} {self.name!r} on {self.link.name!r}, '
             f'{self.update_rate:.6g} Hz>'
@@ -257,19 +274,12 @@ class Device(Reading):
 
     @property
     def is_silent(self) -> bool:
-        """Whether it has no noise, so that only the last sample of some steps is needed."""
-        return not self.noises
-
-    def _list_noises(self) -> list[tuple[Noise, int]]:
-        return [
-            (noise, number * len(self[quantity]))
-            for number, (quantity, noise) in enumerate(self._noise.items())
-            if not noise.is_silent
-        ]
+        """Whether only the last of several samples matters: without noise or memory."""
+        return not self.noises and not self.kind.remembers
 
     @property
     def spans(self) -> dict[str, slice]:
-        """Where each quantity is in a sample."""
+        """Slice of each quantity in a sample."""
         begin = address_of(self.memory.sample)
         firsts = {
             name: (address_of(values) - begin) // values.itemsize
@@ -288,7 +298,7 @@ class Device(Reading):
 
     def prepare_noises(self, noises: Iterable[Noise], step: int, sampled: int) -> None:
         """
-        Draw the random numbers for a sample at a step, of noises as this device's.
+        Draw the random numbers of a sample at a step, for noises like those of this device.
 
         sampled: step of the sample before, UNSAMPLED for none.
         """
@@ -303,7 +313,7 @@ class Device(Reading):
 
     @property
     def update_rate(self) -> float:
-        """Hz, the rate really sampled at: the declared one rounded to a whole number of steps."""
+        """Sample rate [Hz]: the declared one, rounded to a whole number of steps."""
         return 1.0 / (self.period * self.time_step)
 
     @property
@@ -311,7 +321,7 @@ class Device(Reading):
         """
         The frame of the values.
 
-        As declared, else the link's where the axes agree, else one named like the sensor.
+        As declared, else the link's where the axes agree, else one with the name of the sensor.
         """
         if self.description.frame_id:
             return self.description.frame_id
@@ -319,9 +329,9 @@ class Device(Reading):
 
     def standard_deviations(self, quantity: str) -> FloatArray:
         """
-        Return the stddevs of the white noise of a quantity, in its unit.
+        Return the standard deviations of the white noise of a quantity, in its unit.
 
-        Raises UnknownNameError for a quantity that is not measured, or has no noise.
+        Raises UnknownNameError for a quantity that is not measured or has no noise.
         """
         return self._noise[quantity].stddev
 
@@ -331,25 +341,26 @@ class Device(Reading):
         return 1.0
 
     def reset(self, seed: int) -> None:
-        """Forget all samples and begin the noise again."""
+        """Forget all samples and restart the noise."""
         self.memory.step[0] = UNSAMPLED
-        for quantity, noise in self._noise.items():
+        self.memory.sample[:] = np.nan
+        for noise in self._noise.values():
             noise.reset(seed)
-            self[quantity][:] = np.nan
-            self.truth[quantity][:] = np.nan
-        for quantity in self.exact:
-            self[quantity][:] = self.truth[quantity][:] = np.nan
 
     def save(self) -> Saved:
         """Return the samples and the state of the noise, for `restore`."""
         return self.sample_step, {
             quantity: (
-                self[quantity].copy(),
+                values.copy(),
                 self.truth[quantity].copy(),
                 self._noise[quantity].state() if quantity in self._noise else None,
             )
-            for quantity in (*self._noise, *self.exact)
+            for quantity, values in self._values.items()
         }
+
+    def digest(self) -> Any:
+        """Return the same for a state hash, in a form that never changes: bags hold hashes."""
+        return self.save()
 
     def restore(self, saved: Saved) -> None:
         """Restore a state from `save`."""
@@ -365,19 +376,18 @@ class ForceSensor(Device):
     """
     Force and torque through a joint, of the child on the parent.
 
-    In the sensor frame, about its origin: the reaction of the whole joint, whatever causes it,
-    applied effort, friction, stops and what the structure carries. SDF's frame and
-    measure_direction choose other axes and the opposite sign.
+    In the sensor frame, about its origin: the reaction of the whole joint, including applied
+    effort, friction, stops and the load on the structure. SDF's frame and measure_direction choose
+    other axes and the opposite sign.
     """
 
     __slots__ = ()
 
-    quantities = ('force', 'torque')
-    kind = readings.FORCE
+    kind_of_class = FORCE_TORQUE
 
     @property
     def frame_id(self) -> str:
-        """The frame of the values: as declared, else the one whose axes SDF's frame chose."""
+        """The frame of the values: as declared, else the frame chosen by SDF's `frame`."""
         if self.description.frame_id or self.description.frame == 'sensor':
             return super().frame_id
         parent = self.link.parent if self.description.frame == 'parent' else None
@@ -386,7 +396,7 @@ class ForceSensor(Device):
     @property
     def sign(self) -> float:
         """The sign of the measured values, by SDF's measure_direction."""
-        return -1.0 if self.description.measure_direction == 'parent_to_child' else 1.0
+        return -1.0 if self.description.settings.measure_direction == 'parent_to_child' else 1.0
 
 
 class RateGyroSensor(Device):
@@ -394,21 +404,19 @@ class RateGyroSensor(Device):
 
     __slots__ = ()
 
-    quantities = ('angular_velocity',)
-    kind = readings.GYRO
+    kind_of_class = GYRO
 
 
 class AccelerationSensor(Device):
     """
     Proper acceleration (specific force) of the sensor's origin, in the sensor frame.
 
-    Of the sensor's own place, lever arm included; +g upwards at rest, 0 in free fall.
+    At the sensor's own place, lever arm included; +g upwards at rest, 0 in free fall.
     """
 
     __slots__ = ()
 
-    quantities = ('linear_acceleration',)
-    kind = readings.ACCELEROMETER
+    kind_of_class = ACCELEROMETER
 
 
 class ImuSensor(Device):
@@ -416,85 +424,36 @@ class ImuSensor(Device):
 
     __slots__ = ('accelerometer', 'gyro')
 
-    kind = readings.IMU
+    kind_of_class = IMU
 
-    def __init__(
-        self,
-        description: SensorDescription,
-        link: Link,
-        robot_name: str,
-        seed: int,
-        time_step: float,
-    ):
+    def __init__(self, description: SensorDescription, *arguments: Any):
         """Set the device up, with the arguments of any device."""
-        arguments = description, link, robot_name, seed, time_step
-        memory = _make_memory(self.size_of(description))
-        sample, step = memory
-        gyro, accelerometer = readings.IMU_GYRO, readings.IMU_ACCELEROMETER
-        self.gyro: Final = RateGyroSensor(*arguments, Memory(sample[:, gyro:accelerometer], step))
-        self.accelerometer: Final = AccelerationSensor(
-            *arguments, Memory(sample[:, accelerometer:], step)
-        )
-        super().__init__(*arguments, memory)
-        self._noise |= {**self.gyro._noise, **self.accelerometer._noise}
-        for reading, row in ((self, sample[0]), (self.truth, sample[1])):
-            reading._values.update(
-                orientation=row[:gyro],
-                angular_velocity=row[gyro:accelerometer],
-                linear_acceleration=row[accelerometer:],
-            )
-
-    @property
-    def is_silent(self) -> bool:
-        """False: the orientation's sign follows from the sample before, so all are needed."""
-        return False
-
-    def _list_noises(self) -> list[tuple[Noise, int]]:
-        return [
-            (noise, at)
-            for device, at in (
-                (self.gyro, readings.IMU_GYRO),
-                (self.accelerometer, readings.IMU_ACCELEROMETER),
-            )
-            for noise, _ in device.noises
-        ]
+        super().__init__(description, *arguments)
+        self.gyro: Final = RateGyroSensor(description, *arguments, whole=self)
+        self.accelerometer: Final = AccelerationSensor(description, *arguments, whole=self)
 
     @property
     def orientation(self) -> FloatArray:
         """
         (4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample.
 
-        Its sign is that nearest to the sample before, so that it never jumps; w >= 0 in the first.
+        Its sign is the one nearest to the sample before, without jumps; w >= 0 in the first.
         """
         return self['orientation'].copy()
 
-    def retire(self, reason: str) -> None:
-        """Drop the values, those of gyro and accelerometer too."""
-        super().retire(reason)
-        self.gyro.retire(reason)
-        self.accelerometer.retire(reason)
-
-    def reset(self, seed: int) -> None:
-        """Forget all samples and begin the noise again."""
-        self.memory.step[0] = UNSAMPLED
-        self['orientation'][:] = np.nan
-        self.gyro.reset(seed)
-        self.accelerometer.reset(seed)
-
-    def save(self) -> tuple[int, dict[str, Any]]:
-        """Return the samples and the state of the noise, for `restore`."""
+    def digest(self) -> Any:
+        """Return the samples and the state of the noise, for a state hash."""
         return self.sample_step, {
-            'orientation': self['orientation'].copy(),
+            'orientation': self['orientation'],
             'gyro': self.gyro.save(),
             'accelerometer': self.accelerometer.save(),
         }
 
-    def restore(self, saved: tuple[int, dict[str, Any]]) -> None:
-        """Restore a state from `save`."""
-        self.memory.step[0], values = saved
-        self['orientation'][:] = values['orientation']
-        self.gyro.restore(values['gyro'])
-        self.accelerometer.restore(values['accelerometer'])
+    def retire(self, reason: str) -> None:
+        """Drop the values, also of gyro and accelerometer."""
+        super().retire(reason)
+        self.gyro.retire(reason)
+        self.accelerometer.retire(reason)
 
 
 def _device_of(robot: Any, kind: type[Device], name: str) -> Device:

@@ -1,30 +1,15 @@
-"""The class of device for each kind of sensor."""
+"""The device class of each sensor kind."""
 
 from __future__ import annotations
 
-from sim_bridge.description.model import SensorKind
-from sim_bridge.sensors.contact_sensor import ContactSensor
-from sim_bridge.sensors.devices import (
-    AccelerationSensor,
-    Device,
-    ForceSensor,
-    ImuSensor,
-    RateGyroSensor,
-)
-from sim_bridge.sensors.magnetometer import MagnetometerSensor
-from sim_bridge.sensors.places import AirPressureSensor, AltimeterSensor, PoseSensor
-from sim_bridge.sensors.scanners import LidarSensor, RangeSensor
+from sim_bridge.description.sensor_kinds import SensorKind
+from sim_bridge.sensors import contact_sensor, devices, places, scanners
+from sim_bridge.sensors.devices import Device
 
 DEVICES: dict[SensorKind, type[Device]] = {
-    SensorKind.FORCE_TORQUE: ForceSensor,
-    SensorKind.GYRO: RateGyroSensor,
-    SensorKind.ACCELEROMETER: AccelerationSensor,
-    SensorKind.IMU: ImuSensor,
-    SensorKind.RANGE: RangeSensor,
-    SensorKind.LIDAR: LidarSensor,
-    SensorKind.CONTACT: ContactSensor,
-    SensorKind.MAGNETOMETER: MagnetometerSensor,
-    SensorKind.ALTIMETER: AltimeterSensor,
-    SensorKind.AIR_PRESSURE: AirPressureSensor,
-    SensorKind.POSE: PoseSensor,
+    each.kind_of_class: each
+    for module in (devices, contact_sensor, places, scanners)
+    for each in vars(module).values()
+    if isinstance(each, type) and issubclass(each, Device) and each.kind_of_class is not None
 }
+"""Classes by the kind that they declare; kinds without one have a plain `Device`."""

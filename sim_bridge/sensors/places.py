@@ -1,24 +1,27 @@
-"""Sensors of where they are in the world: altimeters, barometers, poses."""
+"""Sensors measured by their place in the world: compasses, altimeters, barometers, poses."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from sim_bridge.description.model import SensorDescription
-from sim_bridge.sensors import readings
+from sim_bridge.description.sensor_kinds import AIR_PRESSURE, ALTIMETER, MAGNETOMETER, POSE
 from sim_bridge.sensors.devices import Device
 
 
-class AltimeterSensor(Device):
-    """Height of the sensor above the world's origin, and how fast it rises."""
+class MagnetometerSensor(Device):
+    """Magnetic flux density in the sensor frame [T]; the field of the world is uniform."""
 
     __slots__ = ()
 
-    quantities = ('vertical_position', 'vertical_velocity')
-    kind = readings.ALTIMETER
-    has_axes = False
+    kind_of_class = MAGNETOMETER
+
+
+class AltimeterSensor(Device):
+    """Height of the sensor above the world origin, and its rate."""
+
+    __slots__ = ()
+
+    kind_of_class = ALTIMETER
 
     @property
     def height(self) -> float:
@@ -32,18 +35,11 @@ class AltimeterSensor(Device):
 
 
 class AirPressureSensor(Device):
-    """The pressure of the standard atmosphere at the height of the sensor, as Gazebo has it."""
+    """Pressure of the standard atmosphere at the height of the sensor, as in Gazebo."""
 
-    __slots__ = ('scan',)
+    __slots__ = ()
 
-    quantities = ('pressure',)
-    kind = readings.AIR_PRESSURE
-    has_axes = False
-
-    def __init__(self, description: SensorDescription, *arguments: Any):
-        """Set the device up, with the arguments of any device."""
-        super().__init__(description, *arguments)
-        self.scan = np.array([description.reference_altitude])
+    kind_of_class = AIR_PRESSURE
 
     @property
     def pressure(self) -> float:
@@ -52,13 +48,11 @@ class AirPressureSensor(Device):
 
 
 class PoseSensor(Device):
-    """Position and orientation of the sensor frame in the world; noise is of the position."""
+    """Position and orientation of the sensor frame in the world; noise is on the position."""
 
     __slots__ = ()
 
-    quantities = ('position',)
-    exact = {'orientation': 4}
-    kind = readings.POSE
+    kind_of_class = POSE
 
     @property
     def position(self) -> np.ndarray:

@@ -1,7 +1,8 @@
 """
-What devices measure, noise apart.
+Readings of sensors measured by motion: force-torque sensors, gyros, accelerometers and IMUs.
 
-A device is a site of `engine.pipeline.observe`, whose row it sees in axes of its own.
+A device is a site of `engine.pipeline.observe`; its reading is the row of the site in the axes of
+the device, without noise.
 """
 
 from __future__ import annotations
@@ -24,53 +25,30 @@ from sim_bridge.engine.pipeline.observe import (
     SITE_W,
 )
 
-# what a device measures
-FORCE = 0
-GYRO = 1
-ACCELEROMETER = 2
-IMU = 3
-# what a call of its own measures: see `scan`
-RANGE = 4
-LIDAR = 5
-CONTACT = 6
-MAGNETOMETER = 7
-ALTIMETER = 8
-AIR_PRESSURE = 9
-POSE = 10
+FORCE, GYRO, ACCELEROMETER, IMU = range(4)
+CODES = {'force_torque': FORCE, 'gyro': GYRO, 'accelerometer': ACCELEROMETER, 'imu': IMU}
+"""Codes of the sensor kinds that are measured by motion, by word."""
 
-SIZES = {
-    FORCE: 6,
-    GYRO: 3,
-    ACCELEROMETER: 3,
-    IMU: 10,
-    RANGE: 1,
-    CONTACT: 7,
-    MAGNETOMETER: 3,
-    ALTIMETER: 2,
-    AIR_PRESSURE: 1,
-    POSE: 7,
-}
-"""How many numbers each measures; a lidar one for each ray."""
-
-# where an IMU's angular velocity and acceleration begin, behind its orientation
+# first numbers of an IMU's angular velocity and acceleration, behind the orientation
 IMU_GYRO = 4
 IMU_ACCELEROMETER = 7
 
 
 @kernel
-def take_reading(kind, site, turned_site, sign, observer, gravity, site_row, value_out, at):
+def take_reading(code, site, turned_site, sign, observer, gravity, site_row, value_out, at):
     """
-    Write what a device measures into a vector, from a place on.
+    Write the reading of a device into a vector, from a place on, in the axes of the device.
 
-    kind: of the above. site: its place among the rows. turned_site: of what its force and torque
-    are in the axes of, of forces alone; -1 for its own. sign: of force and torque. observer:
-    handle, for gravity by a function. gravity: as Model.gravity. site_row: (ns, 30) as
-    `engine.pipeline.observe` writes them. value_out: force [N] and torque [N m]; or orientation in
-    the world, x y z w with w >= 0, angular velocity [rad/s] and proper acceleration [m/s²], of
-    which a gyro and an accelerometer have the one; in the device's axes.
+    code: one of CODES. site: row of the device. turned_site: row of the site whose axes force and
+    torque are expressed in (force-torque sensors only); -1 for the device's own. sign: of force
+    and torque. observer: handle, for gravity by a function. gravity: as Model.gravity. site_row:
+    (ns, 30) as `engine.pipeline.observe` writes them. value_out: force [N] and torque [N m] of a
+    force-torque sensor. Of an IMU the orientation in the world (quaternion x y z w, w >= 0), the
+    angular velocity [rad/s] and the proper acceleration [m/s²]; of a gyro and an accelerometer
+    the one of them.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
-    if kind == FORCE:
+    if code == FORCE:
         f, n = load3(site_row, site, SITE_FORCE), load3(site_row, site, SITE_TORQUE)
         if turned_site >= 0:
             R_TS = mul_tm(load_m(site_row, turned_site, SITE_ROTATION), R_WS)
@@ -81,14 +59,14 @@ def take_reading(kind, site, turned_site, sign, observer, gravity, site_row, val
     spin = into_axes(R_WS, load3(site_row, site, SITE_W))
     p = load3(site_row, site, SITE_POSITION)
     fall = gravity_at(gravity, p)
-    if kind >= ACCELEROMETER and world.fields(observer).call[HAS_GRAVITY] != 0:
+    if code != GYRO and world.fields(observer).call[HAS_GRAVITY] != 0:
         fall = add(fall, function_gravity(observer, p))
     felt = into_axes(R_WS, sub(load3(site_row, site, SITE_DV), fall))
-    if kind == IMU:
+    if code == IMU:
         put_quaternion(value_out, at, R_WS)
         put3(value_out, at + IMU_GYRO, spin)
         put3(value_out, at + IMU_ACCELEROMETER, felt)
-    elif kind == GYRO:
+    elif code == GYRO:
         put3(value_out, at, spin)
     else:
         put3(value_out, at, felt)
@@ -103,8 +81,7 @@ def put3(vector_out, at, v):
 @kernel
 def into_axes(m, v):
     """Return mᵀ v."""
-    # From 0 on, so that there is one way only to fuse the terms: that of BLAS, which readings once
-    # came from.
+    # The sum starts at 0: this leaves one way to fuse the terms, the same as in BLAS.
     return (
         0.0 + m[0][0] * v[0] + m[1][0] * v[1] + m[2][0] * v[2],
         0.0 + m[0][1] * v[0] + m[1][1] * v[1] + m[2][1] * v[2],
@@ -124,7 +101,7 @@ def mul_tm(a, b):
 
 @kernel
 def put_quaternion(vector_out, at, m):
-    """Write the unit quaternion x y z w, w >= 0, of a rotation (Shepperd 1978), or nan."""
+    """Write the unit quaternion x y z w (w >= 0) of a rotation, or nan (Shepperd 1978)."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = m
     # four times the squares of x, y, z and w
     x2, y2, z2 = 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz

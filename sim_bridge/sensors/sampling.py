@@ -1,25 +1,35 @@
-"""The devices of a world, as kernels see them."""
+"""The device table of a world: a row for each device, for kernels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.compiler.unit import Unit
-from sim_bridge.sensors.columns import DEVICE_SIZE, NOISE
+from sim_bridge.description.sensor_kinds import MeasuredBy
+from sim_bridge.sensors import columns, place_readings, readings
+from sim_bridge.sensors.columns import DEVICE_SIZE, FAMILY, MOTION, NOISE
 from sim_bridge.sensors.devices import Device
-from sim_bridge.sensors.scan import scan_all, scans
+from sim_bridge.sensors.measure import CONTACT_CODES, measure_surroundings, RAY_CODES
+
+FAMILIES: Mapping[MeasuredBy, tuple[int, dict[str, int]]] = {
+    MeasuredBy.MOTION: (MOTION, readings.CODES),
+    MeasuredBy.PLACE: (columns.PLACE, place_readings.CODES),
+    MeasuredBy.RAYS: (columns.RAYS, RAY_CODES),
+    MeasuredBy.CONTACTS: (columns.CONTACTS, CONTACT_CODES),
+}
+"""Families of kernels: number in the table, and the codes of sensor kinds by word."""
 
 
 class Mounted(NamedTuple):
     """
     A device in a world.
 
-    site, turned_site: rows of `engine.pipeline.observe`, its own and that of the frame whose axes
-    its force and torque are in; -1 for its own.
+    site, turned_site: rows of `engine.pipeline.observe`, for the device and for the frame whose
+    axes force and torque are expressed in; -1 for the device's own.
     """
 
     device: Device
@@ -29,22 +39,21 @@ class Mounted(NamedTuple):
 
 class Sampling:
     """
-    The devices that are sampled after those steps whose number is a multiple of their periods.
+    The sampled devices of a world; each is due after steps whose number its period divides.
 
-    devices: in their order. table: (n, DEVICE_SIZE) a row for each, see `columns`. has_scans:
-    whether `scan` measures for any. units: what these take, to be compiled.
+    devices: in order. table: (n, DEVICE_SIZE) a row for each, see `columns`. needs_measure:
+    whether any device is read by `measure`. units: compiled units needed for that.
     """
 
     def __init__(self, mounted: Sequence[Mounted]) -> None:
-        """Note where everything is, which stays there as long as the devices are."""
+        """Note the addresses of the devices' arrays, which live as long as the devices."""
         self.devices = [each.device for each in mounted]
         self.table = np.array([_row(each) for each in mounted], np.int64).reshape(-1, DEVICE_SIZE)
-
-        self.has_scans = any(scans(device.kind) for device in self.devices)
-        self.units: list[Unit] = [scan_all.unit] if self.has_scans else []
+        self.needs_measure = bool((self.table[:, FAMILY] != MOTION).any())
+        self.units: list[Unit] = [measure_surroundings.unit] if self.needs_measure else []
 
     def prepare(self, step: int) -> None:
-        """Have random numbers ready for what is due after a step."""
+        """Draw random numbers for the devices that are due after a step."""
         for device in self.devices:
             if step % device.period == 0:
                 device.prepare(step)
@@ -52,14 +61,16 @@ class Sampling:
 
 def _row(mounted: Mounted) -> list[int]:
     device, site, turned_site = mounted
+    family, codes = FAMILIES[device.kind.measured_by]
     sample, step = device.memory
     noises = [number for noise, at in device.noises for number in (address_of(noise.record), at)]
     nothing = [0] * (2 * len(NOISE) - len(noises))
-    scan = [0, 0] if device.scan is None else [address_of(device.scan), device.scan.size]
+    numbers = device.kernel_settings
+    settings = [0, 0] if numbers is None else [address_of(numbers), numbers.size]
     return [
         device.period,
         device.is_silent,
-        device.kind,
+        codes[device.kind.word],
         site,
         turned_site,
         int(device.sign),
@@ -68,5 +79,6 @@ def _row(mounted: Mounted) -> list[int]:
         address_of(step),
         *noises,
         *nothing,
-        *scan,
+        *settings,
+        family,
     ]

@@ -6,31 +6,41 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.model import ScanDescription, SensorDescription
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.rays import RaySettings
+from sim_bridge.description.sensor_kinds import LIDAR, RANGE_SENSOR
 from sim_bridge.foundation.arrays import FloatArray
-from sim_bridge.sensors import readings
 from sim_bridge.sensors.devices import Device
-from sim_bridge.sensors.scan import BEAMS
+from sim_bridge.sensors.measure import BEAMS
 
 _FARTHEST = 1e6
-"""How far a sensor without a greatest distance sees [m]."""
+"""Range of a sensor without a greatest distance [m]."""
 
 
-class _Scanner(Device):
-    """The base of devices that measure by rays. angles, elevations: of the rays [rad]."""
+class RaySensor(Device):
+    """
+    The base of devices that measure by rays.
 
-    __slots__ = ('angles', 'elevations', 'scan')
+    rays: settings of the sensor. angles, elevations: of the rays [rad].
+    """
 
-    quantities = ('range',)
-    has_axes = False
+    __slots__ = ('angles', 'elevations', 'rays')
 
     def __init__(self, description: SensorDescription, *arguments: Any):
         """Set the device up, with the arguments of any device."""
-        super().__init__(description, *arguments)
-        rays = description.scan
+        rays: RaySettings = description.settings
+        self.rays = rays
         self.angles = _spread(rays.samples, rays.min_angle, rays.max_angle)
         self.elevations = _spread(rays.vertical_samples, rays.min_elevation, rays.max_elevation)
-        self.scan = _scan(rays, self.directions)
+        super().__init__(description, *arguments)
+
+    def _pack_settings(self) -> FloatArray:
+        """Return limits and rays as described in `measure`."""
+        rays, directions = self.rays, self.directions
+        settings = np.zeros(BEAMS + directions.size)
+        settings[:BEAMS] = rays.minimum, min(rays.maximum, _FARTHEST), rays.resolution
+        settings[BEAMS:] = directions.ravel()
+        return settings
 
     @property
     def directions(self) -> FloatArray:
@@ -46,12 +56,12 @@ class _Scanner(Device):
         ).reshape(-1, 3)
 
 
-class RangeSensor(_Scanner):
-    """The distance to the nearest thing that one of its rays hits, such as of an ultrasound."""
+class RangeSensor(RaySensor):
+    """Distance to the nearest hit of its rays, such as an ultrasound sensor measures."""
 
     __slots__ = ()
 
-    kind = readings.RANGE
+    kind_of_class = RANGE_SENSOR
 
     @property
     def range(self) -> float:
@@ -60,35 +70,22 @@ class RangeSensor(_Scanner):
 
     @property
     def field_of_view(self) -> float:
-        """The angle that its rays span [rad], the greater of both."""
+        """The angle spanned by its rays [rad], the greater of both."""
         return float(max(np.ptp(self.angles), np.ptp(self.elevations)))
 
 
-class LidarSensor(_Scanner):
+class LidarSensor(RaySensor):
     """
-    The distances that rays in one plane or several measure.
+    Distances along rays in one plane or several.
 
     `ranges`: (n,) row by row, from the lowest up, each from the least angle on.
     """
 
     __slots__ = ()
 
-    kind = readings.LIDAR
-
-    @classmethod
-    def size_of(cls, description: SensorDescription) -> int:
-        """Return the number of rays."""
-        return description.scan.count
+    kind_of_class = LIDAR
 
 
 def _spread(count: int, first: float, last: float) -> FloatArray:
-    """Return so many angles from first to last; a single one is in the middle."""
+    """Return equally spaced angles from first to last; a single one lies in the middle."""
     return np.linspace(first, last, count) if count > 1 else np.array([0.5 * (first + last)])
-
-
-def _scan(rays: ScanDescription, directions: FloatArray) -> FloatArray:
-    """Return limits and rays as kernels see them: see `sensors.scan`."""
-    scan = np.zeros(BEAMS + directions.size)
-    scan[:BEAMS] = rays.minimum, min(rays.maximum, _FARTHEST), rays.resolution
-    scan[BEAMS:] = directions.ravel()
-    return scan

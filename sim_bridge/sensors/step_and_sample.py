@@ -1,8 +1,8 @@
 """
-Steps, and the samples that devices take between them, in one call.
+Steps of a world and the samples of its devices between them, in one call.
 
-Between two steps that matter to anybody nothing else runs: at 1 kHz, with caches that others have
-filled meanwhile, ten functions of Python take ten times as long as the steps of an arm.
+No Python runs between these steps: at 1 kHz, with cold caches, ten Python functions take ten times
+as long as the steps of an arm.
 """
 
 from __future__ import annotations
@@ -18,37 +18,40 @@ from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE, NOT_CONVERGED
 from sim_bridge.sensors.columns import (
+    CODE,
+    FAMILY,
     IS_SILENT,
-    KIND,
+    MOTION,
     NOISE,
     PERIOD,
+    RAYS,
     SAMPLE_AT,
-    SCAN_AT,
-    SCAN_SIZE,
+    SETTINGS_AT,
+    SETTINGS_SIZE,
     SIGN,
     SITE,
     SIZE,
     STEP_AT,
     TURNED_SITE,
 )
+from sim_bridge.sensors.measure import GREATEST, LEAST, RESOLUTION
+from sim_bridge.sensors.measure import STEP as MEASURE_STEP
 from sim_bridge.sensors.noise_kernels import add_noise, has_random_numbers, RECORD_SIZE, rounded
-from sim_bridge.sensors.readings import IMU, LIDAR, RANGE, take_reading
-from sim_bridge.sensors.scan import GREATEST, LEAST, RESOLUTION, scans
-from sim_bridge.sensors.scan import STEP as SCAN_STEP
+from sim_bridge.sensors.readings import IMU, take_reading
 
-# what `advance` returns first, beside what `step` does
-NO_RANDOM_NUMBERS = 4  # the devices that are due have used up their random numbers
+# status of `advance`, beside those of `step`
+NO_RANDOM_NUMBERS = 4  # a device that is due has used up its random numbers
 
-# how a call begins: anew, after NO_ROOM or NOT_COMPILED, or after NO_RANDOM_NUMBERS
+# how a call begins: as a new call, after NO_ROOM or NOT_COMPILED, or after NO_RANDOM_NUMBERS
 ANEW, GO_ON, SAMPLE = 0, 1, 2
 
-# rows of the places of calls, the last of zeros where nothing scans; the words of the first two
-# that say how many steps to take, and where their results begin
-STEP, STEP_SMOOTHLY, OBSERVE, SCAN = 0, 1, 2, 3
+# rows of the places of calls, the last of zeros where no device needs `measure`; the words with
+# the step count and the first result of the first two calls
+STEP, STEP_SMOOTHLY, OBSERVE, MEASURE = 0, 1, 2, 3
 STEPS, STEP_RESULT = 1, 2
 SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
 
-# progress: steps taken, most pivots in one, steps that did not converge; since a call began anew
+# progress since the new call: steps taken, most pivots in a step, steps that did not converge
 TAKEN, PIVOTS, UNCONVERGED = 0, 1, 2
 PROGRESS_SIZE = 3
 WORST_SIZE = 9
@@ -66,7 +69,7 @@ def advance(
     site_row: FloatMatrix,
     step_inout: IntVector,
     smooth_inout: IntVector,
-    scan_inout: IntVector,
+    measure_inout: IntVector,
     progress_inout: IntVector,
     worst_inout: FloatVector,
     first: int,
@@ -76,12 +79,12 @@ def advance(
     """
     Advance a world by n steps, and sample its devices whenever they are due.
 
-    table, observer: handles to step and to observe with. place: (4, 2) of the calls above;
-    step_inout, smooth_inout, scan_inout: the words of the first two and the last; the second (0,)
-    where steps are of second order, the third where nothing scans. device: (n, 15) see `columns`.
-    gravity: as Model.gravity. site_row: (ns, 30) what
-    `observe` writes. progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of
-    the present step. beginning: ANEW, GO_ON or SAMPLE.
+    table, observer: handles for stepping and for observing. place: (4, 2) places of the calls
+    above. step_inout, smooth_inout, measure_inout: words of the first, second and last call; the
+    second is (0,) with steps of second order, the third where no device needs `measure`. device:
+    (n, 16) see `columns`. gravity: as Model.gravity. site_row: (ns, 30) rows written by `observe`.
+    progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of the present step.
+    beginning: ANEW, GO_ON or SAMPLE.
 
     Returns (status, steps completed, whether the state is as observed).
     """
@@ -96,14 +99,14 @@ def advance(
             if not can_sample(device, at, h):
                 return NO_RANDOM_NUMBERS, at - first, is_observed
             if is_any_due(device, at):
-                # unlike any wrench, so that everything is computed anew
+                # nan differs from any wrench, so all of the observation is recomputed
                 world.workspace(observer).pushes[:] = math.nan
                 world.fields(observer).time[START] = float(at) * h
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
                 is_observed = True
-                if scan_inout.shape[0] > 0 and is_scan_due(device, at):
-                    scan_inout[SCAN_STEP] = at
-                    run_call(place[SCAN, 0], place[SCAN, 1])
+                if measure_inout.shape[0] > 0 and is_measure_due(device, at):
+                    measure_inout[MEASURE_STEP] = at
+                    run_call(place[MEASURE, 0], place[MEASURE, 1])
                 sample(device, at, observer, gravity, site_row)
         if at >= end:
             break
@@ -160,7 +163,7 @@ def next_stop(device, now, end):
     """
     Return the next step, at most `end`, after which devices must be sampled.
 
-    Of silent ones the last sample before `end` is enough.
+    A silent device needs only its last sample before `end`.
     """
     stop = end
     if end - now > 1:
@@ -183,11 +186,11 @@ def is_any_due(device, step):
 
 
 @kernel
-def is_scan_due(device, step):
-    """Return whether a device that the other call measures is to be sampled after a step."""
+def is_measure_due(device, step):
+    """Return whether any device that `measure` reads is to be sampled after a step."""
     number = 0
     for k in range(device.shape[0]):
-        number += scans(device[k, KIND]) and step % device[k, PERIOD] == 0
+        number += device[k, FAMILY] != MOTION and step % device[k, PERIOD] == 0
     return number > 0
 
 
@@ -206,7 +209,7 @@ def can_sample(device, step, h):
 
 @kernel
 def elapsed_since(sampled, step, h):
-    """Return the time since the step of a sample [s]; 0 where there was none."""
+    """Return the time since the step of a sample [s]; 0 for UNSAMPLED."""
     if sampled == UNSAMPLED:
         return 0.0
     return max((step - sampled) * h, 0.0)
@@ -214,14 +217,14 @@ def elapsed_since(sampled, step, h):
 
 @kernel
 def sample(device, step, observer, gravity, site_row):
-    """Write what all devices measure that are due, with their noise; scans have been written."""
+    """Write the samples of all devices that are due, with noise; `measure` has run before."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             size = device[k, SIZE]
             values = floats_at(device[k, SAMPLE_AT], 2 * size)
-            if not scans(device[k, KIND]):
+            if device[k, FAMILY] == MOTION:
                 take_reading(
-                    device[k, KIND],
+                    device[k, CODE],
                     device[k, SITE],
                     device[k, TURNED_SITE],
                     float(device[k, SIGN]),
@@ -231,8 +234,8 @@ def sample(device, step, observer, gravity, site_row):
                     values,
                     size,
                 )
-            if device[k, KIND] == IMU:
-                keep_sign(values, size)
+                if device[k, CODE] == IMU:
+                    keep_sign(values, size)
             values[:size] = values[size:]
             for column in NOISE:
                 if device[k, column] != 0:
@@ -240,25 +243,26 @@ def sample(device, step, observer, gravity, site_row):
                     add_noise(
                         ints_at(device[k, column], RECORD_SIZE), values, size + at, values, at
                     )
-            if device[k, KIND] == RANGE or device[k, KIND] == LIDAR:
-                keep_in_range(values, size, floats_at(device[k, SCAN_AT], device[k, SCAN_SIZE]))
+            if device[k, FAMILY] == RAYS:
+                rays = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
+                keep_in_range(values, size, rays)
             ints_at(device[k, STEP_AT], 1)[0] = step
 
 
 @kernel
-def keep_in_range(values_inout, size, scan):
-    """Round measured distances, and keep those with noise within the limits."""
+def keep_in_range(values_inout, size, rays):
+    """Round measured distances, and clamp them to the limits."""
     for k in range(size):
         distance = values_inout[k]
         if math.isfinite(distance):
-            if scan[RESOLUTION] > 0.0:
-                distance = rounded(distance, scan[RESOLUTION])
-            values_inout[k] = min(max(distance, scan[LEAST]), scan[GREATEST])
+            if rays[RESOLUTION] > 0.0:
+                distance = rounded(distance, rays[RESOLUTION])
+            values_inout[k] = min(max(distance, rays[LEAST]), rays[GREATEST])
 
 
 @kernel
 def keep_sign(values_inout, at):
-    """Give the quaternion from a place on the sign that is nearest to the sample before."""
+    """Give the quaternion from a place on the sign nearest to the sample before."""
     product = 0.0
     for k in range(4):
         product += values_inout[k] * values_inout[at + k]
@@ -270,7 +274,7 @@ def keep_sign(values_inout, at):
 
 @kernel
 def note_worst(options, state, solution, progress, worst_inout):
-    """Count a call that did not converge, and keep the greatest of each: see `records.Worst`."""
+    """Count a call that did not converge, and update the maxima: see `records.Worst`."""
     if progress[UNCONVERGED] != 0 or solution.residual[0] > options.contact_tolerance:
         worst_inout[0] += 1.0
     worst_inout[1] = max(worst_inout[1], float(progress[PIVOTS]))

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.compilation.compile import Placement
-from sim_bridge.description.model import SensorKind
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
 from sim_bridge.engine.data.parts import copy, make, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
@@ -213,7 +212,7 @@ def _device_frame(device: Device, place: Placement) -> np.ndarray:
     """Return the frame of a device's site in its body's, as `Sites.frame`; place: its link's."""
     sensor = device.description
     # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
-    if sensor.kind is not SensorKind.FORCE_TORQUE or sensor.frame == 'sensor':
+    if sensor.frame == 'sensor':
         place = place.placement_of(sensor.pose.rotation, sensor.pose.position)
     return np.concatenate([place.rotation.ravel(), place.position])
 

@@ -75,7 +75,7 @@ from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.step import step
 from sim_bridge.engine.pipeline.stored_energy import contact_energy, loop_energy
 from sim_bridge.sensors.advance_worlds import advance_worlds, observe_worlds
-from sim_bridge.sensors.scan import scan_all
+from sim_bridge.sensors.measure import measure_surroundings
 from sim_bridge.sensors.step_and_sample import advance
 from sim_bridge.simulation.contact_search import ContactSearch
 from sim_bridge.simulation.friction_calls import FrictionCalls
@@ -273,7 +273,7 @@ def all_units() -> list[Unit]:
         force_rows,
         cast_nearest,
         cast_all,
-        scan_all,
+        measure_surroundings,
         bound,
     ]
     entries += [

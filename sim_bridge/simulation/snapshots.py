@@ -158,7 +158,7 @@ def state_hash(simulation: Simulation) -> str:
             simulation.geometry.excluded,
             laws,
             *refined,
-            [device.save() for device in simulation.devices],
+            [device.digest() for device in simulation.devices],
             *simulation.fields.digest(simulation.field_arrays),
         ],
         digest,

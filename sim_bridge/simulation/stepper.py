@@ -15,8 +15,8 @@ from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly, TABLEAU
 from sim_bridge.engine.pipeline.step import step
+from sim_bridge.sensors.measure import measure_surroundings
 from sim_bridge.sensors.sampling import Sampling
-from sim_bridge.sensors.scan import scan_all
 from sim_bridge.sensors.step_and_sample import advance, ANEW, PROGRESS_SIZE
 
 _TABLEAU = np.array(TABLEAU)
@@ -80,13 +80,15 @@ class Stepper:
         words.append(np.zeros(0, np.int64))
         # what is run by its address is kept alive
         self._calls, self._handles = [*calls, observe], [handle, observer]
-        self._scans: list[Call] = []
-        if sampling.has_scans:
-            seen = _seen_by_scans(handle, observer)
-            scan = scan_all.prepare(seen, 0, sampling.table, site_row, np.zeros(0, np.int64))
-            places[-1] = scan.place
-            words[-1] = np.frombuffer(memoryview(scan.words), np.int64)
-            self._scans.append(scan)
+        self._measures: list[Call] = []
+        if sampling.needs_measure:
+            seen = _seen_by_devices(handle, observer)
+            call = measure_surroundings.prepare(
+                seen, 0, sampling.table, site_row, np.zeros(0, np.int64)
+            )
+            places[-1] = call.place
+            words[-1] = np.frombuffer(memoryview(call.words), np.int64)
+            self._measures.append(call)
             self._handles.append(seen)
         self._run, self._run_short = (
             advance.prepare(
@@ -132,7 +134,7 @@ class Stepper:
     @property
     def memory(self) -> list[np.ndarray]:
         """All words that calls find arrays by: tables of handles, and arguments of calls."""
-        calls = [*self._calls, *self._scans, self._run]
+        calls = [*self._calls, *self._measures, self._run]
         return [
             *(handle.table.reshape(-1) for handle in self._handles),
             *(np.frombuffer(memoryview(call.words), np.int64) for call in calls),
@@ -153,7 +155,7 @@ class Stepper:
         self._present_count, self._present_beginning = n, beginning
 
 
-def _seen_by_scans(handle: Handle, observer: Handle) -> Handle:
-    """Return the handle to scan with, with the poses that the observer computes."""
+def _seen_by_devices(handle: Handle, observer: Handle) -> Handle:
+    """Return the handle for `measure`, with the poses computed by the observer."""
     scratch = make_collision_scratch(handle.part(Geometry), 0, 0)
     return handle.replaced(observer.part(Workspace), scratch)

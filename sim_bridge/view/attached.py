@@ -9,7 +9,7 @@ import numpy as np
 from sim_bridge.page.records import LoopRecord, SensorRecord
 from sim_bridge.robots.link import Link
 from sim_bridge.sensors.devices import Device, ForceSensor
-from sim_bridge.sensors.scanners import LidarSensor, RangeSensor
+from sim_bridge.sensors.scanners import RaySensor
 from sim_bridge.world.world import World
 
 _NO_RAYS = np.zeros((0, 3))
@@ -29,9 +29,9 @@ def sensors_of(
     for robot in world.robots.values():
         for device in robot.devices():
             kind, directions, reach = '', _NO_RAYS, 0.0
-            if isinstance(device, (RangeSensor, LidarSensor)):
+            if isinstance(device, RaySensor):
                 kind, directions = 'rays', device.directions
-                reach = device.description.scan.maximum
+                reach = device.rays.maximum
             elif isinstance(device, ForceSensor):
                 kind = 'force'
             values = device.memory.sample[0] if kind else np.zeros(0)

@@ -1,25 +1,16 @@
-"""What a page is told of sensors: their values, by names."""
+"""Signals of sensors on the page: a name for each channel, and the array of its value."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
+from sim_bridge.description.sensor_kinds import Quantity
 from sim_bridge.foundation.arrays import FloatArray
-from sim_bridge.sensors.devices import Device, UnknownQuantityError
+from sim_bridge.sensors.devices import Device
 from sim_bridge.world.world import World
 
-_UNITS = {
-    'force': 'N',
-    'torque': 'N m',
-    'angular_velocity': 'rad/s',
-    'linear_acceleration': 'm/s²',
-    'orientation': '',
-    'magnetic_field': 'T',
-    'range': 'm',
-}
 _MOST = 16
-"""Channels of a quantity that are shown; lidars have more."""
+"""Largest quantity on the page; lidars have more channels."""
 
 
 def signals_of(world: World) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
@@ -29,19 +20,19 @@ def signals_of(world: World) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
     for robot in world.robots.values():
         for device in robot.devices():
             for quantity, values in _quantities(device):
-                unit = f' [{_UNITS[quantity]}]' if _UNITS[quantity] else ''
-                what = f'{robot.name}/{device.name} {quantity.replace("_", " ")}'
-                names += [f'{what}{channel}{unit}' for channel in _channels(len(values))]
+                unit = f' [{quantity.unit}]' if quantity.unit else ''
+                signal = f'{robot.name}/{device.name} {quantity.name.replace("_", " ")}'
+                names += [f'{signal}{channel}{unit}' for channel in _channels(len(values))]
                 arrays.append(values)
     return tuple(names), tuple(arrays)
 
 
-def _quantities(device: Device) -> Iterator[tuple[str, FloatArray]]:
-    for quantity in _UNITS:
-        with suppress(UnknownQuantityError):
-            values = device[quantity]
-            if len(values) <= _MOST:
-                yield quantity, values
+def _quantities(device: Device) -> Iterator[tuple[Quantity, FloatArray]]:
+    """Yield the quantities and their values, those with noise first."""
+    for quantity in sorted(device.kind.quantities, key=lambda each: not each.has_noise):
+        values = device[quantity.name]
+        if len(values) <= _MOST:
+            yield quantity, values
 
 
 def _channels(count: int) -> list[str]:

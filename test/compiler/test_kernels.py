@@ -40,7 +40,8 @@ _OF_KERNELS = (
     'sim_bridge.sensors.columns.',
     'sim_bridge.sensors.noise_kernels.',
     'sim_bridge.sensors.readings.',
-    'sim_bridge.sensors.scan.',
+    'sim_bridge.sensors.measure.',
+    'sim_bridge.sensors.place_readings.',
     'sim_bridge.sensors.step_and_sample.',
 )
 

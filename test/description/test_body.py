@@ -12,7 +12,8 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge.description import check_description, load_description
-from sim_bridge.description.model import JointType, SensorKind
+from sim_bridge.description.model import JointType
+from sim_bridge.description.sensor_kinds import ACCELEROMETER, GYRO, IMU, LIDAR
 
 HEADER = 'format: ChoreonoidBody\nformatVersion: 1.0\n'
 # the same tree in both formats, written by hand
@@ -189,16 +190,11 @@ def test_devices_are_sensors(tmp_path):
     )
     description = load_description(path)
     sensors = {each.name: each for each in description.sensors}
-    assert [each.kind for each in sensors.values()] == [
-        SensorKind.IMU,
-        SensorKind.GYRO,
-        SensorKind.ACCELEROMETER,
-        SensorKind.LIDAR,
-    ]
+    assert [each.kind for each in sensors.values()] == [IMU, GYRO, ACCELEROMETER, LIDAR]
     scan = sensors['scan']
-    assert scan.scan.samples == 91
-    assert (scan.scan.min_angle, scan.scan.maximum) == pytest.approx((-math.pi / 4, 5))
-    # the sensor looks along -z, y is up
+    assert scan.settings.samples == 91
+    assert (scan.settings.min_angle, scan.settings.maximum) == pytest.approx((-math.pi / 4, 5))
+    # it looks along -z, y is up
     assert scan.pose.rotation[:, 0].tolist() == [0, 0, -1]
     assert scan.pose.rotation[:, 2].tolist() == [0, 1, 0]
     assert [each.code for each in description.report.findings] == ['not-simulated']

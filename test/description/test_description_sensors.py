@@ -13,7 +13,16 @@ from sim_bridge.description import (
     load_description,
     sensors_from_mapping,
 )
-from sim_bridge.description.model import NoiseDescription, SensorKind
+from sim_bridge.description.model import NoiseDescription
+from sim_bridge.description.sensor_kinds import (
+    ACCELEROMETER,
+    FORCE_TORQUE,
+    GYRO,
+    IMU,
+    ImuSettings,
+    NoSettings,
+    WrenchSettings,
+)
 
 BALL = (
     '<inertial><mass value="1"/>'
@@ -65,11 +74,11 @@ def test_gazebo_force_torque_with_every_key():
         <torque><y>{axis_noise(0.5)}</y></torque></force_torque>""",
         )
     )
-    assert (sensor.name, sensor.kind) == ('s', SensorKind.FORCE_TORQUE)
+    assert (sensor.name, sensor.kind) == ('s', FORCE_TORQUE)
     assert (sensor.joint, sensor.link) == ('tool_joint', 'tool')
     assert sensor.update_rate == 500.0
     assert (sensor.topic, sensor.frame_id) == ('ft', 'ft_frame')
-    assert (sensor.frame, sensor.measure_direction) == ('sensor', 'parent_to_child')
+    assert (sensor.frame, sensor.settings.measure_direction) == ('sensor', 'parent_to_child')
     assert sensor.pose.position.tolist() == [1.0, 2.0, 3.0]
     assert sensor.pose.rotation == pytest.approx(QUARTER, abs=1e-15)
     assert {channel: noise.stddev for channel, noise in sensor.noise.items()} == {
@@ -87,7 +96,7 @@ def test_gazebo_force_torque_defaults():
     ):
         (sensor,) = load(gazebo(reference, 'force_torque'))
         assert (sensor.joint, sensor.link) == (joint, link)
-        assert (sensor.frame, sensor.measure_direction) == ('sensor', 'child_to_parent')
+        assert (sensor.frame, sensor.settings.measure_direction) == ('sensor', 'child_to_parent')
         assert sensor.pose.is_identity
         assert sensor.update_rate == 0.0
         assert dict(sensor.noise) == {}
@@ -119,8 +128,8 @@ def test_gazebo_imu_with_every_noise_key():
         </linear_acceleration></imu>""",
         )
     )
-    assert (sensor.kind, sensor.link, sensor.joint) == (SensorKind.IMU, 'arm', '')
-    assert sensor.enable_orientation is False
+    assert (sensor.kind, sensor.link, sensor.joint) == (IMU, 'arm', '')
+    assert sensor.settings.enable_orientation is False
     assert dict(sensor.noise) == {
         'angular_velocity.y': NoiseDescription(kind='gaussian_quantized', **keys)
     }
@@ -192,11 +201,7 @@ def test_sensors_under_robot():
         '<sensor name="f" type="force_torque"><parent joint="shoulder"/>'
         '<force_torque><frame>child</frame></force_torque></sensor>'
     )
-    assert [sensor.kind for sensor in sensors] == [
-        SensorKind.ACCELEROMETER,
-        SensorKind.GYRO,
-        SensorKind.FORCE_TORQUE,
-    ]
+    assert [sensor.kind for sensor in sensors] == [ACCELEROMETER, GYRO, FORCE_TORQUE]
     assert sensors[0].pose.position.tolist() == [1.0, 2.0, 3.0]
     assert sensors[0].pose.rotation == pytest.approx(QUARTER, abs=1e-15)
     assert (sensors[2].joint, sensors[2].frame) == ('shoulder', 'child')
@@ -206,7 +211,7 @@ def test_one_device_declared_twice_is_one_device(example_robots):
     """Read iCub, which declares its six force-torque sensors for Gazebo and for iDynTree."""
     sensors = load_description(example_robots['icub/icub']).sensors
     assert len(sensors) == 6
-    assert {sensor.kind for sensor in sensors} == {SensorKind.FORCE_TORQUE}
+    assert {sensor.kind for sensor in sensors} == {FORCE_TORQUE}
 
 
 def ros2_control(name: str, interfaces: list[str], **parameters: str) -> str:
@@ -218,20 +223,26 @@ def ros2_control(name: str, interfaces: list[str], **parameters: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ('interfaces', 'kind', 'orientation'),
+    ('interfaces', 'kind', 'settings'),
     [
-        (['force.x', 'torque.z'], SensorKind.FORCE_TORQUE, False),
-        (['angular_velocity.x'], SensorKind.GYRO, False),
-        (['linear_acceleration.z'], SensorKind.ACCELEROMETER, False),
-        (['angular_velocity.x', 'linear_acceleration.z'], SensorKind.IMU, False),
-        (['orientation.x', 'angular_velocity.x', 'linear_acceleration.z'], SensorKind.IMU, True),
+        (['force.x', 'torque.z'], FORCE_TORQUE, WrenchSettings()),
+        (
+            ['force.x', 'angular_velocity.z', 'linear_acceleration.x'],
+            FORCE_TORQUE,
+            WrenchSettings(),
+        ),
+        (['angular_velocity.x'], GYRO, NoSettings()),
+        (['linear_acceleration.z'], ACCELEROMETER, NoSettings()),
+        (['orientation.x', 'angular_velocity.x'], IMU, ImuSettings(True)),
+        (['angular_velocity.x', 'linear_acceleration.z'], IMU, ImuSettings(False)),
+        (['orientation.x', 'angular_velocity.x', 'linear_acceleration.z'], IMU, ImuSettings(True)),
     ],
 )
-def test_ros2_control_kind_follows_from_the_interfaces(interfaces, kind, orientation):
-    """Distinguish the four sensor kinds by their state interfaces."""
+def test_ros2_control_kind_follows_from_the_interfaces(interfaces, kind, settings):
+    """Tell the four kinds of sensors by their state interfaces."""
     (sensor,) = load(ros2_control('s', interfaces, link='tool', update_rate='250', frame_id='f'))
     assert (sensor.kind, sensor.link) == (kind, 'tool')
-    assert sensor.enable_orientation is orientation
+    assert sensor.settings == settings
     assert (sensor.update_rate, sensor.frame_id) == (250.0, 'f')
 
 
@@ -285,15 +296,11 @@ def test_yaml_with_every_key():
             }
         }
     )
-    assert (sensor.name, sensor.kind, sensor.joint) == (
-        'wrist',
-        SensorKind.FORCE_TORQUE,
-        'tool_joint',
-    )
+    assert (sensor.name, sensor.kind, sensor.joint) == ('wrist', FORCE_TORQUE, 'tool_joint')
     assert sensor.pose.position.tolist() == [1.0, 2.0, 3.0]
     assert sensor.pose.rotation == pytest.approx(QUARTER, abs=1e-15)
     assert (sensor.update_rate, sensor.truth) == (500.0, True)
-    assert (sensor.frame, sensor.measure_direction) == ('child', 'parent_to_child')
+    assert (sensor.frame, sensor.settings.measure_direction) == ('child', 'parent_to_child')
     assert (sensor.frame_id, sensor.topic) == ('f', 't')
     common = NoiseDescription(kind='gaussian', stddev=0.1)
     assert dict(sensor.noise) == {

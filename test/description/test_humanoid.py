@@ -9,7 +9,8 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge.description import check_description, load_description
-from sim_bridge.description.model import ConstraintType, JointType, SensorKind
+from sim_bridge.description.model import ConstraintType, JointType
+from sim_bridge.description.sensor_kinds import FORCE_TORQUE, GYRO
 
 SHIPPED = Path(__file__).resolve().parents[2] / 'urdf' / 'closed_link.wrl'
 # the prototypes are written as in the shipped model
@@ -51,10 +52,7 @@ def test_the_shipped_model_swings_as_a_four_bar_linkage():
     assert (robot.joint('ROCKER').lower, robot.joint('ROCKER').upper) == (-1.5, 1.5)
     # gear ratio 10, squared
     assert robot.joint('CRANK').armature == pytest.approx(0.01)
-    assert [each.kind for each in robot.description.sensors] == [
-        SensorKind.FORCE_TORQUE,
-        SensorKind.GYRO,
-    ]
+    assert [each.kind for each in robot.description.sensors] == [FORCE_TORQUE, GYRO]
     begun = world.energy().total
     world.step(300)
     coupler, rocker = robot.link('COUPLER'), robot.link('ROCKER')
@@ -150,7 +148,7 @@ def test_shapes_devices_and_surfaces(tmp_path):
     assert [(each.kind, each.size) for each in link.collisions] == [('box', (2, 2, 2))]
     sensors = {each.name: each for each in robot.sensors}
     assert sensors['G'].pose.position.tolist() == [0, 1, 1]
-    scan = sensors['SCAN'].scan
+    scan = sensors['SCAN'].settings
     assert (scan.samples, scan.max_angle, scan.minimum) == (3, pytest.approx(0.5), 0.01)
     assert [each.message for each in robot.report.findings] == ['cameras are not simulated']
 

@@ -11,7 +11,7 @@ from shipped import path_of
 
 import sim_bridge as sb
 from sim_bridge.description import check_description, load_description
-from sim_bridge.description.model import SensorKind
+from sim_bridge.description.sensor_kinds import FORCE_TORQUE, IMU
 
 NAMES = (
     'pendulum',
@@ -244,8 +244,8 @@ def test_arm_carries_its_sensors():
     sensors = {sensor.name: sensor for sensor in load_description(path_of('arm')).sensors}
     assert set(sensors) == {'wrist_ft', 'imu'}
     wrist, imu = sensors['wrist_ft'], sensors['imu']
-    assert (wrist.kind, wrist.joint) == (SensorKind.FORCE_TORQUE, 'wrist_ft_joint')
-    assert (imu.kind, imu.link) == (SensorKind.IMU, 'imu_link')
+    assert (wrist.kind, wrist.joint) == (FORCE_TORQUE, 'wrist_ft_joint')
+    assert (imu.kind, imu.link) == (IMU, 'imu_link')
     assert wrist.update_rate == imu.update_rate == 1000.0
 
 
@@ -291,7 +291,7 @@ def test_wrist_sensor_weighs_the_flange():
 def test_box_carries_its_imu():
     """Carry one IMU, on the box."""
     (imu,) = load_description(path_of('floating_box')).sensors
-    assert (imu.name, imu.kind, imu.link) == ('imu', SensorKind.IMU, 'box')
+    assert (imu.name, imu.kind, imu.link) == ('imu', IMU, 'box')
 
 
 def test_quadruped_carries_its_sensors():
@@ -301,7 +301,7 @@ def test_quadruped_carries_its_sensors():
     assert sensors['imu'].link == 'imu_link'
     for leg in LEGS:
         foot = sensors[f'{leg}_foot']
-        assert (foot.kind, foot.joint) == (SensorKind.FORCE_TORQUE, f'{leg}_foot_joint')
+        assert (foot.kind, foot.joint) == (FORCE_TORQUE, f'{leg}_foot_joint')
 
 
 def test_quadruped_stands_as_documented():

@@ -101,7 +101,7 @@ def test_names_of_collisions():
         found = world.robots['robot'].description.report.findings
         assert any('collision' in finding.attribute for finding in found) != is_known
     given = {'bump': {'type': 'contact', 'link': 'base', 'collisions': ['left']}}
-    assert sensors_from_mapping(given)[0].collisions == ('left',)
+    assert sensors_from_mapping(given)[0].settings.collisions == ('left',)
     for wrong in (
         {'type': 'contact', 'collisions': [1]},
         {'type': 'imu', 'collisions': ['a']},

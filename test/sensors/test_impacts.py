@@ -15,7 +15,8 @@ from shipped import path_of
 from test_readings_are_motion import carried_by, momentum_of, newton_of, weight_of
 
 import sim_bridge as sb
-from sim_bridge.description.model import SensorDescription, SensorKind
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.sensor_kinds import FORCE_TORQUE
 
 H = 1e-3
 CONTROLS = ('effort', 'servo', 'velocity', 'position')
@@ -30,9 +31,7 @@ def with_sensors(world, path, **options):
         path,
         **options,
         sensors=tuple(
-            SensorDescription(
-                name, SensorKind.FORCE_TORQUE, probe.joint(name).child_link.name, name
-            )
+            SensorDescription(name, FORCE_TORQUE, probe.joint(name).child_link.name, name)
             for name in probe.joint_names
         ),
     )

@@ -127,11 +127,11 @@ def test_gazebos_keys():
     assert height.update_rate == 100.0
     assert height.height == pytest.approx(height.truth['vertical_position'][0] + 0.5)
     assert height.standard_deviations('vertical_velocity') == 0.2
-    assert air.description.reference_altitude == 123.0
+    assert air.description.settings.reference_altitude == 123.0
     assert air.standard_deviations('pressure') == 2.0
     assert isinstance(sonar, sb.RangeSensor) and sonar.range == math.inf
     assert sonar.field_of_view == pytest.approx(2.0 * math.atan(0.25))
-    assert sonar.description.scan.radiation == 'ultrasound'
+    assert sonar.rays.radiation == 'ultrasound'
     ahead = body.root_link.p + body.root_link.R @ (2.0, 0.3, -0.2)
     world.add_body(sb.Sphere(0.1), motion='static', position=ahead)
     world.step()

@@ -18,7 +18,8 @@ from robots import joint, link, robot, rotor
 from shipped import path_of
 
 import sim_bridge as sb
-from sim_bridge.description.model import Pose, SensorDescription, SensorKind
+from sim_bridge.description.model import Pose, SensorDescription
+from sim_bridge.description.sensor_kinds import FORCE_TORQUE, IMU
 
 H = 1e-3
 RATE = 1.2  # rad/s, of the targets
@@ -63,13 +64,9 @@ class Driven:
             fixed_base=True,
             collisions='none',
             sensors=(
-                SensorDescription('lever', SensorKind.IMU, last.child_link.name, pose=LEVER),
+                SensorDescription('lever', IMU, last.child_link.name, pose=LEVER),
                 SensorDescription(
-                    'wrench',
-                    SensorKind.FORCE_TORQUE,
-                    first.child_link.name,
-                    first.name,
-                    pose=LEVER,
+                    'wrench', FORCE_TORQUE, first.child_link.name, first.name, pose=LEVER
                 ),
             ),
         )
@@ -484,8 +481,8 @@ def test_finger_that_presses_ever_harder_reads_rest(damping):
     finger = world.load_urdf(
         FINGER,
         sensors=(
-            SensorDescription('wrench', SensorKind.FORCE_TORQUE, 'finger', 'joint'),
-            SensorDescription('imu', SensorKind.IMU, 'finger', pose=LEVER),
+            SensorDescription('wrench', FORCE_TORQUE, 'finger', 'joint'),
+            SensorDescription('imu', IMU, 'finger', pose=LEVER),
         ),
     )
     axis = finger.joint('joint')
@@ -524,8 +521,7 @@ def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots
         position=(0.0, 0.0, 0.2),
         orientation=(0.0, -half, 0.0, half),
         sensors=tuple(
-            SensorDescription(f'{k}', SensorKind.FORCE_TORQUE, f'link_{k}.0', f'joint_{k}.0')
-            for k in roots
+            SensorDescription(f'{k}', FORCE_TORQUE, f'link_{k}.0', f'joint_{k}.0') for k in roots
         ),
     )
     world.add_body(sb.Sphere(0.045), mass=0.02, position=(-0.05, 0.0, 0.28))

@@ -126,7 +126,7 @@ def test_a_range_sensor_gives_the_least_of_its_rays():
     assert sonar.ranges.shape == (1,)
     assert sonar.field_of_view == pytest.approx(math.pi)
     assert sonar.description.topic == '/front/sonar'
-    assert sonar.description.scan.radiation == 'ultrasound'
+    assert sonar.rays.radiation == 'ultrasound'
 
 
 def test_several_rows_look_up_and_down():

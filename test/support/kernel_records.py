@@ -37,7 +37,7 @@ _RECORDED = {1, 3, 15, 150, 1500}
 # test_noise, test_sensors, test_scanners and test_batch look at these.
 _BY_ADDRESSES = {
     f'sim_bridge.sensors.{name}'
-    for name in ('advance_worlds', 'step_and_sample', 'noise_kernels', 'scan')
+    for name in ('advance_worlds', 'step_and_sample', 'noise_kernels', 'measure')
 }
 
 

@@ -8,21 +8,14 @@ from types import MappingProxyType
 import numpy as np
 
 from sim_bridge.description.body.keys import finite, key_of, Reading
-from sim_bridge.description.model import Pose, ScanDescription, SensorDescription, SensorKind
+from sim_bridge.description.model import Pose, SensorDescription
 from sim_bridge.description.poses import read_only
+from sim_bridge.description.rays import RaySettings
+from sim_bridge.description.sensor_kinds import KINDS, MeasuredBy
 from sim_bridge.description.yaml.section import Section
 
-DEVICES = MappingProxyType(
-    {
-        'ForceSensor': SensorKind.FORCE_TORQUE,
-        'RateGyroSensor': SensorKind.GYRO,
-        'AccelerationSensor': SensorKind.ACCELEROMETER,
-        'AccelSensor': SensorKind.ACCELEROMETER,
-        'IMU': SensorKind.IMU,
-        'Imu': SensorKind.IMU,
-        'RangeSensor': SensorKind.LIDAR,
-    }
-)
+DEVICES = MappingProxyType({word: kind for kind in KINDS.values() for word in kind.body_types})
+"""Kinds by the types of nodes."""
 _CAMERA = 'cameras are not simulated'
 _LEFT = 'this device is not simulated'
 LEFT_OUT = MappingProxyType(
@@ -84,28 +77,28 @@ def left_out(kind: str) -> str | None:
 def read_device(
     kind: str, node: Section, link: str, pose: Pose, reading: Reading
 ) -> SensorDescription:
-    """Return the sensor for a device. pose: device pose in its link."""
-    name = node.text('name', '') or f'{link}_{DEVICES[kind].value}'
+    """Return the sensor of a device. pose: of the device in its link."""
+    name = node.text('name', '') or f'{link}_{DEVICES[kind].word}'
     for key in _IDEAL:
         key_of(node, key)
     # Choreonoid's key `on` is YAML's word for true
     node.knows(True)  # type: ignore[arg-type]
-    if DEVICES[kind] is not SensorKind.LIDAR:
+    if DEVICES[kind].measured_by is not MeasuredBy.RAYS:
         return SensorDescription(name, DEVICES[kind], link, pose=pose, line=node.line)
     turned = _AHEAD[node.choice('optical_frame', tuple(_AHEAD), 'gl')]
     rate = finite(node, key_of(node, 'scan_rate', 'frame_rate'), _RATE, 0.0)
     return SensorDescription(
         name,
-        SensorKind.LIDAR,
+        DEVICES[kind],
         link,
         pose=Pose(pose.position, read_only(pose.rotation @ turned)),
         update_rate=rate,
-        scan=_scan(node, reading),
+        settings=_rays(node, reading),
         line=node.line,
     )
 
 
-def _scan(node: Section, reading: Reading) -> ScanDescription:
+def _rays(node: Section, reading: Reading) -> RaySettings:
     degrees = math.radians(1.0) / reading.angle
     low, high, samples = _row(
         node,
@@ -121,7 +114,7 @@ def _scan(node: Section, reading: Reading) -> ScanDescription:
     farthest = finite(node, key_of(node, 'max_distance'), _FARTHEST, 0.0)
     if not nearest < farthest:
         node.error('max_distance', farthest, f'must be above min_distance, {nearest:g}')
-    return ScanDescription(samples, low, high, rows, down, up, minimum=nearest, maximum=farthest)
+    return RaySettings(samples, low, high, rows, down, up, minimum=nearest, maximum=farthest)
 
 
 def _row(

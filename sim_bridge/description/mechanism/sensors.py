@@ -1,22 +1,24 @@
-"""Assignment of each sensor to a link or joint in the robot."""
+"""Links and joints that carry the sensors of a robot."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
 import re
+from typing import Any
 
-from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
+from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
+from sim_bridge.description.sensor_kinds import ContactSettings
 
 
 def add_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription]
 ) -> RobotDescription:
     """
-    Return the description with more sensors; a sensor replaces a declared one by the same name.
+    Return the description with more sensors; one with the name of a declared sensor replaces it.
 
-    Raises DescriptionError for a sensor on a missing link or joint.
+    Raises DescriptionError if one names a link or joint that does not exist.
     """
     findings = Findings()
     extended = with_sensors(description, extra, findings)
@@ -29,7 +31,7 @@ def add_sensors(
 def with_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription], findings: Findings
 ) -> RobotDescription:
-    """Return the same as `add_sensors`; errors are added to the findings instead of raised."""
+    """Do as `add_sensors`, but add errors to the findings."""
     sensors = {sensor.name: sensor for sensor in description.sensors}
     for sensor in extra:
         placed = attach(sensor, description, findings)
@@ -42,9 +44,9 @@ def attach(
     sensor: SensorDescription, description: RobotDescription, findings: Findings
 ) -> SensorDescription | None:
     """
-    Return the sensor with its link and, for force-torque sensors, its joint.
+    Return the sensor with its link and, for a kind on a joint, with its joint.
 
-    None, with an error noted, if the link or joint is missing.
+    None, with an error noted, if the robot has no link or joint of this name.
     """
     place = Place('sensor', sensor.name, sensor.line)
     for kind, name, known in (
@@ -54,22 +56,13 @@ def attach(
         if name and name not in known:
             findings.error('unknown-reference', place, unknown(kind, name, known), kind, name)
             return None
-    if sensor.kind is not SensorKind.FORCE_TORQUE:
+    if not sensor.kind.on_joint:
         link = sensor.link or (description.joints[sensor.joint].child if sensor.joint else '')
         if not link:
             findings.error('unplaced-sensor', place, 'needs a link')
             return None
-        own = {each.name for each in description.links[link].collisions if each.name}
-        missing = [name for name in sensor.collisions if name not in own]
-        # Gazebo's names for unnamed collisions, including links lumped with another link
-        usual = re.compile(rf'(.*_fixed_joint_lump__)?{re.escape(link)}_collision(_\d+)?')
-        strange = [name for name in missing if not usual.fullmatch(name)]
-        if strange:
-            message = f'no collision {strange[0]!r} of link {link!r}; the whole link is watched'
-            findings.warning('unknown-reference', place, message, 'collision', strange[0])
-        if missing:
-            sensor = replace(sensor, collisions=())
-        return replace(sensor, link=link, joint='')
+        settings = _own_collisions(sensor, link, description, findings)
+        return replace(sensor, link=link, joint='', settings=settings)
     if sensor.joint:
         return replace(sensor, link=description.joints[sensor.joint].child)
     joint = next(
@@ -84,3 +77,21 @@ def attach(
         findings.error('unplaced-sensor', place, message)
         return None
     return replace(sensor, joint=joint.name)
+
+
+def _own_collisions(
+    sensor: SensorDescription, link: str, description: RobotDescription, findings: Findings
+) -> Any:
+    """Return the settings; a contact sensor that names a collision the link lacks watches all."""
+    if not isinstance(sensor.settings, ContactSettings):
+        return sensor.settings
+    own = {each.name for each in description.links[link].collisions if each.name}
+    missing = [name for name in sensor.settings.collisions if name not in own]
+    # Gazebo's names for unnamed collisions, including links lumped with another link
+    usual = re.compile(rf'(.*_fixed_joint_lump__)?{re.escape(link)}_collision(_\d+)?')
+    strange = [name for name in missing if not usual.fullmatch(name)]
+    if strange:
+        message = f'no collision {strange[0]!r} of link {link!r}; the whole link is watched'
+        place = Place('sensor', sensor.name, sensor.line)
+        findings.warning('unknown-reference', place, message, 'collision', strange[0])
+    return ContactSettings() if missing else sensor.settings

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from sim_bridge.description.model import NoiseDescription
-from sim_bridge.description.noise import AXES, KEYS, KINDS
+from sim_bridge.description.noise import KEYS, KINDS
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sensor_kinds import AXES, Quantity
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
@@ -12,25 +13,48 @@ from sim_bridge.description.xml.values import element_text, read_numbers, warn_o
 _CLASSIC = {'rate': 'angular_velocity', 'accel': 'linear_acceleration'}
 
 
-def read_axis_noise(
-    quantity: Element, name: str, place: Place, findings: Findings
+def read_quantity_noise(
+    node: Element, quantity: Quantity, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read `<x><noise>` … `<z><noise>` for a quantity, by channel 'quantity.axis'."""
-    warn_of_unknown(quantity, AXES, place, findings)
-    channels = {}
-    for axis in quantity:
-        for node in axis.findall('noise') if axis.tag in AXES else ():
-            inner = place.child(axis.tag, axis.line).child('noise', node.line)
-            noise = read_noise(node, node.get('type', 'none'), inner, findings)
-            if noise.kind != 'none':
-                channels[f'{name}.{axis.tag}'] = noise
+    """
+    Return the noise in the element of a quantity, by channel.
+
+    `<x><noise>` and so on for a quantity with axes, else `<noise>`.
+    """
+    if not quantity.axes:
+        return read_noises(node, quantity.name, place, findings)
+    warn_of_unknown(node, quantity.axes, place, findings)
+    channels: dict[str, NoiseDescription] = {}
+    for axis in node:
+        if axis.tag in quantity.axes:
+            inner = place.child(axis.tag, axis.line)
+            channels |= read_noises(axis, f'{quantity.name}.{axis.tag}', inner, findings)
     return channels
+
+
+def read_noises(
+    node: Element, channel: str, place: Place, findings: Findings, *, by_element: bool = False
+) -> dict[str, NoiseDescription]:
+    """
+    Return the noise of a channel: the last `<noise>` in an element whose type is not 'none'.
+
+    by_element: whether a `<type>` element may name the type; else only the attribute does.
+    """
+    found = {}
+    for element in node.findall('noise'):
+        kind = element.get('type', 'none')
+        if by_element:
+            kind = next((element_text(each) for each in element.findall('type')), kind)
+        noise = read_noise(element, kind, place.child('noise', element.line), findings)
+        if noise.kind != 'none':
+            found[channel] = noise
+    return found
 
 
 def read_classic_noise(
     node: Element, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
-    """Read an imu's SDF 1.4 `<noise><type/><rate/><accel/></noise>`, equal for all axes."""
+    """Return the noise in SDF 1.4's `<noise><type/><rate/><accel/></noise>`, equal on all axes."""
     kind = next(
         (element_text(element) for element in node.findall('type')), node.get('type', 'none')
     )
@@ -46,7 +70,7 @@ def read_classic_noise(
 
 
 def read_noise(node: Element, kind: str, place: Place, findings: Findings) -> NoiseDescription:
-    """Read the numbers in a `<noise>` element with a given type."""
+    """Return the noise model in a `<noise>` element of a type."""
     if kind not in KINDS:
         message = f'unknown, no noise; the types are {", ".join(KINDS)}'
         findings.warning('noise-type', place, message, 'type', kind)

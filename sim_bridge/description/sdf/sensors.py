@@ -10,60 +10,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import TypedDict
+from typing import Any
 
-from sim_bridge.description.model import (
-    NoiseDescription,
-    Pose,
-    ScanDescription,
-    SCANNING,
-    SensorDescription,
-    SensorKind,
-    WRENCH_DIRECTIONS,
-    WRENCH_FRAMES,
-)
-from sim_bridge.description.noise import QUANTITIES
+from sim_bridge.description.model import NoiseDescription, Pose, SensorDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.noise import read_axis_noise, read_classic_noise, read_noise
-from sim_bridge.description.sdf.scans import (
-    gives_one_range,
-    read_scan,
-    read_sonar,
-    remapped_output,
-    SCAN_TAGS,
-    with_radiation,
-)
+from sim_bridge.description.sdf.noise import read_classic_noise, read_quantity_noise
+from sim_bridge.description.sdf.rays import as_plugin_output, read_ray_element
 from sim_bridge.description.sdf.values import read_pose
+from sim_bridge.description.sensor_kinds import (
+    Choice,
+    KINDS,
+    MeasuredBy,
+    Names,
+    SensorKind,
+    Setting,
+    Switch,
+    Values,
+)
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import BOOLEANS, element_text, read_number, warn_of_unknown
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-KINDS = {
-    'force_torque': SensorKind.FORCE_TORQUE,
-    'imu': SensorKind.IMU,
-    'contact': SensorKind.CONTACT,
-    'magnetometer': SensorKind.MAGNETOMETER,
-    'altimeter': SensorKind.ALTIMETER,
-    'air_pressure': SensorKind.AIR_PRESSURE,
-    'sonar': SensorKind.RANGE,
-    **dict.fromkeys(('lidar', 'gpu_lidar', 'ray', 'gpu_ray'), SensorKind.LIDAR),
-}
-# iDynTree's names
-ROBOT_KINDS = {**KINDS, 'accelerometer': SensorKind.ACCELEROMETER, 'gyroscope': SensorKind.GYRO}
-
-_INNER = {
-    SensorKind.FORCE_TORQUE: 'force_torque',
-    SensorKind.CONTACT: 'contact',
-    SensorKind.MAGNETOMETER: 'magnetometer',
-    SensorKind.ALTIMETER: 'altimeter',
-    SensorKind.AIR_PRESSURE: 'air_pressure',
-    SensorKind.RANGE: 'sonar',
-}
-_CHOICES = {'frame': WRENCH_FRAMES, 'measure_direction': WRENCH_DIRECTIONS}
 _RATE = Numbers(minimum=0.0)
-_ALTITUDE = 'reference_altitude'
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
@@ -71,24 +41,23 @@ _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRA
 SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
 
 
-class _Settings(TypedDict, total=False):
-    """Settings in the element of the sensor's kind, by the names of SensorDescription."""
+def _gazebo_types() -> dict[str, SensorKind]:
+    """Return the kinds by their words in `<sensor type="…">`."""
+    return {word: kind for kind in KINDS.values() for word in kind.sdf_types}
 
-    frame: str
-    measure_direction: str
-    noise: Mapping[str, NoiseDescription]
-    enable_orientation: bool
-    scan: ScanDescription
-    collisions: tuple[str, ...]
-    reference_altitude: float
+
+def _robot_types() -> dict[str, SensorKind]:
+    """Return the kinds by their words in a `<sensor>` under `<robot>`: iDynTree's too."""
+    own = {word: kind for kind in KINDS.values() for word in kind.robot_types}
+    return _gazebo_types() | own
 
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
     """
     Yield the sensors of the `<gazebo>` elements.
 
-    The reference is given as both joint and link names at once in SDF's URDF extension, so it is
-    put where the name belongs: joints first for force-torque sensors, links first for the rest.
+    In SDF's URDF extension the reference names a joint or a link. Joints come first for kinds on a
+    joint, links for all others.
     """
     joints = {node.get('name') for node in root.findall('joint')}
     links = {node.get('name') for node in root.findall('link')}
@@ -97,7 +66,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
         for node in gazebo:
             place = Place(f'sensor/{node.tag}', node.get('name', ''), node.line)
             if node.tag == 'sensor':
-                sensor = _read_sensor(node, KINDS, findings)
+                sensor = _read_sensor(node, _gazebo_types(), findings)
                 if sensor is not None:
                     yield _on_reference(sensor, reference, joints, links)
             elif node.tag.startswith('sensor:'):
@@ -115,7 +84,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
 def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
     """Yield the sensors directly under `<robot>`."""
     for node in root.findall('sensor'):
-        sensor = _read_sensor(node, ROBOT_KINDS, findings)
+        sensor = _read_sensor(node, _robot_types(), findings)
         if sensor is None:
             continue
         place = Place('sensor', sensor.name, node.line)
@@ -129,7 +98,7 @@ def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDesc
 def _on_reference(
     sensor: SensorDescription, reference: str, joints: set[str], links: set[str]
 ) -> SensorDescription:
-    joint_first = sensor.kind is SensorKind.FORCE_TORQUE
+    joint_first = sensor.kind.on_joint
     is_joint = reference in joints and (joint_first or reference not in links)
     if is_joint or (joint_first and reference not in links):
         return replace(sensor, joint=reference)
@@ -149,140 +118,101 @@ def _read_sensor(
         findings.error('missing-attribute', place, 'missing', 'name')
         return None
     kind = kinds[word]
-    inner_tags = SCAN_TAGS if kind is SensorKind.LIDAR else (_INNER.get(kind, 'imu'),)
-    known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word, *inner_tags}
+    known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word, *kind.sdf_elements}
     warn_of_unknown(node, known, place, findings)
-    inner = next((element for element in node if element.tag in inner_tags), None)
-    settings: _Settings = {}
-    if inner is not None:
-        within = place.child(inner.tag, inner.line)
-        if kind is SensorKind.LIDAR:
-            settings['scan'], settings['noise'] = read_scan(inner, within, findings)
-        else:
-            settings = _READERS.get(kind, _read_imu)(inner, within, findings)
-    elif kind in SCANNING:
-        message = f'without <{inner_tags[0]}> it has no rays, ignored'
+    inner = next((element for element in node if element.tag in kind.sdf_elements), None)
+    is_by_rays = kind.measured_by is MeasuredBy.RAYS
+    if inner is None and is_by_rays:
+        message = f'without <{kind.sdf_elements[0]}> it has no rays, ignored'
         findings.warning('unsupported-sensor', place, message)
         return None
+    topic, settings = _text(node, ('topic',)), None
+    noise: Mapping[str, NoiseDescription] = {}
+    values: dict[str, Any] = {}
+    if inner is not None:
+        within = place.child(inner.tag, inner.line)
+        if is_by_rays:
+            settings, noise = read_ray_element(inner, within, findings)
+            kind, settings, remapped = as_plugin_output(kind, settings, node)
+            topic = topic or remapped
+        else:
+            values, noise = _read_element(kind, inner, within, findings)
+            values = {key: value for key, value in values.items() if key in kind.keys}
+            settings = kind.settings(**values)
+        if kind.has_inner_topic:
+            topic = topic or _text(inner, ('topic',))
     pose = _read_pose(node.find('pose'), place, findings)
-    if kind is SensorKind.FORCE_TORQUE and not pose.is_identity and 'frame' not in settings:
+    if 'frame' in kind.keys and 'frame' not in values and not pose.is_identity:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
         findings.warning('frame-default', place.child('pose', node.line), message)
-    topic = _text(node, ('topic',))
-    if kind is SensorKind.CONTACT and inner is not None:
-        topic = topic or _text(inner, ('topic',))
-    if kind is SensorKind.LIDAR:
-        topic = topic or remapped_output(node)
-        if gives_one_range(node):
-            kind = SensorKind.RANGE
-            settings['scan'] = with_radiation(settings.get('scan', ScanDescription()), node)
     return SensorDescription(
         name=name,
         kind=kind,
         link='',
         pose=pose,
         update_rate=_rate(node.find('update_rate'), place, findings),
+        noise=MappingProxyType(noise),
+        settings=settings,
         frame_id=_text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS),
         topic='' if topic == '__default__' else topic,
         line=node.line,
-        **settings,
     )
 
 
-def _read_force_torque(node: Element, place: Place, findings: Findings) -> _Settings:
-    settings: _Settings = {}
+def _read_element(
+    kind: SensorKind, node: Element, place: Place, findings: Findings
+) -> tuple[dict[str, Any], dict[str, NoiseDescription]]:
+    """
+    Return the settings by key, and the noise by channel, in the element of a kind.
+
+    kind: of the sensor. The tag may be of another kind: an accelerometer may have an `<imu>`.
+    """
+    kind = _gazebo_types().get(node.tag, kind)
+    quantities = kind.noisy
+    if kind.noise_of_element:
+        quantity = quantities[kind.noise_of_element]
+        return {}, read_quantity_noise(node, quantity, place, findings)
+    settings = {each.tag: (key, each) for key, each in kind.keys.items() if each.tag}
+    warn_of_unknown(node, {*quantities, *settings, *kind.sdf_tags}, place, findings)
+    values: dict[str, Any] = {}
     noise: dict[str, NoiseDescription] = {}
-    warn_of_unknown(node, {'frame', 'measure_direction', 'force', 'torque'}, place, findings)
     for element in node:
         inner = place.child(element.tag, element.line)
-        text = element_text(element)
-        choices = _CHOICES.get(element.tag)
-        if element.tag in ('force', 'torque'):
-            noise.update(read_axis_noise(element, element.tag, inner, findings))
-        elif element.tag == 'frame' and text in WRENCH_FRAMES:
-            settings['frame'] = text
-        elif element.tag == 'measure_direction' and text in WRENCH_DIRECTIONS:
-            settings['measure_direction'] = text
-        elif choices:
-            findings.error('bad-value', inner, f'must be one of {", ".join(choices)}', value=text)
-    settings['noise'] = MappingProxyType(noise)
-    return settings
-
-
-def _read_imu(node: Element, place: Place, findings: Findings) -> _Settings:
-    settings: _Settings = {}
-    noise: dict[str, NoiseDescription] = {}
-    known = {
-        'noise',
-        *QUANTITIES[SensorKind.IMU],
-        'orientation_reference_frame',
-        'enable_orientation',
-        'topic',
-    }
-    warn_of_unknown(node, known, place, findings)
-    for element in node:
-        inner = place.child(element.tag, element.line)
-        if element.tag == 'noise':
-            noise.update(read_classic_noise(element, inner, findings))
-        elif element.tag in QUANTITIES[SensorKind.IMU]:
-            noise.update(read_axis_noise(element, element.tag, inner, findings))
-        elif element.tag == 'enable_orientation':
-            settings['enable_orientation'] = _boolean(element, inner, findings)
+        if element.tag in quantities:
+            noise |= read_quantity_noise(element, quantities[element.tag], inner, findings)
+        elif element.tag in settings:
+            key, setting = settings[element.tag]
+            value = _read_setting(setting, element, inner, findings)
+            if isinstance(setting, Names):
+                values[key] = values.get(key, ()) + value
+            elif value is not None:
+                values[key] = value
+        elif element.tag == 'noise' and 'noise' in kind.sdf_tags:
+            noise |= read_classic_noise(element, inner, findings)
         elif element.tag == 'orientation_reference_frame':
             localization = _text(element, ('localization',)) or 'ENU'
             if localization != 'ENU':
                 message = 'not supported: the orientation is that in the world frame, ENU'
                 findings.warning('orientation-frame', inner, message, value=localization)
-    settings['noise'] = MappingProxyType(noise)
-    return settings
+    return values, noise
 
 
-def _read_contact(node: Element, place: Place, findings: Findings) -> _Settings:
-    warn_of_unknown(node, {'collision', 'topic'}, place, findings)
-    names = (element_text(element) for element in node if element.tag == 'collision')
-    return {'collisions': tuple(name for name in names if name not in ('', '__default__'))}
-
-
-def _read_magnetometer(node: Element, place: Place, findings: Findings) -> _Settings:
-    return {'noise': MappingProxyType(read_axis_noise(node, 'magnetic_field', place, findings))}
-
-
-def _read_channels(node: Element, place: Place, findings: Findings) -> _Settings:
-    """Read `<quantity><noise>` of quantities without axes, and the altitude of the origin."""
-    settings: _Settings = {}
-    noise = {}
-    known = QUANTITIES[KINDS[node.tag]]
-    is_pressure = node.tag == 'air_pressure'
-    more = {_ALTITUDE} if is_pressure else set()
-    warn_of_unknown(node, {*known, *more, 'topic'}, place, findings)
-    for element in node:
-        inner = place.child(element.tag, element.line)
-        if element.tag in known:
-            for each in element.findall('noise'):
-                within = inner.child('noise', each.line)
-                read = read_noise(each, each.get('type', 'none'), within, findings)
-                if read.kind != 'none':
-                    noise[element.tag] = read
-        elif element.tag == _ALTITUDE and is_pressure:
-            settings['reference_altitude'] = (
-                read_number(element, Numbers(), inner, findings) or 0.0
-            )
-    settings['noise'] = MappingProxyType(noise)
-    return settings
-
-
-def _read_sonar(node: Element, place: Place, findings: Findings) -> _Settings:
-    return {'scan': read_sonar(node, place, findings)}
-
-
-_READERS = {
-    SensorKind.ALTIMETER: _read_channels,
-    SensorKind.AIR_PRESSURE: _read_channels,
-    SensorKind.RANGE: _read_sonar,
-    SensorKind.FORCE_TORQUE: _read_force_torque,
-    SensorKind.CONTACT: _read_contact,
-    SensorKind.MAGNETOMETER: _read_magnetometer,
-}
+def _read_setting(setting: Setting, node: Element, place: Place, findings: Findings) -> Any:
+    """Return the value of a setting in an element; None where there is none or an error."""
+    text = element_text(node)
+    if isinstance(setting, Choice):
+        if text not in setting.choices:
+            message = f'must be one of {", ".join(setting.choices)}'
+            findings.error('bad-value', place, message, value=text)
+            return None
+        return text
+    if isinstance(setting, Switch):
+        return _boolean(node, place, findings)
+    if isinstance(setting, Names):
+        return () if text in ('', '__default__') else (text,)
+    if isinstance(setting, Values):
+        return read_number(node, setting.numbers, place, findings)
+    return None
 
 
 def _read_pose(node: Element | None, place: Place, findings: Findings) -> Pose:

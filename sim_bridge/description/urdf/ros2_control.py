@@ -2,18 +2,18 @@
 Sensors in `<ros2_control>`: the hardware view, given by state interfaces.
 
 The kind follows from the interface names of gz_ros2_control and the sensor broadcasters. The
-format has no element for the carrying link or joint. A Gazebo sensor of the same name gives it;
-else the parameters `joint`, `link` or `frame_id`; else the sensor's own name, if a joint or link
-has this name.
+format has no mounting place. It is that of the Gazebo sensor with the same name; else the
+parameters `joint`, `link` or `frame_id` name it; else a joint or link has the sensor's name.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sim_bridge.description.model import RobotDescription, SensorDescription, SensorKind
+from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sensor_kinds import KINDS, SensorKind, Switch
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
 
@@ -23,7 +23,7 @@ _RATE = Numbers(minimum=0.0)
 def read_ros2_control_sensors(
     root: Element, description: RobotDescription, declared: set[str], findings: Findings
 ) -> Iterator[SensorDescription]:
-    """Yield the sensors in `<ros2_control>` whose names are not `declared` already."""
+    """Yield the sensors of `<ros2_control>` whose names are not among the `declared` ones."""
     for system in root.findall('ros2_control'):
         for node in system.findall('sensor'):
             if node.get('name', '') not in declared:
@@ -61,7 +61,13 @@ def _read(
         link=link,
         joint=joint,
         update_rate=rate[0] if rate else 0.0,
-        enable_orientation='orientation' in quantities,
+        settings=kind.settings(
+            **{
+                key: each.quantity in quantities
+                for key, each in kind.keys.items()
+                if isinstance(each, Switch)
+            }
+        ),
         frame_id=parameters.get('frame_id', ''),
         topic=parameters.get('topic', ''),
         line=node.line,
@@ -69,26 +75,24 @@ def _read(
 
 
 def _kind(quantities: set[str]) -> SensorKind | None:
-    gyro, accelerometer = 'angular_velocity' in quantities, 'linear_acceleration' in quantities
-    if quantities & {'force', 'torque'}:
-        return SensorKind.FORCE_TORQUE
-    if 'orientation' in quantities or (gyro and accelerometer):
-        return SensorKind.IMU
-    if gyro:
-        return SensorKind.GYRO
-    return SensorKind.ACCELEROMETER if accelerometer else None
+    """Return the kind with these quantities: one on a joint, else that which has most of them."""
+    return max(
+        (kind for kind in KINDS.values() if any(each <= quantities for each in kind.interfaces)),
+        key=lambda kind: (kind.on_joint, sum(each.name in quantities for each in kind.quantities)),
+        default=None,
+    )
 
 
 def _where(
     name: str, kind: SensorKind, parameters: dict[str, str], description: RobotDescription
 ) -> tuple[str, str]:
-    """Return the link and the joint carrying a sensor, '' for each one not named."""
+    """Return the names of the link and the joint of a sensor, '' where the file gives none."""
     link, joint = parameters.get('link', ''), parameters.get('joint', '')
     if link or joint:
         return link, joint
     for candidate in (parameters.get('frame_id', ''), name):
-        # a joint and a link may share a name; a force-torque sensor refers to the joint
-        if kind is SensorKind.FORCE_TORQUE and candidate in description.joints:
+        # a joint and a link may share a name; a kind on a joint means the joint
+        if kind.on_joint and candidate in description.joints:
             return '', candidate
         if candidate in description.links:
             return candidate, ''

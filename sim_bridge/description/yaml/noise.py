@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from sim_bridge.description.model import NoiseDescription, SensorKind
-from sim_bridge.description.noise import AXES, KEYS, KINDS, QUANTITIES, WITHOUT_AXES
+from sim_bridge.description.model import NoiseDescription
+from sim_bridge.description.noise import KEYS, KINDS
 from sim_bridge.description.numbers import parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sensor_kinds import SensorKind
 from sim_bridge.foundation.errors import plain
 
 
@@ -16,23 +17,24 @@ def noise_from_mapping(
     mapping: Mapping[str, object], kind: SensorKind, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """
-    Read a sensor's `noise` in YAML, such as `{force: {stddev: 0.1, z: {stddev: 0.3}}}`.
+    Return the noise models by channel, for the `noise` of a sensor in YAML.
 
-    Keys for a quantity apply to its three axes; keys for an axis override them. A range has no
-    axes.
+    For example `{force: {stddev: 0.1, z: {stddev: 0.3}}}`: keys of a quantity hold for all of its
+    axes, keys of an axis override them. Quantities such as `range` have no axes.
     """
     channels = {}
+    quantities = kind.noisy
     for quantity, entries in mapping.items():
         inner = Place(f'{place.element}/{quantity}', place.name)
-        if quantity not in QUANTITIES[kind]:
-            known = ', '.join(QUANTITIES[kind])
-            findings.error('unknown-key', inner, f'a {kind.value} sensor has noise of {known}')
+        if quantity not in quantities:
+            known = ', '.join(quantities) or 'nothing'
+            findings.error('unknown-key', inner, f'a {kind.word} sensor has noise of {known}')
         elif not isinstance(entries, Mapping):
             findings.error(
                 'bad-value', inner, 'must be a mapping of noise keys', value=plain(entries)
             )
         else:
-            axes = () if quantity in WITHOUT_AXES else AXES
+            axes = quantities[quantity].axes
             common = {key: value for key, value in entries.items() if key not in axes}
             noise = _noise_of(common, NoiseDescription(), inner, findings)
             if not axes:
@@ -72,7 +74,7 @@ def _noise_of(
             numbers = parse_numbers(plain(value), KEYS[key], place, findings, key)
             if numbers is not None:
                 values[key] = numbers[0]
-    # default types: gaussian_quantized with a precision, gaussian with other numbers
+    # without a type, a precision means the quantised model, any other number the plain one
     if 'type' not in entries and values and kind == 'none':
         kind = 'gaussian_quantized' if values.get('precision') else 'gaussian'
     return replace(base, kind=kind, **values)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
+from sim_bridge.description.sensor_kinds import KINDS
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
@@ -95,10 +96,8 @@ class SimulatorParameters:
     )
     sensors: dict[str, Any] = parameter(
         {},
-        'Further sensors by name, each {type: force_torque | gyro | accelerometer | imu | range | '
-        'lidar | contact | magnetometer | altimeter | air_pressure | pose, link or joint, '
-        'position, update_rate, noise, ...}; see '
-        'sim_bridge/description/yaml/sensors.py',
+        f'Further sensors by name, each {{type: {" | ".join(KINDS)}, link or joint, position, '
+        'update_rate, noise, ...}; see sim_bridge/description/sensor_kinds.py',
     )
 
     # what touches what

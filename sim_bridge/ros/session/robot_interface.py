@@ -21,8 +21,9 @@ from sim_bridge.ros.publish.drawn_meshes import mesh_folder
 from sim_bridge.ros.publish.joint_states import JointStates
 from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_stream
 from sim_bridge.ros.publish.outbox import outboxes, Timed
+from sim_bridge.ros.publish.sensor_streams import sensor_streams
 from sim_bridge.ros.publish.signals import output_streams
-from sim_bridge.ros.publish.streams import Rate, sensor_streams
+from sim_bridge.ros.publish.streams import Rate
 from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:

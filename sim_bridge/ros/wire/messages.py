@@ -8,15 +8,16 @@ is therefore serialized once, and its numbers are numpy views into those bytes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import reduce
 import struct
 from typing import Any
 
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Transform, Twist, WrenchStamped
+from geometry_msgs.msg import Transform, Twist
 import numpy as np
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import Imu, JointState, MagneticField, MultiDOFJointState
+from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Bool
 
 from sim_bridge.ros.wire.cdr import HEAD, serialize_cleanly
@@ -171,67 +172,52 @@ class PoseStateMessage(PreparedMessage):
         self.poses, self.twists = self._blocks[0].reshape(n, 7), self._blocks[1].reshape(n, 6)
 
 
-class WrenchMessage(PreparedMessage):
-    """A geometry_msgs/WrenchStamped: N, N m."""
-
-    def __init__(self, frame_id: str) -> None:
-        message = WrenchStamped()
-        message.header.frame_id = frame_id
-        wrench = message.wrench
-        wrench.force.x, wrench.force.y, wrench.force.z = marks(0, 3)
-        wrench.torque.x, wrench.torque.y, wrench.torque.z = marks(3, 3)
-        super().__init__(message, (3, 3))
-        self.force, self.torque = self._blocks
-
-
-class MagneticFieldMessage(PreparedMessage):
-    """A sensor_msgs/MagneticField: T; covariance: (9,) row-major, zeros for unknown."""
-
-    def __init__(self, frame_id: str, covariance: np.ndarray) -> None:
-        message = MagneticField(magnetic_field_covariance=_covariance(covariance))
-        message.header.frame_id = frame_id
-        field = message.magnetic_field
-        field.x, field.y, field.z = marks(0, 3)
-        super().__init__(message, (3,))
-        (self.field,) = self._blocks
-
-
-class ImuMessage(PreparedMessage):
+class FieldMessage(PreparedMessage):
     """
-    A sensor_msgs/Imu: rad/s, m/s^2, quaternion x y z w.
+    A message with a header whose fields are blocks of numbers.
 
-    Each covariance is that of the field's noise, (9,) row-major. None means that the sensor does
-    not measure the field; the first element in the message is then -1 (REP 145).
+    blocks: one per path, in order: (1,) of a number, (3,) of a message of x, y, z, (4,) with w.
     """
 
     def __init__(
         self,
+        message_type: type,
         frame_id: str,
-        orientation_covariance: np.ndarray | None,
-        angular_velocity_covariance: np.ndarray | None,
-        linear_acceleration_covariance: np.ndarray | None,
+        paths: Sequence[str],
+        deviations: Mapping[str, np.ndarray | None],
     ) -> None:
-        message = Imu()
+        """
+        Serialize the message.
+
+        paths: of the fields, names with dots in between. deviations: (n,) standard deviations for
+        each covariance field, zeros for unknown. None marks a field without measurement: its first
+        element is then -1 (REP 145).
+        """
+        message = message_type()
         message.header.frame_id = frame_id
-        q, w, a = message.orientation, message.angular_velocity, message.linear_acceleration
-        q.x, q.y, q.z, q.w = marks(0, 4)
-        w.x, w.y, w.z = marks(4, 3)
-        a.x, a.y, a.z = marks(7, 3)
-        message.orientation_covariance = _covariance(orientation_covariance)
-        message.angular_velocity_covariance = _covariance(angular_velocity_covariance)
-        message.linear_acceleration_covariance = _covariance(linear_acceleration_covariance)
-        super().__init__(message, (4, 3, 3))
-        self.orientation, self.angular_velocity, self.linear_acceleration = self._blocks
-        # without an estimate: "no rotation", for subscribers that use it nevertheless
-        self.orientation[:] = (0.0, 0.0, 0.0, 1.0)
+        sizes: list[int] = []
+        for path in paths:
+            *outer, name = path.split('.')
+            owner = reduce(getattr, outer, message)
+            field = getattr(owner, name)
+            if isinstance(field, float):
+                size = 1
+                setattr(owner, name, marks(sum(sizes), 1)[0])
+            else:
+                axes = [axis for axis in 'xyzw' if hasattr(field, axis)]
+                size = len(axes)
+                for axis, mark in zip(axes, marks(sum(sizes), size), strict=True):
+                    setattr(field, axis, mark)
+            sizes.append(size)
+        for name, stddev in deviations.items():
+            setattr(message, name, _covariance(stddev, getattr(message, name)))
+        super().__init__(message, tuple(sizes))
 
 
-def _covariance(values: np.ndarray | None) -> list[float]:
-    if values is None:
+def _covariance(stddev: np.ndarray | None, field: Any) -> Any:
+    """Return a covariance (9,), row-major, or the variance for a field of one number."""
+    if isinstance(field, float):
+        return NOT_ESTIMATED if stddev is None else float(stddev[0]) ** 2
+    if stddev is None:
         return [NOT_ESTIMATED] + [0.0] * 8
-    return [float(value) for value in np.ravel(values)]
-
-
-def diagonal_covariance(standard_deviations: np.ndarray) -> np.ndarray:
-    """Return the (9,) covariance of three independent channels."""
-    return np.diag(np.square(standard_deviations)).ravel()
+    return np.diag(np.square(stddev)).ravel().tolist()

@@ -1,4 +1,4 @@
-"""Messages of range sensors, lidars and contact sensors, serialized once, filled in place."""
+"""Messages of range sensors, lidars and contact sensors, serialized once and filled in place."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import LaserScan, PointCloud2, PointField, Range
 
-import sim_bridge as sb
-from sim_bridge.description.model import RADIATIONS
+from sim_bridge.description.rays import RADIATIONS
 from sim_bridge.ros.wire.messages import FlagMessage, PreparedMessage
+from sim_bridge.sensors.devices import Reading
 
-# found again in the serialized bytes; no other field of a message holds such numbers
+# found again in the serialized bytes; no other field of a message holds this number
 _MARK = np.float32(-2.7182818e-30)
 
 
 class _RangesMessage(PreparedMessage):
     """
-    A message with a block of 32-bit floats that are filled when it is sent.
+    A message with a block of 32-bit floats, filled when it is sent.
 
-    source: (n,) the distances [m], read in place.
+    source: (n,) distances [m], read in place.
     """
 
     def __init__(self, message: Any, source: np.ndarray, count: int) -> None:
-        """Serialize a message whose block of so many floats holds `_MARK`."""
+        """Serialize a message with `count` floats of value `_MARK`: its block."""
         super().__init__(message, ())
         at = bytes(self.buffer).index(np.full(count, _MARK).tobytes())
         self.block = np.frombuffer(self.buffer, np.float32, count, at)
@@ -33,7 +33,7 @@ class _RangesMessage(PreparedMessage):
 
     def fill(self) -> None:
         """Write the present distances."""
-        # of ours only the noise of an immense stddev is beyond a float's range
+        # only noise of an immense stddev exceeds the range of a float
         with np.errstate(over='ignore'):
             self.block[:] = self.source
 
@@ -51,35 +51,37 @@ class _RangesMessage(PreparedMessage):
 class RangeMessage(_RangesMessage):
     """A sensor_msgs/Range."""
 
-    def __init__(self, frame_id: str, sensor: sb.RangeSensor, source: np.ndarray) -> None:
-        scan = sensor.description.scan
+    def __init__(self, frame_id: str, sensor: Any, reading: Reading) -> None:
+        """Prepare the message of a `RangeSensor`. reading: its values or its truth."""
+        rays = sensor.rays
         message = Range(
-            radiation_type=RADIATIONS.index(scan.radiation),
+            radiation_type=RADIATIONS.index(rays.radiation),
             field_of_view=sensor.field_of_view,
-            min_range=scan.minimum,
-            max_range=scan.maximum,
+            min_range=rays.minimum,
+            max_range=rays.maximum,
             range=float(_MARK),
         )
         message.header.frame_id = frame_id
-        super().__init__(message, source, 1)
+        super().__init__(message, reading.ranges, 1)
 
 
 class LaserScanMessage(_RangesMessage):
-    """A sensor_msgs/LaserScan, of a lidar whose rays are in one plane."""
+    """A sensor_msgs/LaserScan of a lidar with rays in one plane."""
 
-    def __init__(self, frame_id: str, lidar: sb.LidarSensor, source: np.ndarray) -> None:
-        scan, angles = lidar.description.scan, lidar.angles
+    def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
+        """Prepare the message of a `LidarSensor`. reading: its values or its truth."""
+        rays, angles = lidar.rays, lidar.angles
         message = LaserScan(
             angle_min=angles[0],
             angle_max=angles[-1],
             angle_increment=(angles[-1] - angles[0]) / max(len(angles) - 1, 1),
             scan_time=1.0 / lidar.update_rate,
-            range_min=scan.minimum,
-            range_max=scan.maximum,
+            range_min=rays.minimum,
+            range_max=rays.maximum,
             ranges=[float(_MARK)] * len(angles),
         )
         message.header.frame_id = frame_id
-        super().__init__(message, source, len(angles))
+        super().__init__(message, reading.ranges, len(angles))
 
 
 class LidarCloudMessage(_RangesMessage):
@@ -89,8 +91,9 @@ class LidarCloudMessage(_RangesMessage):
     Points of rays that hit nothing within range are infinite or, too close, nan.
     """
 
-    def __init__(self, frame_id: str, lidar: sb.LidarSensor, source: np.ndarray) -> None:
-        count, width = len(source), len(lidar.angles)
+    def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
+        """Prepare the message of a `LidarSensor`. reading: its values or its truth."""
+        count, width = len(reading.ranges), len(lidar.angles)
         self._directions = lidar.directions
         message = PointCloud2(
             height=count // width,
@@ -106,7 +109,7 @@ class LidarCloudMessage(_RangesMessage):
             data=np.full(3 * count, _MARK).tobytes(),
         )
         message.header.frame_id = frame_id
-        super().__init__(message, source, 3 * count)
+        super().__init__(message, reading.ranges, 3 * count)
 
     def fill(self) -> None:
         """Write the present points."""
@@ -119,9 +122,10 @@ class LidarCloudMessage(_RangesMessage):
 
 
 class TouchMessage(FlagMessage):
-    """A std_msgs/Bool: whether anything touches what a contact sensor watches."""
+    """A std_msgs/Bool: whether anything touches the geometries watched by a contact sensor."""
 
-    def __init__(self, sensor: sb.ContactSensor) -> None:
+    def __init__(self, frame_id: str, sensor: Any, reading: Reading) -> None:
+        """Prepare the message of a `ContactSensor`; it has no frame, and no noise."""
         super().__init__()
         self._sensor = sensor
 

@@ -12,12 +12,10 @@ from sensor_msgs.msg import Imu, JointState
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import (
     ClockMessage,
-    diagonal_covariance,
     EffortCommandMessage,
-    ImuMessage,
+    FieldMessage,
     JointStateMessage,
     pack_stamp,
-    WrenchMessage,
 )
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -33,6 +31,14 @@ def numbers(count: int, seed: int) -> np.ndarray:
     odd = [0.0, -0.0, np.inf, -np.inf, 5e-324]
     values[: min(count, len(odd))] = odd[:count]
     return values
+
+
+IMU_FIELDS = ('orientation', 'angular_velocity', 'linear_acceleration')
+
+
+def wrench(frame_id: str) -> FieldMessage:
+    """Return a WrenchStamped."""
+    return FieldMessage(WrenchStamped, frame_id, ['wrench.force', 'wrench.torque'], {})
 
 
 def xyz(vector: object) -> list[float]:
@@ -62,8 +68,9 @@ def test_joint_state_carries_names_and_values(names):
 @pytest.mark.parametrize('frame_id', FRAMES)
 def test_wrench_carries_frame_force_and_torque(frame_id):
     """Read a wrench back."""
-    message = WrenchMessage(frame_id)
-    message.force[:], message.torque[:] = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
+    message = wrench(frame_id)
+    force, torque = message.blocks
+    force[:], torque[:] = (1.0, 2.0, 3.0), (4.0, 5.0, 6.0)
     read = deserialize_message(message.stamped(pack_stamp(STAMP_NS)), WrenchStamped)
     assert read.header.frame_id == frame_id
     assert xyz(read.wrench.force) == [1.0, 2.0, 3.0]
@@ -73,15 +80,16 @@ def test_wrench_carries_frame_force_and_torque(frame_id):
 @pytest.mark.parametrize('frame_id', FRAMES)
 def test_imu_equals_the_message_built_by_hand(frame_id):
     """Give the very bytes that rclpy makes of a message object, but for padding."""
-    message = ImuMessage(
-        frame_id,
-        np.zeros(9),
-        diagonal_covariance([1.0, 2.0, 3.0]),
-        diagonal_covariance([4.0, 5.0, 6.0]),
-    )
-    message.orientation[:] = (0.1, 0.2, 0.3, 0.9)
-    message.angular_velocity[:] = (1.5, -2.5, 3.5)
-    message.linear_acceleration[:] = (0.0, -0.0, 9.81)
+    deviations = ([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+    covariances = {
+        f'{field}_covariance': np.array(each)
+        for field, each in zip(IMU_FIELDS, deviations, strict=True)
+    }
+    message = FieldMessage(Imu, frame_id, IMU_FIELDS, covariances)
+    orientation, angular_velocity, linear_acceleration = message.blocks
+    orientation[:] = (0.1, 0.2, 0.3, 0.9)
+    angular_velocity[:] = (1.5, -2.5, 3.5)
+    linear_acceleration[:] = (0.0, -0.0, 9.81)
     by_hand = Imu()
     by_hand.header.frame_id = frame_id
     by_hand.header.stamp.sec, by_hand.header.stamp.nanosec = 3, 7
@@ -98,10 +106,14 @@ def test_imu_equals_the_message_built_by_hand(frame_id):
 @pytest.mark.parametrize('measured', ['orientation', 'angular_velocity', 'linear_acceleration'])
 def test_imu_marks_what_is_not_measured(measured):
     """Put -1 first into the covariance of the other fields, as REP 145 has it, and only there."""
-    fields = ('orientation', 'angular_velocity', 'linear_acceleration')
-    message = ImuMessage('f', *(np.zeros(9) if field == measured else None for field in fields))
+    covariances = {
+        f'{field}_covariance': np.zeros(3) if field == measured else None for field in IMU_FIELDS
+    }
+    message = FieldMessage(Imu, 'f', [measured], covariances)
+    if measured == 'orientation':
+        message.blocks[0][:] = (0.0, 0.0, 0.0, 1.0)
     read = deserialize_message(message.stamped(pack_stamp(1)), Imu)
-    for field in fields:
+    for field in IMU_FIELDS:
         covariance = getattr(read, f'{field}_covariance').tolist()
         assert covariance == [0.0 if field == measured else -1.0] + [0.0] * 8
     # "no rotation" for whoever uses it nevertheless: a quaternion of zeros is none
@@ -123,10 +135,11 @@ def test_stamps_are_exact(time_ns):
 
 def test_what_was_published_does_not_change():
     """Give bytes that later filling leaves alone."""
-    message = WrenchMessage('f')
-    message.force[:] = 1.0
+    message = wrench('f')
+    force, _ = message.blocks
+    force[:] = 1.0
     published = message.stamped(pack_stamp(1))
-    message.force[:] = 2.0
+    force[:] = 2.0
     message.stamped(pack_stamp(2))
     read = deserialize_message(published, WrenchStamped)
     assert xyz(read.wrench.force) == [1.0, 1.0, 1.0]

@@ -1,10 +1,11 @@
-"""Rays of range sensors and lidars in SDF and YAML: keys, their ranges, and what they give."""
+"""Rays of range sensors and lidars: their settings, the keys in SDF and YAML, and the checks."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+import math
 
-from sim_bridge.description.model import ScanDescription
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings, Place
 
@@ -21,21 +22,53 @@ RANGE = {
     'resolution': Numbers(minimum=0.0),
 }
 """Keys of `range`."""
+RADIATIONS = ('ultrasound', 'infrared')
+"""Radiation types, numbered as in sensor_msgs/Range."""
 
 _MOST_RAYS = 1_000_000
 
 
-def scan_of(
+@dataclass(frozen=True)
+class RaySettings:
+    """
+    Rays of a range sensor or a lidar in the sensor frame: x ahead, z up.
+
+    samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
+    vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
+    ray or row lies in the middle. minimum, maximum: limits of the distance [m]. resolution: step
+    of the measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
+    """
+
+    samples: int = 1
+    min_angle: float = 0.0
+    max_angle: float = 0.0
+    vertical_samples: int = 1
+    min_elevation: float = 0.0
+    max_elevation: float = 0.0
+    minimum: float = 0.0
+    maximum: float = math.inf
+    resolution: float = 0.0
+    radiation: str = 'infrared'
+
+    @property
+    def count(self) -> int:
+        """Number of rays."""
+        return self.samples * self.vertical_samples
+
+
+def read_rays(
     horizontal: Mapping[str, float],
     vertical: Mapping[str, float],
     within: Mapping[str, float],
     place: Place,
     findings: Findings,
-) -> ScanDescription:
+    radiation: str = RaySettings.radiation,
+) -> RaySettings:
     """
-    Return the rays that the numbers under these keys mean; errors are added to the findings.
+    Return the rays for the numbers under these keys; errors are added to the findings.
 
-    The resolution of an angle multiplies the samples, as SDF has it; all of them are rays.
+    horizontal, vertical: by the keys of ANGLES. within: by the keys of RANGE. The resolution of an
+    angle multiplies the samples, as in SDF; every product is a ray of its own.
     """
     (count, low, high), (rows, bottom, top) = (
         _angles(name, given, place, findings)
@@ -46,26 +79,27 @@ def scan_of(
             'out-of-range', place, f'at most {_MOST_RAYS} rays', 'samples', f'{count} x {rows}'
         )
         count = rows = 1
-    scan = ScanDescription(
+    rays = RaySettings(
         count,
         low,
         high,
         rows,
         bottom,
         top,
-        within.get('min', 0.0),
-        within.get('max', ScanDescription.maximum),
-        within.get('resolution', 0.0),
+        within.get('min', RaySettings.minimum),
+        within.get('max', RaySettings.maximum),
+        within.get('resolution', RaySettings.resolution),
+        radiation,
     )
-    if scan.maximum <= scan.minimum:
+    if rays.maximum <= rays.minimum:
         findings.error(
             'out-of-range',
             place,
-            f'must be above min, {scan.minimum:g} m',
+            f'must be above min, {rays.minimum:g} m',
             'max',
-            f'{scan.maximum:g}',
+            f'{rays.maximum:g}',
         )
-    return scan
+    return rays
 
 
 def _angles(
@@ -84,5 +118,5 @@ def _angles(
             'max_angle',
             f'{high:g}',
         )
-    # bounded here, as the product of both counts is below
+    # bounded here; the caller bounds the product of both counts
     return max(int(min(samples * given.get('resolution', 1.0), 1e9) + 0.5), 1), low, high

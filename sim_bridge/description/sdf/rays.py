@@ -1,31 +1,35 @@
-"""SDF's `lidar` (once `ray`) elements, and what gazebo_ros plugins say of their output."""
+"""SDF's `lidar` (once `ray`) and `sonar` elements, and gazebo_ros plugins for their output."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 import math
 from types import MappingProxyType
 
-from sim_bridge.description.model import NoiseDescription, RADIATIONS, ScanDescription
+from sim_bridge.description.model import NoiseDescription
 from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, read_rays
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.scans import ANGLES, RANGE, scan_of
-from sim_bridge.description.sdf.noise import read_noise
+from sim_bridge.description.sdf.noise import read_noises
+from sim_bridge.description.sensor_kinds import LIDAR, RANGE_SENSOR, SensorKind
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text, read_numbers, warn_of_unknown
 
-SCAN_TAGS = ('lidar', 'ray')
 # keys of `sonar`, and the rays along each angle of its cone
 _SONAR = {'min': RANGE['min'], 'max': RANGE['max'], 'radius': Numbers(minimum=0.0)}
 _SONAR_RAYS = 9
 _RANGE_OUTPUT, _RANGE_PLUGIN = 'sensor_msgs/Range', 'gazebo_ros_range'
 
+_Read = tuple[RaySettings, Mapping[str, NoiseDescription]]
 
-def read_scan(
-    node: Element, place: Place, findings: Findings
-) -> tuple[ScanDescription, Mapping[str, NoiseDescription]]:
-    """Read the rays of a `<lidar>` element, and the noise of its ranges."""
+
+def read_ray_element(node: Element, place: Place, findings: Findings) -> _Read:
+    """Return the rays and the noise in a `<lidar>`, `<ray>` or `<sonar>` element."""
+    return _READERS[node.tag](node, place, findings)
+
+
+def _read_lidar(node: Element, place: Place, findings: Findings) -> _Read:
     warn_of_unknown(node, {'scan', 'range', 'noise', 'visibility_mask'}, place, findings)
     angles: dict[str, dict[str, float]] = {'horizontal': {}, 'vertical': {}}
     for scan in node.findall('scan'):
@@ -41,31 +45,47 @@ def read_scan(
         within = place.child('range', element.line)
         warn_of_unknown(element, RANGE, within, findings)
         limits = read_numbers(element, RANGE, within, findings)
-    noise = {}
-    for element in node.findall('noise'):
-        # <type> in classic files, an attribute in all other noise elements
-        kind = next(
-            (element_text(each) for each in element.findall('type')), element.get('type', 'none')
-        )
-        read = read_noise(element, kind, place.child('noise', element.line), findings)
-        if read.kind != 'none':
-            noise['range'] = read
-    rays = scan_of(angles['horizontal'], angles['vertical'], limits, place, findings)
+    noise = read_noises(node, 'range', place, findings, by_element=True)
+    rays = read_rays(angles['horizontal'], angles['vertical'], limits, place, findings)
     return rays, MappingProxyType(noise)
 
 
-def read_sonar(node: Element, place: Place, findings: Findings) -> ScanDescription:
-    """Read a `<sonar>` element: rays in a cone about x whose base, at `max`, has the radius."""
+def _read_sonar(node: Element, place: Place, findings: Findings) -> _Read:
+    """Return rays in a cone about x; its base, `max` away, has the `radius`."""
     warn_of_unknown(node, {*_SONAR, 'geometry'}, place, findings)
     given = {'min': 0.0, 'max': 1.0, 'radius': 0.5, **read_numbers(node, _SONAR, place, findings)}
     half = math.atan2(given['radius'], given['max'])
     spread = {'samples': _SONAR_RAYS, 'min_angle': -half, 'max_angle': half}
     limits = {'min': given['min'], 'max': given['max']}
-    return replace(scan_of(spread, spread, limits, place, findings), radiation='ultrasound')
+    rays = read_rays(spread, spread, limits, place, findings, 'ultrasound')
+    return rays, MappingProxyType({})
 
 
-def gives_one_range(sensor: Element) -> bool:
-    """Return whether a plugin makes a sensor_msgs/Range of the rays, the least of their ranges."""
+_READERS: Mapping[str, Callable[[Element, Place, Findings], _Read]] = {
+    'lidar': _read_lidar,
+    'ray': _read_lidar,
+    'sonar': _read_sonar,
+}
+
+
+def as_plugin_output(
+    kind: SensorKind, rays: RaySettings, sensor: Element
+) -> tuple[SensorKind, RaySettings, str]:
+    """
+    Return the kind, the rays and the topic of a sensor, as gazebo_ros plugins in it change them.
+
+    A plugin for sensor_msgs/Range makes a range sensor of a lidar. The topic is '' if no plugin
+    remaps its output.
+    """
+    if kind is not LIDAR:
+        return kind, rays, ''
+    if _gives_one_range(sensor):
+        kind, rays = RANGE_SENSOR, _with_radiation(rays, sensor)
+    return kind, rays, _remapped_output(sensor)
+
+
+def _gives_one_range(sensor: Element) -> bool:
+    """Return whether a plugin publishes a sensor_msgs/Range: the least distance of the rays."""
     return any(
         _RANGE_PLUGIN in plugin.get('filename', '')
         or any(element_text(each) == _RANGE_OUTPUT for each in plugin.findall('output_type'))
@@ -73,17 +93,17 @@ def gives_one_range(sensor: Element) -> bool:
     )
 
 
-def with_radiation(scan: ScanDescription, sensor: Element) -> ScanDescription:
-    """Return the rays with the radiation that a plugin names, if one does."""
+def _with_radiation(rays: RaySettings, sensor: Element) -> RaySettings:
+    """Return the rays with the radiation named by a plugin, if any."""
     for plugin in sensor.findall('plugin'):
         for each in plugin.findall('radiation_type') + plugin.findall('radiation'):
             if element_text(each).lower() in RADIATIONS:
-                scan = replace(scan, radiation=element_text(each).lower())
-    return scan
+                rays = replace(rays, radiation=element_text(each).lower())
+    return rays
 
 
-def remapped_output(sensor: Element) -> str:
-    """Return the topic that a gazebo_ros plugin's output, `~/out`, is remapped to; '' for none."""
+def _remapped_output(sensor: Element) -> str:
+    """Return the topic that a gazebo_ros plugin remaps its output `~/out` to; '' for none."""
     for plugin in sensor.findall('plugin'):
         for ros in plugin.findall('ros'):
             namespace = next((element_text(each) for each in ros.findall('namespace')), '')

@@ -1,0 +1,458 @@
+"""
+Sensor kinds: one record per kind, found by its word.
+
+A record declares a kind once: its words in every file format, its quantities, its settings, where
+it is mounted and how it is measured. File readers, devices, noise, messages, the live page and the
+documents look the record up. docs/extending/sensor.md lists the other files of a new kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+import enum
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, read_rays
+from sim_bridge.description.report import Findings, Place
+
+AXES = ('x', 'y', 'z')
+# axes of the wrench of a force-torque sensor, and its sign
+WRENCH_FRAMES = ('sensor', 'child', 'parent')
+WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
+
+
+class MeasuredBy(enum.Enum):
+    """
+    How a sensor is measured: each member is one family of kernels in `sensors`.
+
+    MOTION: motion of the sensor frame and wrench of its joint (`readings`). PLACE: pose and
+    velocity of the sensor frame in the world (`place_readings`). RAYS: distances along rays
+    (`measure`). CONTACTS: contacts of the link (`measure`).
+    """
+
+    MOTION = 'motion'
+    PLACE = 'place'
+    RAYS = 'rays'
+    CONTACTS = 'contacts'
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """
+    A measured quantity.
+
+    name: in YAML, and of the array `device[name]`. unit: symbol for people, '' for none. size:
+    count of its numbers, in a sample one after the other; None: as many as the settings' `count`.
+    axes: names of channels with a noise model each; () where one model is for all numbers.
+    has_noise: whether a device has a noise model for it.
+    """
+
+    name: str
+    unit: str = ''
+    size: int | None = 1
+    axes: tuple[str, ...] = ()
+    has_noise: bool = True
+
+
+@dataclass(frozen=True)
+class _Described:
+    """
+    A setting of a kind.
+
+    example: value in YAML, for documents. doc: meaning, unit and alternatives. tag: element in
+    SDF, '' where SDF has none.
+    """
+
+    example: str
+    doc: str
+    tag: str = ''
+
+
+@dataclass(frozen=True)
+class Choice(_Described):
+    """A word out of several."""
+
+    choices: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Switch(_Described):
+    """True or false: whether the sensor has the quantity of this name."""
+
+    quantity: str = ''
+
+
+@dataclass(frozen=True)
+class Values(_Described):
+    """One number, or a tuple of several."""
+
+    numbers: Numbers = Numbers()
+
+
+@dataclass(frozen=True)
+class Names(_Described):
+    """A list of names; in SDF an element for each."""
+
+
+@dataclass(frozen=True)
+class Section(_Described):
+    """Numbers by keys."""
+
+    keys: Mapping[str, Numbers] = field(default_factory=dict)
+
+
+Setting: TypeAlias = Choice | Switch | Values | Names | Section
+
+
+@dataclass(frozen=True)
+class NoSettings:
+    """Settings of a kind without any."""
+
+
+@dataclass(frozen=True)
+class WrenchSettings:
+    """
+    Settings of a force-torque sensor, as in SDF.
+
+    frame: axes and origin of the wrench, one of WRENCH_FRAMES: 'sensor' is about the origin of the
+    sensor, 'child' and 'parent' (links of the joint) are about the origin of the joint.
+    measure_direction: one of WRENCH_DIRECTIONS.
+    """
+
+    frame: str = 'sensor'
+    measure_direction: str = 'child_to_parent'
+
+
+@dataclass(frozen=True)
+class ImuSettings:
+    """Settings of an IMU; enable_orientation: whether its messages hold the orientation."""
+
+    enable_orientation: bool = True
+
+
+@dataclass(frozen=True)
+class ContactSettings:
+    """Settings of a contact sensor; collisions: watched collisions of the link, () for all."""
+
+    collisions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class MagneticSettings:
+    """Settings of a magnetometer; magnetic_field: of the world [T], world axes (Gazebo's)."""
+
+    magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
+
+
+@dataclass(frozen=True)
+class PressureSettings:
+    """Settings of a barometer; reference_altitude: world origin above the sea [m]."""
+
+    reference_altitude: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SensorKind:
+    """
+    The declaration of a sensor kind.
+
+    word: in YAML, unique. quantities: in the order of a sample. measured_by: family of kernels;
+    the family's `CODES` has the kernel by the word. doc: short description, for documents.
+    takes_noise: whether files may give noise models.
+
+    settings: frozen dataclass of the settings with their defaults; for MeasuredBy.PLACE its fields
+    are numbers, and the kernel gets them in this order. keys: the settings in files, by YAML key;
+    the fields of `settings` have these names. build: returns the settings for the values of some
+    keys, where the names differ.
+
+    on_joint: whether it measures a joint; else it is mounted on a link.
+
+    sdf_types: words of `<sensor type="…">` in `<gazebo>`. robot_types: further words in a
+    `<sensor>` under `<robot>`. sdf_elements: tags of the element that holds noise and settings.
+    sdf_tags: further tags allowed in it. has_inner_topic: whether its `<topic>` is the topic.
+    noise_of_element: quantity whose axes are directly in it, '' where each has an element.
+
+    interfaces: sets of quantities of `<state_interface>`; a `<sensor>` of `<ros2_control>` with
+    all quantities of one set is of this kind. body_types: types of Choreonoid's body files.
+
+    remembers: whether a sample depends on the one before, so that none may be left out.
+    """
+
+    word: str
+    quantities: tuple[Quantity, ...]
+    measured_by: MeasuredBy
+    doc: str
+    takes_noise: bool = True
+    settings: type[Any] = NoSettings
+    keys: Mapping[str, Setting] = field(default_factory=lambda: MappingProxyType({}))
+    build: Callable[[Mapping[str, Any], Place, Findings], Any] | None = None
+    on_joint: bool = False
+    sdf_types: tuple[str, ...] = ()
+    robot_types: tuple[str, ...] = ()
+    sdf_elements: tuple[str, ...] = ()
+    sdf_tags: tuple[str, ...] = ()
+    has_inner_topic: bool = False
+    noise_of_element: str = ''
+    interfaces: tuple[frozenset[str], ...] = ()
+    body_types: tuple[str, ...] = ()
+    remembers: bool = False
+
+    def __repr__(self) -> str:
+        """Show the word."""
+        return f'<SensorKind {self.word!r}>'
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return the word for copies and pickles: a kind is one object in a process."""
+        return kind_of_word, (self.word,)
+
+    def sizes(self, settings: Any) -> dict[str, int]:
+        """Return the count of numbers of each quantity, for a sensor with these settings."""
+        return {
+            each.name: settings.count if each.size is None else each.size
+            for each in self.quantities
+        }
+
+    @property
+    def noisy(self) -> dict[str, Quantity]:
+        """The quantities for which files may give noise models, by name."""
+        return {each.name: each for each in self.quantities if each.has_noise and self.takes_noise}
+
+    def settings_from(self, values: Mapping[str, Any], place: Place, findings: Findings) -> Any:
+        """Return the settings for the values of some keys; errors are added to the findings."""
+        if self.build is not None:
+            return self.build(values, place, findings)
+        return self.settings(**values)
+
+
+KINDS: dict[str, SensorKind] = {}
+"""All kinds, by word. Robots publish the topics of their sensors in this order of kinds."""
+
+
+def kind_of_word(word: str) -> SensorKind:
+    """Return the kind with this YAML word."""
+    return KINDS[word]
+
+
+def declare(kind: SensorKind) -> SensorKind:
+    """Add a kind to KINDS and return it."""
+    KINDS[kind.word] = kind
+    return kind
+
+
+def keys_of_all() -> dict[str, list[SensorKind]]:
+    """Return the keys of settings of all kinds, with the kinds that have them."""
+    found: dict[str, list[SensorKind]] = {}
+    for kind in KINDS.values():
+        for key in kind.keys:
+            found.setdefault(key, []).append(kind)
+    return found
+
+
+def words_of(kinds: Iterable[SensorKind]) -> str:
+    """Return the words of kinds, for messages."""
+    return ' and '.join(sorted(kind.word for kind in kinds))
+
+
+def _vector(name: str, unit: str) -> Quantity:
+    return Quantity(name, unit, 3, AXES)
+
+
+def _build_rays(values: Mapping[str, Any], place: Place, findings: Findings) -> RaySettings:
+    return read_rays(
+        values.get('horizontal', {}),
+        values.get('vertical', {}),
+        values.get('range', {}),
+        place,
+        findings,
+        values.get('radiation', RaySettings.radiation),
+    )
+
+
+_ORIENTATION = Quantity('orientation', size=4, has_noise=False)
+_ANGULAR_VELOCITY = _vector('angular_velocity', 'rad/s')
+_LINEAR_ACCELERATION = _vector('linear_acceleration', 'm/s²')
+_RAYS: dict[str, Setting] = {
+    'horizontal': Section(
+        '{samples: 360, min_angle: -3.14, max_angle: 3.14}',
+        'angles about z [rad]; one ray ahead if absent',
+        keys=ANGLES,
+    ),
+    'vertical': Section(
+        '{samples: 16, min_angle: -0.26, max_angle: 0.26}',
+        'elevations [rad]; one row if absent',
+        keys=ANGLES,
+    ),
+    'range': Section('{min: 0.1, max: 30.0, resolution: 0.01}', 'distances [m]', keys=RANGE),
+}
+
+FORCE_TORQUE = declare(
+    SensorKind(
+        'force_torque',
+        (_vector('force', 'N'), _vector('torque', 'N m')),
+        MeasuredBy.MOTION,
+        'force and torque through a joint, of the child on the parent',
+        settings=WrenchSettings,
+        keys={
+            'frame': Choice(
+                'sensor', 'axes of the wrench; or child, parent', 'frame', WRENCH_FRAMES
+            ),
+            'measure_direction': Choice(
+                'child_to_parent', 'or parent_to_child', 'measure_direction', WRENCH_DIRECTIONS
+            ),
+        },
+        on_joint=True,
+        sdf_types=('force_torque',),
+        sdf_elements=('force_torque',),
+        interfaces=(frozenset({'force'}), frozenset({'torque'})),
+        body_types=('ForceSensor',),
+    )
+)
+IMU = declare(
+    SensorKind(
+        'imu',
+        (_ORIENTATION, _ANGULAR_VELOCITY, _LINEAR_ACCELERATION),
+        MeasuredBy.MOTION,
+        'orientation, angular velocity and proper acceleration',
+        settings=ImuSettings,
+        keys={
+            'enable_orientation': Switch(
+                'true', 'publish the orientation', 'enable_orientation', 'orientation'
+            )
+        },
+        sdf_types=('imu',),
+        sdf_elements=('imu',),
+        sdf_tags=('noise', 'orientation_reference_frame', 'topic'),
+        interfaces=(
+            frozenset({'orientation'}),
+            frozenset({'angular_velocity', 'linear_acceleration'}),
+        ),
+        body_types=('IMU', 'Imu'),
+        remembers=True,
+    )
+)
+GYRO = declare(
+    SensorKind(
+        'gyro',
+        (_ANGULAR_VELOCITY,),
+        MeasuredBy.MOTION,
+        'angular velocity',
+        robot_types=('gyroscope',),
+        sdf_elements=('imu',),
+        interfaces=(frozenset({'angular_velocity'}),),
+        body_types=('RateGyroSensor',),
+    )
+)
+ACCELEROMETER = declare(
+    SensorKind(
+        'accelerometer',
+        (_LINEAR_ACCELERATION,),
+        MeasuredBy.MOTION,
+        'proper acceleration',
+        robot_types=('accelerometer',),
+        sdf_elements=('imu',),
+        interfaces=(frozenset({'linear_acceleration'}),),
+        body_types=('AccelerationSensor', 'AccelSensor'),
+    )
+)
+RANGE_SENSOR = declare(
+    SensorKind(
+        'range',
+        (Quantity('range', 'm'),),
+        MeasuredBy.RAYS,
+        'least distance along its rays',
+        settings=RaySettings,
+        build=_build_rays,
+        keys={**_RAYS, 'radiation': Choice('infrared', 'or ultrasound', choices=RADIATIONS)},
+        sdf_types=('sonar',),
+        sdf_elements=('sonar',),
+    )
+)
+LIDAR = declare(
+    SensorKind(
+        'lidar',
+        (Quantity('range', 'm', None),),
+        MeasuredBy.RAYS,
+        'distance along each ray',
+        settings=RaySettings,
+        build=_build_rays,
+        keys=_RAYS,
+        sdf_types=('lidar', 'gpu_lidar', 'ray', 'gpu_ray'),
+        sdf_elements=('lidar', 'ray'),
+        body_types=('RangeSensor',),
+    )
+)
+CONTACT = declare(
+    SensorKind(
+        'contact',
+        (
+            _vector('force', 'N'),
+            _vector('torque', 'N m'),
+            Quantity('contact_count', has_noise=False),
+        ),
+        MeasuredBy.CONTACTS,
+        'sum of the contacts of a link',
+        takes_noise=False,
+        settings=ContactSettings,
+        keys={'collisions': Names('[pad]', 'collisions of the link; all if absent', 'collision')},
+        sdf_types=('contact',),
+        sdf_elements=('contact',),
+        sdf_tags=('topic',),
+        has_inner_topic=True,
+    )
+)
+MAGNETOMETER = declare(
+    SensorKind(
+        'magnetometer',
+        (_vector('magnetic_field', 'T'),),
+        MeasuredBy.PLACE,
+        'magnetic field of the world',
+        settings=MagneticSettings,
+        keys={
+            'magnetic_field': Values(
+                '[5.5645e-6, 22.8758e-6, -42.3884e-6]', 'of the world [T]', numbers=Numbers(3)
+            )
+        },
+        sdf_types=('magnetometer',),
+        sdf_elements=('magnetometer',),
+        noise_of_element='magnetic_field',
+    )
+)
+ALTIMETER = declare(
+    SensorKind(
+        'altimeter',
+        (Quantity('vertical_position', 'm'), Quantity('vertical_velocity', 'm/s')),
+        MeasuredBy.PLACE,
+        'height above the world origin, and its rate',
+        sdf_types=('altimeter',),
+        sdf_elements=('altimeter',),
+        sdf_tags=('topic',),
+    )
+)
+AIR_PRESSURE = declare(
+    SensorKind(
+        'air_pressure',
+        (Quantity('pressure', 'Pa'),),
+        MeasuredBy.PLACE,
+        'pressure of the standard atmosphere',
+        settings=PressureSettings,
+        keys={
+            'reference_altitude': Values(
+                '200.0', 'world origin above the sea [m]', 'reference_altitude'
+            )
+        },
+        sdf_types=('air_pressure',),
+        sdf_elements=('air_pressure',),
+        sdf_tags=('topic',),
+    )
+)
+POSE = declare(
+    SensorKind(
+        'pose',
+        (_vector('position', 'm'), _ORIENTATION),
+        MeasuredBy.PLACE,
+        'position and orientation in the world',
+    )
+)

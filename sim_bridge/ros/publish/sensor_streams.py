@@ -1,0 +1,103 @@
+"""Streams of the sensors of a robot, from the rows of `sensor_topics`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+import functools
+from typing import NamedTuple
+
+import sim_bridge as sb
+from sim_bridge.description.sensor_kinds import KINDS
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.publish.sensor_topics import SensorTopic, TOPICS
+from sim_bridge.ros.publish.sinks import Sink
+from sim_bridge.ros.publish.streams import Copy, PreparedStream
+from sim_bridge.ros.wire.qos import topic_name
+from sim_bridge.sensors.devices import Device
+
+
+class SensorStreams(NamedTuple):
+    """All streams of one device, published whenever it has taken a sample."""
+
+    device: Device
+    streams: tuple[PreparedStream, ...]
+
+
+def sensor_streams(
+    sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
+) -> list[SensorStreams]:
+    """
+    Return the streams of all sensors of a robot, kind by kind.
+
+    prefix: of topics. frame_prefix: of the frame names in messages. parameters: for the choice of
+    topics and their QoS. Raises InvalidValueError if two sensors would publish on one topic.
+    """
+    of_kind: dict[str, list[Device]] = {word: [] for word in KINDS}
+    for device in robot.devices():
+        of_kind[device.kind.word].append(device)
+    found = [
+        _streams(sink, prefix, frame_prefix, device, parameters)
+        for devices in of_kind.values()
+        for device in devices
+    ]
+    _check_distinct(found)
+    return found
+
+
+def _streams(
+    sink: Sink, prefix: str, frame_prefix: str, device: Device, parameters: SimulatorParameters
+) -> SensorStreams:
+    streams = []
+    wanted = [topic for topic in TOPICS[device.kind.word] if topic.is_wanted(device, parameters)]
+    for index, topic in enumerate(wanted):
+        # the description may rename the main topic, the first
+        given = device.description.topic if index == 0 else ''
+        name = given or f'{topic_name(device.name)}/{topic.suffix}'
+        name = name if name.startswith('/') else prefix + name
+        streams.append(_stream(sink, name, frame_prefix, device, topic, parameters))
+        if parameters.publish_truth or device.description.truth:
+            twin = f'{name}/truth'
+            streams.append(
+                _stream(sink, twin, frame_prefix, device, topic, parameters, is_truth=True)
+            )
+    return SensorStreams(device, tuple(streams))
+
+
+def _stream(
+    sink: Sink,
+    name: str,
+    frame_prefix: str,
+    device: Device,
+    topic: SensorTopic,
+    parameters: SimulatorParameters,
+    *,
+    is_truth: bool = False,
+) -> PreparedStream:
+    message, blocks = topic.message(device, frame_prefix, is_truth=is_truth)
+    copies = [Copy(target, source) for target, source in blocks]
+    return PreparedStream(
+        sink,
+        name,
+        topic.message_type,
+        message,
+        copies=functools.partial(_same, copies),
+        rate_hz=device.update_rate,
+        is_reliable=parameters.sensor_qos == 'reliable',
+    )
+
+
+def _same(copies: Sequence[Copy]) -> Sequence[Copy]:
+    """Return the blocks; their addresses never change."""
+    return copies
+
+
+def _check_distinct(found: list[SensorStreams]) -> None:
+    owners: dict[str, str] = {}
+    for sensor in found:
+        name = sensor.device.name
+        for stream in sensor.streams:
+            if stream.topic in owners:
+                expected = f'a topic of its own; sensor {owners[stream.topic]!r} publishes there'
+                raise InvalidValueError(f'topic of sensor {name!r}', stream.topic, expected)
+            owners[stream.topic] = name
