@@ -12,10 +12,12 @@ from typing import Any
 import sim_bridge as sb
 from sim_bridge.cli.main import build_parser, VERBS
 from sim_bridge.control.parameter_file import TABLES
+from sim_bridge.description.sensor_kinds import KINDS, MeasuredBy
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.interfaces import build, store
 from sim_bridge.ros.params.parameter_table import BLOCK, specifications
 from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.publish.sensor_topics import TOPICS
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import is_latched
@@ -34,8 +36,9 @@ CHAPTERS = {
 # robots that together have every topic except the topics of SENSORS
 ROBOTS = ('arm', 'quadruped', 'rover', 'tracked_vehicle')
 SENSORS = {
-    kind: {'type': kind, 'link': 'tool_flange'}
-    for kind in ('contact', 'lidar', 'range', 'magnetometer', 'altimeter', 'air_pressure', 'pose')
+    kind.word: {'type': kind.word, 'link': 'tool_flange'}
+    for kind in KINDS.values()
+    if kind.measured_by is not MeasuredBy.MOTION
 }
 
 YAML = {
@@ -54,6 +57,7 @@ def write_reference(folder: Path) -> list[str]:
         'parameters': _parameters(),
         'topics_of_robots': _topics(),
         'yaml': _yaml(),
+        'sensor_kinds': _sensor_kinds(),
         'python': _contents(chapter for chapter, _ in _chapters()),
         **{f'python_{_slug(title)}': text for title, text in _chapters()},
     }
@@ -227,4 +231,28 @@ def _yaml() -> str:
         if was_code:
             blocks.append('```')
         text += f'\n## {title}\n\n{head}\n\n' + '\n'.join(blocks) + '\n'
+    return text
+
+
+def _sensor_kinds() -> str:
+    """Return the page of all sensor kinds, from their records and topic rows."""
+    text = '# Sensor kinds\n\nThe keys of all sensors are on the page of YAML files.\n'
+    for kind in KINDS.values():
+        quantities = ', '.join(
+            f'`{each.name}`' + (f' [{each.unit}]' if each.unit else '') for each in kind.quantities
+        )
+        rows = [
+            ('on', 'joint' if kind.on_joint else 'link'),
+            ('quantities', quantities),
+            ('noise', ', '.join(f'`{name}`' for name in kind.noisy) or 'none'),
+            ('SDF', ', '.join(f'`{word}`' for word in (*kind.sdf_types, *kind.robot_types))),
+            ('body files', ', '.join(f'`{word}`' for word in kind.body_types)),
+            *((f'`{key}: {each.example}`', each.doc) for key, each in kind.keys.items()),
+            *(
+                (f'topic `<sensor>/{topic.suffix}`', _type(topic.message_type))
+                for topic in TOPICS[kind.word]
+            ),
+        ]
+        text += f'\n## {kind.word}\n\n{kind.doc[0].upper()}{kind.doc[1:]}.\n\n'
+        text += _table(('', ''), [row for row in rows if row[1]]) + '\n'
     return text

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix, IntVector
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at
-from sim_bridge.compiler.table import Table
 from sim_bridge.engine.collision.broad.filters import contains
 from sim_bridge.engine.collision.ray.cast import CULLED, nearest, NOTHING, plant
 from sim_bridge.engine.data import world_table as world
