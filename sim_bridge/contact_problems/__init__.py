@@ -1,5 +1,5 @@
 """
-Solvers of contact problems, grasps, and moving apart what overlaps: `sb.contact_problems`.
+Solvers for contact problems, grasps, and overlap removal: `sb.contact_problems`.
 
 `World.contact_problem` builds the problems. Imports `world`, `simulation`, `engine` and
 `foundation`; nothing of ROS.

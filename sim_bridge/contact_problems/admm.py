@@ -1,4 +1,4 @@
-"""The alternating direction method of multipliers for quadratic problems over convex sets."""
+"""Alternating direction method of multipliers (ADMM) for quadratic problems over convex sets."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ import numpy as np
 from scipy import linalg
 
 _RELAXATION = 1.6
-_BALANCE = 10.0  # ratio of the residuals from which the penalty is changed
-_LEAST = 1e-6  # share of the greatest eigenvalue that counts as the least, at least
-_EVERY = 25  # iterations between changes of the penalty
+_BALANCE = 10.0  # ratio between the residuals above which the penalty changes
+_LEAST = 1e-6  # least eigenvalue used for the penalty, relative to the greatest
+_EVERY = 25  # iterations between penalty changes
 
 
 class Found(NamedTuple):
     """
-    A point of a set. x: (n,) in the set. gap: greatest |x - z|, where z obeys the equations.
+    Minimisation result. x: (n,) in the set. gap: greatest |x - z|, z satisfies E z = e.
 
-    iterations: how many it took.
+    iterations: how many were needed.
     """
 
     x: np.ndarray
@@ -38,9 +38,9 @@ def minimise(
     """
     Minimise ½ xᵀ H x + cᵀ x over a convex set, under E x = e.
 
-    project: returns the nearest point of the set. equations: E, e, which have a solution.
-    correction: returns what is to be added to the gradient H x + c, itself given: de Saxcé's term.
-    tolerance: of both residuals, relative to 1. most: iterations.
+    project: returns the nearest point in the set. equations: E, e; they must have a solution.
+    correction: returns the term added to the gradient H x + c, its argument: de Saxcé's term.
+    tolerance: for both residuals, absolute. most: iteration limit.
     """
     size = len(c)
     start, directions = np.zeros(size), np.eye(size)

@@ -1,4 +1,4 @@
-"""The engine's own contact solvers, and its next step, for comparison with a contact problem."""
+"""The engine's contact solvers and its next step, for comparison with a contact problem."""
 
 from __future__ import annotations
 
@@ -42,19 +42,20 @@ from sim_bridge.world.world import World
 
 _SOLVERS = {'direct': DIRECT, 'iterative': ITERATIVE, 'split': SPLIT}
 _MODELS = {name: model for model, name in FRICTION_MODELS.items()}
-_ROWS_OF_CONTACT = 6  # with rolling and spinning friction; half of them without
-# the engine's rows, along and about x, y and z
+_ROWS_OF_CONTACT = 6  # with rolling and spinning friction; half as many without
+# engine rows along and about x, y and z
 _LINEAR, _ANGULAR = [Row.TANGENT, Row.TANGENT2, Row.NORMAL], [Row.ROLL, Row.ROLL2, Row.SPIN]
 _TURNING = [row - Row.SPIN for row in _ANGULAR]
 
 
 class NextStep(NamedTuple):
     """
-    What the engine does in the next step.
+    Result of the engine's next step.
 
-    velocity: (nv,) over the problem's coordinates. impulses: (nc, 3) along the problem's axes:
-    each of the engine's contacts is counted to the nearest of the problem's of the same geometries
-    [N s]. left_out: the greatest impulse of those without one [N s]. contacts: of the step.
+    velocity: (nv,) over problem coordinates. impulses: (nc, 3) along the problem's axes: each
+    engine contact is added to the problem's nearest contact between the same geometries
+    [N s]. left_out: greatest engine impulse without a partner in the problem [N s]. contacts: all
+    contacts in the step.
     """
 
     velocity: np.ndarray
@@ -67,11 +68,11 @@ def solve(
     problem: ContactProblem, solver: str = 'direct', friction: bool = True
 ) -> ContactSolution:
     """
-    Solve a problem by the compiled solvers that the engine's steps use, from zero impulses.
+    Solve a problem with the engine's compiled solvers, starting from zero impulses.
 
-    solver: as of `World`. friction: False leaves out that of contacts. In steps the laws of joints
-    are solved by pivoting beside the contacts; here they are given to the contact solver, as
-    `_law_rows` says. Raises UnknownNameError or InvalidValueError for another solver.
+    solver: as in `World`. friction: False leaves out contact friction. A simulation step solves
+    joint laws by pivoting, beside the contacts; here the contact solver solves them as additional
+    contacts, see `_law_rows`. Raises UnknownNameError or InvalidValueError for another solver.
     """
     kind = _SOLVERS[one_of('solver', solver, _SOLVERS)]
     reduced = reduce_problem(problem, truth('friction', friction))
@@ -87,7 +88,7 @@ def solve(
     contacts = make_contacts(count)
     contacts.size[COUNT] = count
     contacts.geometry[:pushing] = problem.contacts.indices[reduced.which]
-    # laws of joints are no pairs, of which several points would share a load
+    # a separate pair for each joint law: points in one pair would share a load
     contacts.geometry[pushing:] = -1 - np.arange(len(sign))[:, None]
     probe = make_probe(model, make_state(model), build_geometry([])).handle
     solve_given(probe.replaced(options, contacts, *parts))
@@ -105,13 +106,13 @@ def solve(
 
 def next_step(problem: ContactProblem) -> NextStep:
     """
-    Return what a step of the problem's world gives, taken by a copy from the problem's state.
+    Return the result of the world's next step, computed on a copy.
 
-    It differs from a solution of the problem by what the engine does besides: it finds contacts
-    and evaluates inertias and forces in the middle of the step, and `left_out` of the problem
-    names what else acts. From rest, without these, both agree to rounding. Raises
-    InvalidValueError for a problem of another time step than the world's, and where robots or
-    joints were added or removed since.
+    The copy starts from the problem's state. The result differs from a problem solution,
+    because the engine finds contacts and evaluates inertias and forces in the middle of the step,
+    and because of the effects listed in the problem's `left_out`. From rest and without these
+    effects, both agree to rounding. Raises InvalidValueError if problem and world time steps
+    differ, or if robots or joints were added or removed since.
     """
     world = instance_of('world', checked_problem(problem).world, World, 'a world')
     if problem.time_step != world.time_step:
@@ -145,12 +146,12 @@ def next_step(problem: ContactProblem) -> NextStep:
 
 
 def _is_open(reduced: ReducedProblem) -> np.ndarray:
-    """Return (k,) whether the impulses of laws have one bound alone, as those of normals."""
+    """Return (k,) whether law impulses have only one bound, like normal impulses."""
     return np.isinf(reduced.least) | np.isinf(reduced.most)
 
 
 def _shifts(reduced: ReducedProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Return (k,) middles or single bounds of the impulses of laws, and the way from there."""
+    """Return (k,) mid values or single bounds for law impulses, and the signs from there."""
     least, most = reduced.least, reduced.most
     middle = np.where(np.isinf(least), most, np.where(np.isinf(most), least, 0.5 * (least + most)))
     return middle, np.where(np.isinf(least), -1.0, 1.0)
@@ -160,11 +161,11 @@ def _law_rows(
     reduced: ReducedProblem, free: np.ndarray, sign: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """
-    Return the laws of joints as k contacts.
+    Return the joint laws as k contacts.
 
-    An impulse with one bound is that of a normal. One with two is friction of a constant bound, of
-    a contact whose normal acts on a coordinate of its own, with an impulse of 1. Returns rows
-    (k, 3, r + k) along x, y and z, bias (k, 3), softness (k, 3) and radius (k,).
+    An impulse with one bound becomes a normal impulse. An impulse with two bounds becomes friction
+    with a constant bound; this contact's normal acts on an extra coordinate, with impulse
+    1. Returns rows (k, 3, r + k) along x, y and z, bias (k, 3), softness (k, 3) and radius (k,).
     """
     count, size = len(sign), reduced.W.shape[1]
     W, softness = reduced.W[len(reduced.W) - count :], reduced.split(reduced.softness)[2]
@@ -183,11 +184,11 @@ def _law_rows(
 def _engine_problem(
     problem: ContactProblem, reduced: ReducedProblem, shift: np.ndarray, sign: np.ndarray
 ) -> EngineProblem:
-    """Return a reduced problem as the engine has it."""
+    """Return a reduced problem in the engine's arrays."""
     cones, contacts = reduced.cones, len(reduced.which)
     count = contacts + len(sign)
     shifted = np.concatenate([np.zeros(len(reduced.g) - len(shift)), shift])
-    # the solver itself takes the adhesion off
+    # without adhesion: the solver subtracts it itself
     free, turning_free, own_free = reduced.split(
         reduced.free + reduced.W @ (reduced.W.T @ shifted) + reduced.softness * shifted
     )
@@ -238,7 +239,7 @@ def _engine_problem(
 
 
 def _set_islands(parts: EngineProblem, entries: int) -> None:
-    """Group the contacts that share coordinates."""
+    """Group contacts with common coordinates into islands."""
     islands, rows = parts.islands, parts.rows
     count, size = len(islands.number), len(parts.solution.z)
     of_entry = np.repeat(np.arange(count), np.diff(rows.first))
@@ -248,7 +249,7 @@ def _set_islands(parts: EngineProblem, entries: int) -> None:
     )
     _, label = connected_components(shares, directed=False)
     _, first, number = np.unique(label[:count], return_index=True, return_inverse=True)
-    # by their first contact, as the engine orders them
+    # ordered by their first contact, as in the engine
     rank = np.argsort(np.argsort(first))
     islands.number[:] = rank[number]
     islands.order[:] = np.argsort(islands.number, kind='stable')

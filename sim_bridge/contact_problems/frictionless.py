@@ -1,15 +1,15 @@
 """
-Contact without friction: the velocity nearest to the free one that no contact forbids.
+Contact without friction: nearest velocity to the free velocity that satisfies all contacts.
 
-Primal: minimise |v⁺ - v_held|² in the metric of the mass matrix, under J v⁺ >= bias. Dual:
-minimise ½ λᵀ G λ + gᵀ λ over λ >= 0, with G the Delassus matrix of the normals. With M = C Cᵀ the
-dual is a problem of nonnegative least squares: |C⁻¹ Jᵀ λ + Cᵀ v_held|². The primal is one of least
-distance, which Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) turn into
-another such problem, for any bias.
+Primal: minimise |v⁺ - v_held|² in the mass matrix metric, under J v⁺ >= bias. Dual:
+minimise ½ λᵀ G λ + gᵀ λ over λ >= 0, with G the normals' Delassus matrix. With M = C Cᵀ the
+dual is a nonnegative least-squares problem: |C⁻¹ Jᵀ λ + Cᵀ v_held|². The primal is a distance
+minimisation; Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) transform it
+into another nonnegative least-squares problem, for any bias.
 
-Stops of joints are further rows of the same kind. Where impulses of joints have two bounds, as
-those of friction and motors, neither is a problem of least squares: both are then solved as the
-reference does it, with friction coefficients of 0.
+Joint stops add rows. If joint impulses have two bounds, as in friction
+and motors, neither is a least-squares problem: both are then solved by the reference solver, with
+friction coefficients 0.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from sim_bridge.contact_problems.solution import (
 from sim_bridge.foundation.errors import InfeasibleError, SimulationError
 from sim_bridge.world.contact_problem import ContactProblem
 
-_CONSISTENT = 1e-12  # share of g outside the range of G that is rounding
-_EXACT = 1e-13  # gradient of a minimum, by the sizes of its columns and its goal
-_NOTHING = 1e-13  # length of the remainder below which constraints contradict each other
+_CONSISTENT = 1e-12  # relative part of g outside the range of G counted as rounding
+_EXACT = 1e-13  # gradient at a minimum, relative to column sizes and goal
+_NOTHING = 1e-13  # remainder length below which constraints contradict each other
 
 
 def solve_primal(problem: ContactProblem) -> ContactSolution:
     """
-    Return the velocity of least distance without friction of contacts, by the primal.
+    Return the nearest velocity without contact friction, by the primal.
 
-    Raises InfeasibleError if no velocity obeys all contacts.
+    Raises InfeasibleError if no velocity satisfies all contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
     if not _is_one_sided(reduced):
@@ -48,11 +48,11 @@ def solve_primal(problem: ContactProblem) -> ContactSolution:
 
 def solve_dual(problem: ContactProblem) -> ContactSolution:
     """
-    Return the impulses of least energy without friction of contacts, by the dual.
+    Return the least-energy impulses without contact friction, by the dual.
 
-    Where contacts that depend on each other want different velocities, the dual is no problem of
-    least squares; it is then solved as the primal. Raises InfeasibleError if no velocity obeys
-    all contacts.
+    If linearly dependent contacts require different velocities, the dual is no least-squares
+    problem; the primal is solved instead. Raises InfeasibleError if no velocity satisfies all
+    contacts.
     """
     reduced = reduce_problem(problem, with_friction=False)
     if not _is_one_sided(reduced):
@@ -70,7 +70,7 @@ def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
     """
     Return the multipliers λ >= 0 of the shortest x = rowsᵀ λ with rows x >= least.
 
-    Raises InfeasibleError if there is no such x.
+    Raises InfeasibleError if no x satisfies the rows.
     """
     sizes = np.linalg.norm(rows, axis=1)
     reach = np.divide(least, sizes, out=np.where(least > 0.0, np.inf, 0.0), where=sizes > 0.0)
@@ -78,7 +78,7 @@ def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
     if far == 0.0:
         return np.zeros(len(least))
     if np.isfinite(far):
-        # unit rows, and a solution of a length of at least 1
+        # unit rows, scaled so that the solution has length 1 or more
         known = sizes > 0.0
         columns = np.concatenate([(rows[known] / sizes[known, None]).T, reach[None, known] / far])
         goal = np.zeros(len(columns))
@@ -90,15 +90,15 @@ def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray:
             found[known] = far * shares / (sizes[known] * remainder**2)
             return _refined(rows, least, found)
     raise InfeasibleError(
-        'no velocity obeys all contacts: those between the same bodies contradict each other'
+        'no velocity satisfies all contacts: contacts between two bodies contradict each other'
     )
 
 
 def nonnegative_least_squares(columns: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """
-    Return the x >= 0 of least |columns x - goal|.
+    Return the x >= 0 with least |columns x - goal|.
 
-    SciPy's `nnls` may stop before the minimum where columns depend on each other; its slower
+    SciPy's `nnls` may stop before the minimum if columns are linearly dependent; its slower
     `lsq_linear` finds it.
     """
     x = nnls(columns, goal)[0]
@@ -123,7 +123,7 @@ def nonnegative_least_squares(columns: np.ndarray, goal: np.ndarray) -> np.ndarr
 
 
 def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarray:
-    """Return multipliers solved anew on their active set, where that does not leave it."""
+    """Return multipliers refined on their active set, unless they leave it."""
     active = found > 0.0
     own = rows[active]
     change = np.linalg.lstsq(own @ own.T, least[active] - own @ (rows.T @ found), rcond=1e-13)[0]
@@ -133,7 +133,7 @@ def _refined(rows: np.ndarray, least: np.ndarray, found: np.ndarray) -> np.ndarr
 
 
 def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
-    """Return rows W of normals and stops, W Wᵀ = G: each soft one has a column of its own."""
+    """Return rows W for normals and stops, W Wᵀ = G; each compliant row has an extra column."""
     softness = np.sqrt(_of_normals(reduced, reduced.softness))
     return np.concatenate(
         [_of_normals(reduced, reduced.W), np.diag(softness)[:, softness > 0.0]], axis=1
@@ -141,13 +141,13 @@ def _normal_rows(reduced: ReducedProblem) -> np.ndarray:
 
 
 def _of_normals(reduced: ReducedProblem, rows: np.ndarray) -> np.ndarray:
-    """Return the rows of normals, then of stops."""
+    """Return normal rows, then stop rows."""
     count = 3 * len(reduced.which)
     return np.concatenate([rows[2:count:3], rows[count:]])
 
 
 def _is_one_sided(reduced: ReducedProblem) -> bool:
-    """Return whether all impulses of joints only push, as stops do."""
+    """Return whether all joint impulses are at least 0 without upper bound, like stop impulses."""
     return bool((reduced.least == 0.0).all() and np.isinf(reduced.most).all())
 
 

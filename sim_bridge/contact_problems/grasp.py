@@ -1,4 +1,4 @@
-"""Grasps: joint torques and contact forces of least effort that hold what is not actuated."""
+"""Grasps: least-effort joint torques and contact forces that hold the unactuated bodies."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim_bridge.robots.robot import Robot
 from sim_bridge.world.contact_points import ContactPoints
 from sim_bridge.world.contact_problem import ContactProblem
 
-_TOLERANCE = 1e-12  # of forces, relative to the greatest that is needed
-_FEASIBLE = 1e-7  # what may be missing at all, likewise
-_SHOWN = 1e-6  # what is said to be missing, likewise
+_TOLERANCE = 1e-12  # for forces, relative to the greatest force needed
+_FEASIBLE = 1e-7  # greatest missing force in a feasible grasp, relative to the same force
+_SHOWN = 1e-6  # least missing force named in the message, relative to the same force
 _MOST, _MOST_TRIED = 100000, 10000  # iterations
 
 
@@ -27,11 +27,10 @@ class Effort(NamedTuple):
     """
     Torques and forces in equilibrium: bias_forces = efforts + τ + J3ᵀ f + Kᵀ μ.
 
-    u: τ of each robot over its `joint_names`, 0 for joints that are not actuated [N, N m]. forces:
-    (nc, 3) f of b on a along x, y and z of the problem's axes [N]. joint_forces: (m,) of the
-    problem's joint rows [N, N m]. residual: greatest entry of the equation's error [N, N m].
-    other_contacts: what touches and is not in the problem: it disturbs the grasp as long as it
-    does.
+    u: τ for each robot over its `joint_names`, 0 for unactuated joints [N, N m]. forces:
+    (nc, 3) f of b on a along x, y and z of the problem's axes [N]. joint_forces: (m,) over the
+    problem's joint rows [N, N m]. residual: greatest absolute equation error [N, N m].
+    other_contacts: contacts outside the problem; they disturb the grasp while they last.
     """
 
     u: dict[Robot, np.ndarray]
@@ -50,19 +49,19 @@ def least_effort(
     joints: Mapping[Robot, Sequence[str]] | None = None,
 ) -> Effort:
     """
-    Return the joint torques of least sum of squares that hold everything, and contact forces.
+    Return contact forces, and joint torques with least sum of squares, that hold all bodies.
 
-    The applied efforts `u` of the problem do not count, its pushes, springs and dampers do.
+    The problem's applied efforts `u` are ignored; its pushes, springs and dampers count.
 
-    epsilon: least normal force of each contact that pushes, one or (nc,) [N].
-    friction: also forces along the surfaces, within the cones of the problem.
-    friction_margin: share of each friction coefficient that is left unused, from 0 to less than
-        1. Forces of least effort may lie on the edges of the cones; a margin keeps them off.
-    joints: names of the actuated joints of each robot; its `actuated_joints` if None.
+    epsilon: least normal force at each pushing contact, one number or (nc,) [N].
+    friction: also forces along the surfaces, within the problem's cones.
+    friction_margin: unused fraction of each friction coefficient, from 0 to less than 1.
+        Least-effort forces may lie on the cone edges; a margin keeps them off.
+    joints: actuated joint names for each robot; its `actuated_joints` if None.
 
-    Raises InfeasibleError if no such forces hold what is not actuated: the message names the
-    force and torque that are missing at least. Raises InvalidValueError for invalid arguments and
-    contacts with other friction than circular cones, UnknownNameError for an unknown joint.
+    Raises InfeasibleError if no allowed forces hold the unactuated bodies: the message names the
+    least missing force and torque. Raises InvalidValueError for invalid arguments and for contacts
+    with other friction than circular cones, UnknownNameError for an unknown joint.
     """
     least = _checked_epsilon(epsilon, len(checked_problem(problem).gap))[problem.pushes]
     columns, mu = _force_columns(problem, truth('friction', friction))
@@ -115,7 +114,7 @@ def least_effort(
 
 
 def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return the generalized forces of unit forces of contacts, and (n,) friction coefficients."""
+    """Return the generalized forces for unit contact forces, and (n,) friction coefficients."""
     which = np.flatnonzero(problem.pushes)
     if not friction:
         return problem.J[which].T, np.zeros(len(which))
@@ -135,7 +134,7 @@ def _force_columns(problem: ContactProblem, friction: bool) -> tuple[np.ndarray,
 def _actuated(
     problem: ContactProblem, joints: Mapping[Robot, Sequence[str]] | None
 ) -> dict[Robot, dict[str, int]]:
-    """Return the coordinates of the actuated joints of each robot, by name."""
+    """Return the coordinate indices for each robot's actuated joints, by joint name."""
     expected = 'robots of the problem, with names of joints'
     chosen: dict[Robot, Sequence[str]] = {
         robot: robot.actuated_joints for robot in problem.coordinates
@@ -154,7 +153,7 @@ def _actuated(
 
 
 def _above(forces: np.ndarray, floor: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """Return the nearest forces (n, 1 or 3) in their cones with normal forces of a least size."""
+    """Return the nearest forces (n, 1 or 3) in their cones with normal forces >= floor."""
     if forces.shape[1] == 1:
         return np.maximum(forces, floor[:, None])
     inside = project_cones(forces, mu)
@@ -166,17 +165,17 @@ def _above(forces: np.ndarray, floor: np.ndarray, mu: np.ndarray) -> np.ndarray:
 
 def _lack(E: np.ndarray, e: np.ndarray, project: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
     """
-    Return the least e - E x of all x of a set.
+    Return the least e - E x over all x in a set.
 
-    Where it is not 0 it is a certificate after Farkas: along it no x has a power as great as what
-    is needed.
+    If it is not 0, it is a certificate after Farkas: the power of any E x along it is less than
+    the power of e.
     """
     found = minimise(E.T @ E, -E.T @ e, project, tolerance=_FEASIBLE * 1e-3, most=_MOST_TRIED)
     return np.asarray(e - E @ found.x)
 
 
 def _placed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
-    """Return values at the places of a mask, zeros elsewhere."""
+    """Return values where the mask is True, zeros elsewhere."""
     found = np.zeros(len(mask))
     found[mask] = values
     return found
@@ -185,20 +184,20 @@ def _placed(values: np.ndarray, mask: np.ndarray) -> np.ndarray:
 def _refuse(
     problem: ContactProblem, missing: np.ndarray, scale: float, is_epsilon: bool
 ) -> NoReturn:
-    """Raise InfeasibleError with the least generalized forces (nv,) that are missing."""
+    """Raise InfeasibleError with the least missing generalized forces (nv,)."""
     texts = [
         f'robot {robot.name!r} lacks {_in_words(problem, robot, missing, _SHOWN * scale)}'
         for robot, place in problem.coordinates.items()
         if np.abs(missing[place]).max() > _SHOWN * scale
     ]
-    hint = '. With an epsilon of 0 there are such forces' if is_epsilon else ''
+    hint = '. With an epsilon of 0 these forces exist' if is_epsilon else ''
     raise InfeasibleError(
-        f'no allowed forces of these contacts hold what is not actuated: {"; ".join(texts)}{hint}'
+        f'no allowed forces of these contacts hold the unactuated bodies: {"; ".join(texts)}{hint}'
     )
 
 
 def _in_words(problem: ContactProblem, robot: Robot, missing: np.ndarray, least: float) -> str:
-    """Describe what of generalized forces (nv,) on a robot is missing."""
+    """Describe the missing generalized forces (nv,) on a robot in words."""
     parts = []
     if robot.slot.blueprint.first_v == 6 and robot.motion == 'dynamic':
         own = missing[problem.coordinates[robot]]
@@ -214,7 +213,7 @@ def _in_words(problem: ContactProblem, robot: Robot, missing: np.ndarray, least:
 
 
 def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
-    expected = f'a number of at least 0, or {count} of them, one for each contact [N]'
+    expected = f'a number of at least 0, or {count} numbers, one for each contact [N]'
     array = real_array('epsilon', epsilon, expected, '')
     if array.shape not in ((), (count,)) or not (np.isfinite(array) & (array >= 0.0)).all():
         raise InvalidValueError('epsilon', epsilon, expected)
@@ -222,7 +221,7 @@ def _checked_epsilon(epsilon: object, count: int) -> np.ndarray:
 
 
 def _checked_margin(value: object, has_friction: bool) -> float:
-    expected = 'a share from 0 to less than 1'
+    expected = 'a ratio from 0 to less than 1'
     margin = finite_number('friction_margin', value, '', expected)
     if not 0.0 <= margin < 1.0:
         raise InvalidValueError('friction_margin', value, expected)

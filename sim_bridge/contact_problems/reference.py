@@ -1,8 +1,8 @@
 """
-A reference solution of contacts with friction, independent of the engine's solvers.
+Reference solution for contacts with friction, independent of the engine's solvers.
 
-ADMM on the impulses, with de Saxcé's correction of the velocities (as Carpentier, Montaut and Le
-Lidec 2024), then semismooth Newton steps on the laws of Alart and Curnier (1991) to rounding.
+ADMM on the impulses, with de Saxcé's velocity correction (as Carpentier, Montaut and Le
+Lidec 2024), then semismooth Newton steps on Alart and Curnier's laws (1991) to rounding.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from sim_bridge.world.contact_problem import ContactProblem
 
 _NEWTONS, _HALVINGS = 60, 12
 _ENOUGH = 1e-15  # natural map, relative to the greatest velocity
-_ROUGH, _MOST = 1e-9, 5000  # of ADMM, before Newton steps
-_DEPENDENT = 1e-12  # share of a singular value that is rounding
-_GREATEST = 1e6  # friction coefficient that counts as infinite
-_IMMOBILE = 1e-20  # share of the greatest inverse inertia that is rounding
+_ROUGH, _MOST = 1e-9, 5000  # ADMM tolerance and iterations, before the Newton steps
+_DEPENDENT = 1e-12  # relative singular value counted as rounding
+_GREATEST = 1e6  # friction coefficient counted as infinite
+_IMMOBILE = 1e-20  # inverse inertia counted as rounding, relative to the greatest
 
 
 def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSolution:
     """
     Solve a problem with friction cones by ADMM and Newton steps in numpy.
 
-    Its time grows with the cube of the number of contacts and laws. `residuals` of the result say
-    how good it is. friction: False leaves it out. Raises InvalidValueError for contacts with other
-    friction than cones.
+    The time grows with the cube of the contact and law count. `residuals` of the result
+    measures its accuracy. friction: False leaves out contact friction. Raises InvalidValueError
+    for contacts with other friction than cones.
     """
     reduced = reduce_problem(problem, truth('friction', friction))
     cones = reduced.cones
@@ -47,12 +47,12 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
         raise InvalidValueError(
             'friction_models',
             problem.friction_models[number],
-            "'cone'; sb.contact_problems.solve takes the others",
+            "'cone'; sb.contact_problems.solve accepts the others",
             f'contact {number}',
         )
     if not len(reduced.g):
         return solution_of(problem, reduced, np.zeros(0), 0)
-    # inverse inertias near 1
+    # scaling to inverse inertias near 1
     *three, own_inertia = reduced.split(reduced.inertia)
     sizes = np.concatenate(
         [*(np.repeat(each.max(axis=1, initial=0.0), 3) for each in three), own_inertia]
@@ -99,7 +99,7 @@ def solve_reference(problem: ContactProblem, friction: bool = True) -> ContactSo
 
 
 def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
-    """Return the nearest points (n, 3) of cones |xy| <= mu z to x (n, 3)."""
+    """Return the nearest points to x (n, 3) in the cones |xy| <= mu z."""
     size, z = np.hypot(x[:, 0], x[:, 1]), x[:, 2]
     height = np.maximum((z + mu * size) / (1.0 + mu**2), 0.0)
     share = np.divide(mu * height, size, out=np.zeros_like(size), where=size > 0.0)
@@ -110,12 +110,12 @@ def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
 def _project_turning(
     impulses: np.ndarray, turning: np.ndarray, mu: np.ndarray, turns: Turning
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest points (t, 3) and (t, 3) of cones of sliding, rolling and spinning."""
+    """Return the nearest points (t, 3) and (t, 3) in the sliding, rolling and spinning cones."""
     slope = np.stack([mu, turns.rolling, turns.spinning], axis=1)
     size = np.stack(
         [np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T), np.abs(turning[:, 2])], axis=1
     )
-    # the height is the greatest of those for any set of bounds that are reached
+    # the height is the maximum over all active sets
     height = np.zeros(len(impulses))
     for reached in product((0.0, 1.0), repeat=3):
         own = slope * reached
@@ -131,7 +131,7 @@ def _project_turning(
 
 
 def _newton(reduced: ReducedProblem, G: np.ndarray, start: np.ndarray) -> tuple[np.ndarray, int]:
-    """Return impulses after Newton steps on the laws, and how many steps these were."""
+    """Return impulses after Newton steps on the laws, and the step count."""
     x, steps = start.copy(), 0
     best = _residual(reduced, G, x)
     while best > _ENOUGH and steps < _NEWTONS:
@@ -152,7 +152,7 @@ def _newton(reduced: ReducedProblem, G: np.ndarray, start: np.ndarray) -> tuple[
 
 
 def _within(reduced: ReducedProblem, x: np.ndarray) -> np.ndarray:
-    """Return impulses that a step has moved out of the cones, moved back."""
+    """Project impulses back to the cones after a step."""
     impulses, turning, laws = reduced.split(x)
     moved = impulses.copy()
     moved[:, 2] = np.maximum(moved[:, 2], 0.0)
@@ -170,7 +170,7 @@ def _residual(reduced: ReducedProblem, G: np.ndarray, x: np.ndarray) -> float:
 def _natural_map(
     reduced: ReducedProblem, G: np.ndarray, x: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the laws' natural map x - P(x - u) and a generalized derivative of it."""
+    """Return the laws' natural map x - P(x - u) and its generalized derivative."""
     mu, turns = reduced.cones.friction[:, 0], reduced.turns
     first = 3 * len(mu)
     count = first + 3 * len(turns.at)
@@ -184,7 +184,7 @@ def _natural_map(
     pressing = normals[aim[normals] > 0.0]
     value[pressing] -= aim[pressing]
     slope[pressing] -= of_aim[pressing]
-    # contact, first row, number of rows and coefficient of each bound
+    # for each bound: contact, first row, number of rows and coefficient
     bounds = [(k, 3 * k, 2, mu[k]) for k in range(len(mu))]
     for place, k in enumerate(turns.at.tolist()):
         at = first + 3 * place

@@ -1,9 +1,9 @@
 """
-Configurations without overlap, found by moving what overlaps apart.
+Separation: configurations without overlap.
 
-Each step moves everything by the displacement of least |dq|² in the metric of the mass matrix for
-which all near distances, to first order, reach the wanted gap: the frictionless problem of
-contacts with displacements in the place of velocities.
+Each step minimises the displacement |dq|² in the mass matrix metric, under the condition
+that all near distances reach the target gap to first order: a frictionless contact problem with
+displacements instead of velocities.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ from sim_bridge.world.world import World
 
 _STEPS = 200
 _TOLERANCE = 1e-9  # m
-_FARTHEST = 1e3  # a gap that separates anything [m]
+_FARTHEST = 1e3  # greatest allowed gap [m]
 
 
 def separate(world: World, gap: float = 0.0) -> None:
     """
-    Move robots and bodies until no two that push each other are nearer than a gap [m].
+    Move robots and bodies until each pair with contact forces is at least a gap apart [m].
 
-    What forces move moves: free bodies and joints within their limits, each the less the heavier
-    it is. Time and velocities stay. Sensors do not count, nor pairs of which nothing moves. Joints
-    that close loops are held to first order; the next step closes them. The way that is found is a
-    local one: out of an overlap by the nearest side.
+    Dynamic bodies and joints within their limits move, heavier ones less. Time and velocities
+    stay. Sensors and pairs of immovable bodies do not count. Loop-closing constraint joints are
+    held to first order; the next step closes them. The motion is a local solution: out of an
+    overlap by the nearest side.
 
-    Raises InfeasibleError, and leaves the world as it was, if 200 steps do not reach the gap: the
-    message names the two that are nearest. Raises InvalidValueError for anything but a world and
-    a gap of at least 0.
+    Raises InfeasibleError, and restores the world, if 200 steps do not reach the gap: the message
+    names the nearest pair. Raises InvalidValueError unless the arguments are a World and a gap of
+    at least 0.
     """
     instance_of('world', world, World, 'a World')
     gap = number_from('gap', gap, 0.0, _FARTHEST, '', f'a number from 0 to {_FARTHEST:g} [m]')
@@ -46,7 +46,7 @@ def separate(world: World, gap: float = 0.0) -> None:
             least = float(near.gaps.min(initial=np.inf))
             if least >= gap:
                 return
-            # what comes near by this step counts, too
+            # this step may bring further pairs within the gap
             near = _pushing(world, gap + 2.0 * (gap - least))
             _move(world.contact_problem(near, bias=0.0), gap + _TOLERANCE)
         raise _failure(near, gap, f'{_STEPS} steps')
@@ -56,13 +56,13 @@ def separate(world: World, gap: float = 0.0) -> None:
 
 
 def _pushing(world: World, margin: float) -> ContactPoints:
-    """Return the contacts within a margin that push something."""
+    """Return the contacts within a margin that can have contact forces."""
     near = world.find_contacts(margin=margin)
     return near[world.contact_problem(near, bias=0.0).pushes]
 
 
 def _move(problem: ContactProblem, gap: float) -> None:
-    """Move everything so that the gaps of a problem, to first order, are at least as wanted."""
+    """Move all robots so that the problem's gaps, to first order, are at least the given gap."""
     limits, least = _limits(problem)
     rows = np.concatenate([problem.J, limits]) @ problem.factor
     try:
@@ -72,13 +72,13 @@ def _move(problem: ContactProblem, gap: float) -> None:
     dq = problem.factor @ (rows.T @ shares)
     for robot, place in problem.coordinates.items():
         change = np.zeros(len(dynamics.velocity(robot)))
-        # a base that forces do not move comes first
+        # the entries of a base that is not dynamic come first and stay 0
         change[len(change) - (place.stop - place.start) :] = dq[place]
         dynamics.set_configuration(robot, dynamics.integrate(robot, change))
 
 
 def _limits(problem: ContactProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows (m, nv) of joints with limits, and the least displacement along each."""
+    """Return rows (m, nv) for joints with limits, and the least displacement along each."""
     rows, least = [], []
     for robot in problem.coordinates:
         for at, q, lower, upper in zip(
@@ -88,7 +88,7 @@ def _limits(problem: ContactProblem) -> tuple[np.ndarray, np.ndarray]:
                 if np.isfinite(reach):
                     rows.append(np.zeros(len(problem.v)))
                     rows[-1][at] = side
-                    # one that is beyond its limit is not moved by this
+                    # a joint beyond its limit is not pushed back by this
                     least.append(min(reach, 0.0))
     return np.array(rows).reshape(-1, len(problem.v)), np.array(least)
 

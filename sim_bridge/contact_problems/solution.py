@@ -1,4 +1,4 @@
-"""Solutions of contact problems, and how well they obey the laws."""
+"""Solutions of contact problems, and their residuals."""
 
 from __future__ import annotations
 
@@ -11,18 +11,19 @@ from sim_bridge.foundation.validation import instance_of
 from sim_bridge.world.contact_problem import ContactProblem
 from sim_bridge.world.sparse import sparse_product
 
-_LEAST = 1e-300  # inverse inertia of what cannot move, so that nothing is divided by 0
+_LEAST = 1e-300  # least inverse inertia: that of immovable bodies is 0, and it is a divisor
 
 
 class Residuals(NamedTuple):
     """
-    How far a solution is from the laws; 0 for an exact one.
+    How much a solution violates contact and joint laws; 0 for an exact solution.
 
-    impulse_distance: greatest signed distance of an impulse from its cone, positive outside [N s].
-    velocity_distance: likewise of the corrected velocities from the dual cones [m/s].
-    complementarity: greatest |product of impulse and corrected velocity| of a contact [J].
-    natural: greatest natural map |u - P(u - a λ)| of a contact [m/s], a its inverse inertia.
-    The first four also of the laws of joints, whose cones are the intervals of their bounds.
+    impulse_distance: greatest signed distance between an impulse and its cone, positive outside
+        [N s].
+    velocity_distance: the same for corrected velocities and their dual cones [m/s].
+    complementarity: greatest |impulse times corrected velocity| at a contact [J].
+    natural: greatest natural map |u - P(u - a λ)| at a contact [m/s], a its inverse inertia.
+    The first four include the joint laws; their cones are the intervals between their bounds.
     momentum: greatest entry of M (v⁺ - v_free) - J3ᵀ λ - Kᵀ μ - Lᵀ ν [N s, N m s].
     joints: greatest entry of K v⁺ + joint_softness μ - joint_target [m/s, rad/s].
     """
@@ -44,9 +45,10 @@ class ContactSolution:
     z of the problem's axes [N s]. joint_impulses: (m,) μ of the problem's joint rows [N s, N m s].
     law_impulses: (k,) ν of its joint laws [N s, N m s]. turning_impulses: (t, 3) τ of rolling and
     spinning friction about the same axes [N m s].
-    relative_velocities: (nc, 3) u, less what is wanted [m/s]. corrected_velocities: (nc, 3) u with
-    mu |u_xy| added along z, after de Saxcé, and likewise what rolls and spins: it is in the dual
-    cone. residuals: of the laws. iterations: that the solver took.
+    relative_velocities: (nc, 3) u, minus target velocities [m/s]. corrected_velocities: (nc, 3)
+    u with mu |u_xy| added along z, after de Saxcé, and the rolling and spinning terms
+    likewise; they lie in the dual cones. residuals: law violation. iterations: solver
+    iterations.
     """
 
     velocity: np.ndarray
@@ -61,16 +63,16 @@ class ContactSolution:
 
     @property
     def normal_impulses(self) -> np.ndarray:
-        """(nc,) impulses along the normals [N s]."""
+        """Impulses (nc,) along the normals [N s]."""
         return self.impulses[:, 2]
 
 
 class Cones(NamedTuple):
     """
-    The friction of n contacts. friction: (n, 2). models: (n,) 'cone', 'pyramid' or 'constant'.
+    Friction at n contacts. friction: (n, 2). models: (n,) 'cone', 'pyramid' or 'constant'.
 
-    Cones are circular: an elliptic one in coordinates in which y of impulses is divided, and y of
-    velocities multiplied, by mu2 / mu.
+    Cones are circular: elliptic cones have scaled coordinates, y of impulses divided and y of
+    velocities multiplied by mu2 / mu.
     """
 
     friction: np.ndarray
@@ -78,22 +80,22 @@ class Cones(NamedTuple):
 
     @property
     def slope(self) -> np.ndarray:
-        """(n,) cosines of the cones' angles, by which distances are measured."""
+        """Cone angle cosines (n,), for distances to the cones."""
         return 1.0 / np.hypot(1.0, np.where(self.models == 'constant', 0.0, self.friction[:, 0]))
 
     def bounds(self, normal: np.ndarray) -> np.ndarray:
-        """Return (n, 2) the most friction along x and y for impulses (n,) along z [N s]."""
+        """Return friction bounds (n, 2) along x and y for impulses (n,) along z [N s]."""
         pressing = np.where(self.models == 'constant', normal > 0.0, np.maximum(normal, 0.0))
         per = np.broadcast_to(pressing[:, None], self.friction.shape)
         return np.multiply(self.friction, per, out=np.zeros(self.friction.shape), where=per > 0.0)
 
     def sliding(self, u: np.ndarray) -> np.ndarray:
-        """Return (n,) mu |u_xy|: what de Saxcé's correction adds along z."""
+        """Return mu |u_xy| (n,), de Saxcé's correction along z."""
         rate = np.where(np.isfinite(self.friction), self.friction, 0.0)
         return np.where(self.models == 'constant', 0.0, self._size(rate * np.abs(u[:, :2])))
 
     def limit(self, wanted: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Return (n, 2) the nearest to wanted friction within bounds, for impulses along z."""
+        """Return the nearest friction (n, 2) to `wanted` within bounds, for impulses along z."""
         bounds, size = self.bounds(normal), np.hypot(*wanted.T)
         share = np.divide(bounds[:, 0], size, out=np.ones_like(size), where=size > bounds[:, 0])
         return np.where(
@@ -103,18 +105,18 @@ class Cones(NamedTuple):
         )
 
     def dissipation(self, normal: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Return (n,) what friction at its finite bounds takes at velocities u (n, 3) [J]."""
+        """Return the friction power (n,) [J] at finite bounds and velocities u (n, 3)."""
         bounds = self.bounds(normal)
         return self._size(np.where(np.isfinite(bounds), bounds, 0.0) * np.abs(u[:, :2]))
 
     def _size(self, both: np.ndarray) -> np.ndarray:
-        """Return (n,) the size of values along x and y (n, 2) by each model's norm."""
+        """Return each model's norm (n,) for values along x and y (n, 2)."""
         return np.where(self.models == 'cone', np.hypot(*both.T), both.sum(axis=1))
 
 
 class Turning(NamedTuple):
     """
-    Rolling and spinning friction of t contacts. at: (t,) which of those that push.
+    Rolling and spinning friction at t contacts. at: (t,) indices of pushing contacts.
 
     rolling, spinning: (t,) greatest angular impulses about x and y together, and about z, per
     impulse along z [m].
@@ -125,14 +127,14 @@ class Turning(NamedTuple):
     spinning: np.ndarray
 
     def limit(self, wanted: np.ndarray, normal: np.ndarray) -> np.ndarray:
-        """Return (t, 3) the nearest to wanted within bounds, for impulses (n,) along z."""
+        """Return the nearest value (t, 3) to `wanted` within bounds, for impulses (n,) along z."""
         per, size = np.maximum(normal[self.at], 0.0), np.hypot(wanted[:, 0], wanted[:, 1])
         roll, spin = self.rolling * per, self.spinning * per
         share = np.divide(roll, size, out=np.ones_like(size), where=size > roll)
         return np.stack([*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
 
     def power(self, u: np.ndarray) -> np.ndarray:
-        """Return (t,) what the bounds take at angular velocities (t, 3), per impulse along z."""
+        """Return the dissipation (t,) at the bounds, per impulse along z, at velocities (t, 3)."""
         return np.asarray(
             self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2])
         )
@@ -140,14 +142,14 @@ class Turning(NamedTuple):
 
 class ReducedProblem(NamedTuple):
     """
-    A problem in the impulses of n contacts that push and of k bounded laws of joints: u = G x + g.
+    Problem in the impulses of n pushing contacts and k bounded joint laws: u = G x + g.
 
-    x: (3 n + 3 t + k,) λ', impulses with the adhesion, in coordinates with circular cones, then τ
-    of t contacts with rolling or spinning friction, then ν.
+    x: (3 n + 3 t + k,) λ', impulses plus adhesion, in coordinates with circular cones, then τ of t
+    contacts with rolling or spinning friction, then ν.
     G = W Wᵀ + diag(softness). closed: the problem with the other laws as joint rows. which: (n,)
-    numbers of the contacts. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
-    W: rows of x. softness: of x. free: u without any impulse. g: u for x = 0. cones: the contacts'
-    friction. turns: their rolling and spinning friction. least, most: (k,) bounds of ν.
+    contact indices. stretch: (n,) mu2 / mu of elliptic cones, see `Cones`, else 1.
+    W: rows of x. softness: of x. free: u without any impulse. g: u for x = 0. cones: contact
+    friction. turns: rolling and spinning friction. least, most: (k,) bounds of ν.
     """
 
     closed: ContactProblem
@@ -168,7 +170,7 @@ class ReducedProblem(NamedTuple):
         return np.asarray((self.W**2).sum(axis=1) + self.softness)
 
     def split(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the parts (n, 3), (t, 3) and (k,) of contacts, of their turning, and of laws."""
+        """Return the parts (n, 3) for contacts, (t, 3) for their turning, and (k,) for laws."""
         first = 3 * len(self.which)
         second = first + 3 * len(self.turns.at)
         return (
@@ -179,14 +181,12 @@ class ReducedProblem(NamedTuple):
 
 
 def checked_problem(problem: ContactProblem) -> ContactProblem:
-    """Return a contact problem; raise InvalidValueError for anything else."""
-    return instance_of(
-        'problem', problem, ContactProblem, 'a problem, as World.contact_problem returns it'
-    )
+    """Return a contact problem; raises InvalidValueError for other types."""
+    return instance_of('problem', problem, ContactProblem, 'a problem from World.contact_problem')
 
 
 def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> ReducedProblem:
-    """Return a problem in the impulses alone; without friction coefficients of contacts are 0."""
+    """Return a problem in the impulses alone; without friction, contact coefficients are 0."""
     closed, which = checked_problem(problem).closed, np.flatnonzero(problem.pushes)
     laws = closed.joint_laws
     rows = (3 * which[:, None] + np.arange(3)).ravel()
@@ -238,7 +238,7 @@ def reduce_problem(problem: ContactProblem, with_friction: bool = True) -> Reduc
 def solution_of(
     problem: ContactProblem, reduced: ReducedProblem, x: np.ndarray, iterations: int
 ) -> ContactSolution:
-    """Return the solution with impulses x of a reduced problem, with residuals."""
+    """Return the solution for reduced impulses x, with residuals."""
     closed, which, stretch = reduced.closed, reduced.which, reduced.stretch
     impulses, turning, bounded = reduced.split(x)
     turns = np.zeros((len(problem.turning), 3))
@@ -288,7 +288,7 @@ def solution_of(
 def law_residuals(
     reduced: ReducedProblem, x: np.ndarray, u: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals; x: of the reduced problem; u: its velocities."""
+    """Return the first four Residuals; x, u: impulses and velocities, reduced."""
     impulses, turning, bounded = reduced.split(x)
     velocities, angular, of_laws = reduced.split(u)
     inertia, turn_inertia, own = reduced.split(np.maximum(reduced.inertia, _LEAST))
@@ -306,9 +306,9 @@ def law_residuals(
 def _bounded_residuals(
     reduced: ReducedProblem, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals of bounded laws; x, u, inertia: (k,)."""
+    """Return the first four Residuals for bounded laws; x, u, inertia: (k,)."""
     below, above = x - reduced.least, reduced.most - x
-    # an interval with two ends allows velocities of both signs
+    # an interval with two finite bounds allows velocities of both signs
     wrong = np.where(np.isinf(above), -u, np.where(np.isinf(below), u, 0.0))
     near = [np.where(np.isfinite(room), room, 0.0) for room in (below, above)]
     power = near[0] * np.maximum(u, 0.0) + near[1] * np.maximum(-u, 0.0)
@@ -324,7 +324,7 @@ def _bounded_residuals(
 def _turning_residuals(
     turns: Turning, normal: np.ndarray, x: np.ndarray, u: np.ndarray, inertia: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals of turning; normal: (n,); x, u, inertia: (t, 3)."""
+    """Return the first four Residuals for turning; normal: (n,); x, u, inertia: (t, 3)."""
     stiff = np.concatenate(
         [np.repeat(inertia[:, :2].max(axis=1, keepdims=True), 2, axis=1), inertia[:, 2:]], axis=1
     )
@@ -337,7 +337,7 @@ def _turning_residuals(
 def _cone_residuals(
     cones: Cones, impulses: np.ndarray, u: np.ndarray, inertia: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """Return the first four of Residuals of contacts; impulses, u, inertia: (n, 3)."""
+    """Return the first four Residuals for contacts; impulses, u, inertia: (n, 3)."""
     normal = impulses[:, 2]
     slope, friction = cones.slope, impulses[:, :2]
     over = np.linalg.norm(friction - cones.limit(friction, normal), axis=1)
@@ -347,7 +347,7 @@ def _cone_residuals(
         normal < 0.0, np.linalg.norm(impulses, axis=1), np.where(over > 0.0, slope * over, inside)
     )
     power = normal * u[:, 2] + cones.dissipation(normal, u) + (friction * u[:, :2]).sum(axis=1)
-    # the engine's: of the normal and of friction apart
+    # as in the engine: the normal and friction separately
     stiff, upright = inertia[:, :2].max(axis=1)[:, None], inertia[:, 2]
     across = stiff * (friction - cones.limit(friction - u[:, :2] / stiff, normal))
     along = upright * (normal - np.maximum(normal - u[:, 2] / upright, 0.0))

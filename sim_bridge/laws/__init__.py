@@ -1,8 +1,8 @@
 """
 Control laws and inverse kinematics of robots: `sb.laws`.
 
-Efforts and references are arrays over `robot.joint_names`, as `robot.u` takes them. Imports
-`world`, `robots` and `foundation`; nothing of ROS.
+Efforts and references are arrays over `robot.joint_names`, like `robot.u`. Imports `world`,
+`robots` and `foundation`; nothing of ROS.
 """
 
 from sim_bridge.laws.inverse_kinematics import inverse_kinematics

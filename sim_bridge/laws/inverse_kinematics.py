@@ -1,4 +1,4 @@
-"""Inverse kinematics by damped least squares within the limits of the joints."""
+"""Inverse kinematics by damped least squares within the joint limits."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from sim_bridge.world import dynamics
 
 _STARTS = 12  # the given configuration, then random ones
 _STEPS = 200
-_LEAST_GAIN = 1e-6  # of the square of the error, below which a start leads no further
+_LEAST_GAIN = 1e-6  # relative decrease of the squared error; a smaller one ends the descent
 _LEAST_DAMPING, _MOST_DAMPING = 1e-12, 1e8
-_WHOLE_TURN = np.pi  # random starts of joints without limits are within it
+_WHOLE_TURN = np.pi  # range for random starts of joints without limits
 
 
 def inverse_kinematics(
@@ -32,19 +32,20 @@ def inverse_kinematics(
     seed: int = 0,
 ) -> FloatArray:
     """
-    Return a configuration (nq,) that puts a link at a pose, within the limits of all joints.
+    Return a configuration (nq,) that puts a link at a pose, within all joint limits.
 
-    pose: (4, 4) the placement, or (3,) the position alone [m], world. point: (3,) of the link, in
-    its frame, that is put there rather than the frame's origin [m]. q: (nq,) where the search
-    starts; the present configuration if None. Only one-axis joints move; mimic joints follow
-    theirs. tolerance: greatest distance [m] and angle [rad]. seed: of further starts, which are
-    random and made where the search ends in a local minimum.
+    pose: (4, 4) placement, or (3,) position alone [m], world. point: (3,) in the link's
+    frame, put there instead of the frame's origin [m]. q: (nq,) start of the search; the
+    present configuration if None. Only one-axis joints move; mimic joints follow their leaders.
+    tolerance: greatest distance [m] and angle [rad]. seed: for further random starts, used when
+    the search ends in a local minimum.
 
-    The world stays as it is: `sb.dynamics.set_configuration` puts the robot there. Raises
-    InfeasibleError where no start leads there: the message names the smallest error found, and the
-    joints at their limits then; InvalidValueError for what does not fit or is not finite,
-    UnknownNameError for an unknown link. Sources: Nakamura and Hanafusa, 1986; Wampler, 1986;
-    damping as of Levenberg and Marquardt, limits by projection and an active set.
+    The world stays unchanged: `sb.dynamics.set_configuration` moves the robot. Raises
+    InfeasibleError if no start succeeds: the message names the smallest error found, and the
+    joints at their limits in this configuration; InvalidValueError for wrong sizes or values
+    that are not finite, UnknownNameError for an unknown link. Sources: Nakamura and Hanafusa,
+    1986; Wampler, 1986; damping after Levenberg and Marquardt, limits by projection and an
+    active set.
     """
     motions = Motions(robot, q, None)
     positive_number('tolerance', tolerance, 'a positive number [m, rad]', motions.place)
@@ -69,8 +70,8 @@ def inverse_kinematics(
     angle = f' and {np.linalg.norm(missing[3:]):.3g} rad' if len(missing) == 6 else ''
     name = link if isinstance(link, str) else link.name
     raise InfeasibleError(
-        f'{motions.place}, link {name!r}: no configuration within the limits of its joints was '
-        f'found that puts it at the pose; the nearest of {_STARTS} starts is '
+        f'{motions.place}, link {name!r}: no configuration within the joint limits was found '
+        f'for this pose; the nearest of {_STARTS} starts is '
         f'{np.linalg.norm(missing[:3]):.3g} m{angle} away, with joints at their limits: '
         f'{", ".join(stuck[:20]) or "none"}'
     )
@@ -86,7 +87,7 @@ def _descend(
     upper: FloatArray,
     tolerance: float,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return joint positions (n,) where the error has a minimum, and the error (m,)."""
+    """Return joint positions (n,) with locally minimal error, and the error (m,)."""
     robot = motions.robot
 
     def error_at(joint_q: FloatArray) -> FloatArray:
@@ -124,9 +125,9 @@ def _step(
     upper: FloatArray,
 ) -> FloatArray:
     """
-    Return (n,) the least-squares step of the free joints, damped.
+    Return the damped least-squares step (n,) for the free joints.
 
-    A joint that it would lead beyond its limit goes there and is held, and the others step anew.
+    A joint that would exceed its limit is fixed at the limit, and the others' step is recomputed.
     """
     step, is_free = np.zeros(len(q)), is_free.copy()
     for _ in range(len(q)):
@@ -144,7 +145,7 @@ def _step(
 
 
 def _ranges(motions: Motions) -> tuple[FloatArray, FloatArray]:
-    """Return (n,) limits of the joints that lead, so that followers are within theirs, too."""
+    """Return limits (n,) for leading joints, tightened so that their followers stay in limits."""
     robot = motions.robot
     names = robot.joint_names
     lower, upper = robot.lower, robot.upper

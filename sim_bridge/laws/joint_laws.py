@@ -1,11 +1,12 @@
 """
-Control laws over the joints: PD, with gravity, and computed torque.
+Joint-space control laws: PD, with gravity compensation, and computed torque.
 
 Robot, joints and units are as in `sb.dynamics`. References and gains are over
-`robot.joint_names`, (n,) each, gains also one for all. Entries of mimic joints are not used: these
-follow, and their efforts are 0. q, dq: (nq,), (nv,) where the laws are evaluated, the present ones
-if None. References, q and dq may be rows of N configurations; then so are the efforts. All raise
-InvalidValueError for what does not fit or is not finite.
+`robot.joint_names`, (n,) each; a gain may also be one number for all. Entries for mimic joints are
+ignored: these joints follow their leaders, and their efforts are 0. q, dq: (nq,), (nv,) state for
+the evaluation, the present state if None. References, q and dq may be rows of N configurations;
+then the efforts are rows too. All raise InvalidValueError for wrong sizes and values that are not
+finite.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ def pd(
     """
     Return (n,) stiffness (q_ref - q) + damping (dq_ref - dq) [N m or N].
 
-    dq_ref: zero if None. stiffness: [N m/rad or N/m]. damping: [N m s/rad or N s/m]. gravity: also
-    the joints' efforts that bear the weight (`gravity_forces`; of a free base it bears nothing).
-    With them a pose is held without error, and stable for all positive gains: Takegaki and
-    Arimoto, 1981.
+    dq_ref: zero if None. stiffness: [N m/rad or N/m]. damping: [N m s/rad or N s/m]. gravity: add
+    the joint efforts that compensate gravity (`gravity_forces`; a free base has no effort). With
+    them a pose is held without error, and stable for all positive gains: Takegaki and Arimoto,
+    1981.
     """
     motions = Motions(robot, q, dq, many=True)
     efforts = _feedback(motions, q_ref, dq_ref, stiffness, damping)
@@ -57,17 +58,17 @@ def computed_torque(
     dq: Numbers | None = None,
 ) -> FloatArray:
     """
-    Return (n,) the efforts of inverse dynamics [N m or N] for ddq_ref and a feedback.
+    Return the inverse dynamics efforts (n,) [N m or N] for ddq_ref plus feedback.
 
-    The acceleration is ddq_ref + damping (dq_ref - dq) + stiffness (q_ref - q), so that with a
-    true model the error e of every joint obeys e'' + damping e' + stiffness e = 0, whatever the
-    others do: for a natural frequency w and a damping ratio z these are w² [1/s²] and 2 z w [1/s].
-    dq_ref, ddq_ref: zero if None. What resists in the joints is not in it: `JointResistance`.
+    The acceleration is ddq_ref + damping (dq_ref - dq) + stiffness (q_ref - q). With an exact
+    model, the error e of each joint obeys e'' + damping e' + stiffness e = 0, independent of the
+    other joints: for a natural frequency w and a damping ratio z, stiffness is w² [1/s²] and
+    damping 2 z w [1/s]. dq_ref, ddq_ref: zero if None. Joint resistance is not included, see
+    `JointResistance`.
 
-    A free base and joints with several axes accelerate as they do when no force acts on them but
-    through the joints, in flight: forces of contacts are not in it. Sources: Siciliano et al.,
-    Robotics, 2009, 8.5.2; Spong, Partial feedback linearization of underactuated mechanical
-    systems, 1994.
+    A free base and joints with several axes accelerate freely, as in flight: only joint forces act
+    on them. Contact forces are not included. Sources: Siciliano et al., Robotics, 2009, 8.5.2;
+    Spong, Partial feedback linearization of underactuated mechanical systems, 1994.
     """
     motions = Motions(robot, q, dq, many=True)
     wanted = motions.vector('ddq_ref', ddq_ref) + _feedback(
@@ -93,16 +94,16 @@ def felt_inertia(
     robot: Robot, q: Vector | None = None, *, joints: np.ndarray | None = None
 ) -> FloatArray:
     """
-    Return an inertia of every joint (n,) to scale gains of `pd` with [kg m² or kg].
+    Return an inertia for each joint (n,), for scaling `pd` gains [kg m² or kg].
 
-    With gains D w² and 2 z w D the eigenvalues of the loop are those of D inv(M), times w² and
-    2 z w. Here D is one over the row sums of |inv(M)|, so that none of them exceeds 1 and w bounds
-    the bandwidth of every motion, however the joints move together. The diagonal of M would not
-    do: a straight arm has motions with a tenth of that inertia, which a delay from state to
-    command would make unstable.
+    With gains D w² and 2 z w D the loop eigenvalues are the eigenvalues of D inv(M), times
+    w² and 2 z w. D is the inverse row sum of |inv(M)|, so that no eigenvalue of D inv(M) exceeds 1
+    and w bounds the bandwidth of each motion, for any joint combination. The diagonal of M
+    would be too large: a straight arm has motions with a tenth of its inertia, and a delay from
+    state to command would make them unstable.
 
-    joints: (n,) truth values, which joints are controlled; the others give way. All but mimic
-    joints if None; the entries of those that are not controlled are 0.
+    joints: (n,) truth values for controlled joints; the others move freely. All but mimic joints
+    if None. Entries for other joints are 0.
     """
     motions = Motions(robot, q, None)
     moved = motions.leads if joints is None else motions.leads & joints

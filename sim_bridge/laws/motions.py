@@ -1,4 +1,4 @@
-"""How the joints that lead move a robot's coordinates, and a state to compute efforts at."""
+"""Coupling between leading joints and robot coordinates, and the state for control laws."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from sim_bridge.simulation.robot_dynamics import RobotDynamics
 from sim_bridge.world.operations import operations_of
 
 Numbers = Vector | Matrix
-"""Numbers of one configuration, or rows of many."""
+"""Numbers for one configuration, or rows for many."""
 
 
 class Coupling:
     """
-    The n joints of `robot.joint_names` among its coordinates; mimic joints follow others.
+    The n joints of `robot.joint_names` among the robot's coordinates; mimic joints follow others.
 
-    leads: (n,) whether each joint leads. G: (nv, n), velocities of all coordinates by those of the
-    joints that lead; columns of followers are zeros, and rows of a free base and of joints with
-    several axes. in_q, in_dq: slices of q and dq that are the joints'. passive: the coordinates of
-    the base and of joints with several axes. base: how many are the base's.
+    leads: (n,) whether each joint leads. G: (nv, n), from velocities of leading joints to
+    velocities of all coordinates; follower columns are zero, and so are the rows of a free base
+    and of joints with several axes. in_q, in_dq: joint slices in q and dq. passive: coordinate
+    indices of the base and of joints with several axes. base: number of base
+    coordinates.
     """
 
     def __init__(self, robot: Robot, nv: int) -> None:
@@ -51,7 +52,7 @@ class Coupling:
         self.has_followers = not self.leads.all()
 
     def positions(self, joint_q: FloatArray) -> FloatArray:
-        """Return positions (n,) with followers where their leaders put them; or rows of them."""
+        """Return positions (n,) with followers at their leaders' values; or rows."""
         if not self.has_followers:
             return joint_q
         return self._multipliers * joint_q[..., self._leaders] + self._offsets
@@ -62,17 +63,17 @@ _COUPLINGS: WeakKeyDictionary[RobotDynamics, Coupling] = WeakKeyDictionary()
 
 class Motions:
     """
-    A robot at a state, and how its joints move it.
+    Robot at a state, and its joint motions.
 
-    place: of errors. q, dq: (nq,), (nv,) of `sb.dynamics`, followers where their leaders put them;
-    or rows, as long as these are allowed. joint_q, joint_dq: (n,) views of the joints'. All for
-    reading: they may be the arrays given, or the robot's own.
+    place: for error messages. q, dq: (nq,), (nv,) as in `sb.dynamics`, with followers at their
+    leaders' values; or rows, if allowed. joint_q, joint_dq: (n,) views of the joints' entries. All
+    are read-only by convention: they may be the given arrays, or the robot's own.
     """
 
     def __init__(
         self, robot: Robot, q: Numbers | None, dq: Numbers | None, *, many: bool = False
     ) -> None:
-        """Take the present state for what is None; many: allow rows. Raises InvalidValueError."""
+        """Use the present state for None; many: allow rows. Raises InvalidValueError."""
         operations = operations_of(robot)
         coupling = _COUPLINGS.get(operations)
         if coupling is None:
@@ -91,13 +92,13 @@ class Motions:
             self.joint_dq[:] = self.joint_dq @ self.G[coupling.in_dq].T
 
     def at(self, joint_q: FloatArray) -> FloatArray:
-        """Return (nq,) the configuration at positions (n,) of the joints, followers following."""
+        """Return the configuration (nq,) at joint positions (n,), followers included."""
         q = self.q.copy()
         q[self.coupling.in_q] = self.coupling.positions(joint_q)
         return q
 
     def vector(self, what: str, value: Numbers | None) -> float | FloatArray:
-        """Return a value of each joint (n,), or rows; 0 for None. Raises InvalidValueError."""
+        """Return a value for each joint (n,), or rows; 0 for None. Raises InvalidValueError."""
         return 0.0 if value is None else self._rows(what, value, self.size)
 
     def _rows(self, what: str, value: Numbers, size: int) -> FloatArray:
@@ -109,14 +110,14 @@ class Motions:
                 raise InvalidValueError(
                     f'rows of {what}',
                     len(array),
-                    f'{self._count}, as of the others, or one',
+                    f'{self._count} rows, as in the other arguments, or 1',
                     self.place,
                 )
             self._count = max(self._count, len(array))
         return array
 
     def efforts_of(self, full: FloatArray) -> FloatArray:
-        """Return what the joints that lead bear (n,) of the efforts of all coordinates (nv,)."""
+        """Project efforts for all coordinates (nv,) on the leading joints (n,)."""
         return full @ self.G if self.coupling.has_followers else full[..., self.coupling.in_dq]
 
     def of_leaders(self, efforts: FloatArray) -> FloatArray:
@@ -125,8 +126,8 @@ class Motions:
 
     @property
     def passive(self) -> np.ndarray:
-        """Numbers of the coordinates that no effort of a joint moves: a base, several axes."""
-        # a kinematic base moves as it is told to
+        """Coordinate indices without joint effort: base, joints with several axes."""
+        # a kinematic base follows its given velocity
         kinds = operations_of(self.robot).model.kind
         is_kinematic = self.coupling.base and kinds[0] == KINEMATIC
         return self.coupling.passive[self.coupling.base if is_kinematic else 0 :]

@@ -1,4 +1,4 @@
-"""What resists in the joints beside the rigid bodies: damping, springs and dry friction."""
+"""Joint resistance: damping, springs and dry friction."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _FRICTION_VELOCITY = 0.02
 
 class JointResistance:
     """
-    The efforts that overcome damping, springs and dry friction of a robot's joints.
+    Efforts that compensate damping, springs and dry friction in a robot's joints.
 
-    Reads the parameters of the joints once. Mimic joints are left out.
+    Reads the joint parameters once. Mimic joints are left out.
     """
 
     def __init__(self, robot: Robot) -> None:
-        """Read the joints; raises InvalidValueError for what is no robot."""
+        """Read the joints; raises InvalidValueError if the argument is no robot."""
         self._robot = robot
         Motions(robot, None, None)
         self._damping, self._stiffness, self._rest, self._friction = (
@@ -32,10 +32,11 @@ class JointResistance:
         self, dq_ref: Numbers | None = None, *, q: Numbers | None = None, dq: Numbers | None = None
     ) -> FloatArray:
         """
-        Return (n,) damping dq + stiffness (q - reference) + friction of dq_ref [N m or N].
+        Return (n,) damping dq + stiffness (q - reference) + friction sign(dq_ref) [N m or N].
 
-        Friction goes by the wanted velocity, since the measured one changes its sign with every
-        disturbance; below 0.02 rad/s or m/s it is a share. Arguments and errors as of `pd`.
+        Friction depends on the reference velocity, since the measured velocity changes its sign
+        with every disturbance; below 0.02 rad/s or m/s it is proportional to this velocity.
+        Arguments and errors as in `pd`.
         """
         motions = Motions(self._robot, q, dq, many=True)
         share = np.clip(motions.vector('dq_ref', dq_ref) / _FRICTION_VELOCITY, -1.0, 1.0)

@@ -1,12 +1,12 @@
 """
-Control laws over the pose of a link: operational space and impedance.
+Task-space control laws for a link pose: operational space and impedance.
 
-The task x is the position of the link's frame, or of a point of the link, and its orientation;
+The task x is the position of the link's frame, or of a point on it, and its orientation;
 velocities, errors and gains have 6 rows, linear (3), then angular (3), in world axes. A free base
-and joints with several axes move as they do when no force acts on them but through the joints, in
-flight (Umetani and Yoshida, 1989): forces of contacts are not in it. Efforts are over
-`robot.joint_names`. All take one configuration, and raise InvalidValueError for what does not fit
-or is not finite, UnknownNameError for an unknown link.
+and joints with several axes move freely, as in flight (Umetani and Yoshida, 1989): only joint
+forces act on them, and contact forces are not included. Efforts are over `robot.joint_names`. All
+take one configuration, and raise InvalidValueError for wrong sizes and values that are not finite,
+UnknownNameError for an unknown link.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.world import dynamics
 
-# of the eigenvalues of J inv(M) Jᵀ, relative: directions in which no joint moves the link
+# relative eigenvalue of J inv(M) Jᵀ, below which no joint moves the link along the eigenvector
 _IMMOVABLE = 1e-9
 _RIGID = 1e-6
 
@@ -33,11 +33,11 @@ _RIGID = 1e-6
 @dataclass(frozen=True)
 class Target:
     """
-    Where a link is wanted, and how it moves there.
+    Target pose for a link, with velocity and acceleration.
 
-    pose: (4, 4) the placement, or (3,) the position alone, which leaves the orientation free [m].
-    velocity: (6,) [m/s, rad/s]. acceleration: (6,) [m/s², rad/s²]. Zero if None; world axes. With
-    the position alone also (3,).
+    pose: (4, 4) placement, or (3,) position alone, with free orientation [m]. velocity: (6,)
+    [m/s, rad/s]. acceleration: (6,) [m/s², rad/s²]. Zero if None; world axes. Both are (3,) for a
+    position alone.
     """
 
     pose: Vector | Matrix
@@ -47,7 +47,7 @@ class Target:
 
 def pose_error(placement: Matrix, pose: Vector | Matrix) -> FloatArray:
     """
-    Return (6,) the way from a placement (4, 4) to a pose: [m], rotation vector [rad]; world axes.
+    Return the error (6,) from placement (4, 4) to pose: [m], rotation vector [rad]; world axes.
 
     (3,) if the pose is a position (3,) alone.
     """
@@ -67,15 +67,15 @@ def operational_space(
     dq: Vector | None = None,
 ) -> FloatArray:
     """
-    Return (n,) the efforts [N m or N] that decouple a link's task: u = Jᵀ F + h + Nᵀ posture.
+    Return (n,) efforts [N m or N] that decouple a link's task: u = Jᵀ F + h + Nᵀ posture.
 
-    F = Λ (acceleration + damping e' + stiffness e - dJ/dt dq), with Λ = inv(J inv(M) Jᵀ), so that
-    with a true model every row of the error obeys e'' + damping e' + stiffness e = 0 (the angular
-    ones where they are small). In directions in which no joint moves the link it does nothing.
+    F = Λ (acceleration + damping e' + stiffness e - dJ/dt dq), with Λ = inv(J inv(M) Jᵀ). With an
+    exact model each error row obeys e'' + damping e' + stiffness e = 0 (angular rows: for
+    small errors). Directions in which no joint moves the link are left out.
 
-    stiffness: [1/s²]. damping: [1/s]. One, or one for each row. posture: (n,) efforts [N m or N]
-    besides, such as of `pd`, of which only what does not move the task acts; zero if None. point:
-    (3,) of the link, in its frame [m]. q, dq: as in `pd`. Source: Khatib, 1987.
+    stiffness: [1/s²]. damping: [1/s]. One number, or one for each row. posture: (n,) additional
+    efforts [N m or N], for example from `pd`, projected so that they do not move the task; zero if
+    None. point: (3,) in the link's frame [m]. q, dq: as in `pd`. Source: Khatib, 1987.
     """
     task = _Task(robot, link, target, point, q, dq)
     wanted = task.acceleration + task.feedback(stiffness, damping)
@@ -97,15 +97,15 @@ def impedance(
     dq: Vector | None = None,
 ) -> FloatArray:
     """
-    Return (n,) the efforts [N m or N] that make a link a mass on a spring and a damper.
+    Return (n,) efforts [N m or N] that let a link behave like a mass on a spring and a damper.
 
-    With a true model inertia e'' + damping e' + stiffness e = -wrench, e being the way to the
-    target (angular rows where it is small), and wrench the force and torque on the link.
+    With an exact model inertia e'' + damping e' + stiffness e = -wrench, with e the error to the
+    target (angular rows: for small errors), and wrench the force and torque on the link.
 
-    stiffness: [N/m, N m/rad]. damping: [N s/m, N m s/rad]. One, or one for each row. inertia: (6,
-    6) [kg, kg m²]; the robot's own at the task, Λ, if None, for which nothing need be measured.
+    stiffness: [N/m, N m/rad]. damping: [N s/m, N m s/rad]. One number, or one for each row.
+    inertia: (6, 6) [kg, kg m²]; None: the robot's own task inertia Λ, without any measurement.
     wrench: (6,) measured, force and torque about the point in world axes [N, N m]; needed and used
-    only with an inertia, zero if None. Rows are 3 where the target is a position. Others as of
+    only with an inertia, zero if None. All have 3 rows for a position target. Others as in
     `operational_space`. Source: Hogan, 1985.
     """
     task = _Task(robot, link, target, point, q, dq)
@@ -130,12 +130,12 @@ def largest_time_step(
     dq: Vector | None = None,
 ) -> float:
     """
-    Return the time between efforts [s] from which on the damping of `impedance` is unstable.
+    Return the greatest stable time between efforts [s] for `impedance` with a damping.
 
-    Efforts stay the same from one control step to the next, so that a velocity error is multiplied
-    by 1 - h x for every eigenvalue x of inv(Λ) diag(damping), or of inv(inertia) diag(damping): it
-    grows where the step h exceeds 2 / x. Infinite without damping. Arguments as of `impedance`. Of
-    `operational_space` and `computed_torque` it is 2 / damping.
+    Efforts are constant between control steps, so that a step h multiplies a velocity error by
+    1 - h x for each eigenvalue x of inv(Λ) diag(damping), or of inv(inertia) diag(damping). The
+    error grows if h exceeds 2 / x. Infinite without damping. Arguments as in `impedance`. For
+    `operational_space` and `computed_torque` the limit is 2 / damping.
     """
     task = _Task(robot, link, target, point, q, dq)
     size, place = len(task.error), task.motions.place
@@ -147,10 +147,10 @@ def largest_time_step(
 
 class _Task:
     """
-    A task of a robot at a state.
+    Robot task at a state.
 
-    J, M, bias: over the k joints that lead, (m, k), (k, k) and (k,): what is passive yields.
-    drift: (m,) the acceleration where efforts are the bias. error, rate: (m,) to the target.
+    J, M, bias: over the k leading joints, (m, k), (k, k) and (k,); passive coordinates are free.
+    drift: (m,) acceleration if the efforts equal the bias. error, rate: (m,) to the target.
     """
 
     def __init__(
@@ -190,7 +190,7 @@ class _Task:
         self.across = np.linalg.solve(self.M, self.J.T)
 
     def rows(self, what: str, value: Vector | None) -> FloatArray:
-        """Return a value (m,) of the task; zeros for None. Raises InvalidValueError."""
+        """Return a task value (m,); zeros for None. Raises InvalidValueError."""
         size = len(self.error)
         return (
             np.zeros(size)
@@ -199,7 +199,7 @@ class _Task:
         )
 
     def inertia(self, value: Matrix) -> FloatArray:
-        """Return a given inertia (m, m); raises InvalidValueError."""
+        """Return a checked inertia (m, m); raises InvalidValueError."""
         m, place = len(self.error), self.motions.place
         mass = real_array('inertia', value, f'a ({m}, {m}) matrix', place)
         if (
@@ -223,7 +223,7 @@ class _Task:
     def efforts(
         self, acceleration: FloatArray, force: FloatArray, posture: Vector | None
     ) -> FloatArray:
-        """Return (n,) the efforts for an acceleration of the task (m,), and a force (m,) more."""
+        """Return the efforts (n,) for a task acceleration (m,), plus a force (m,)."""
         motions, J = self.motions, self.J
         across = self.across
         values, directions = np.linalg.eigh(J @ across)
@@ -242,7 +242,7 @@ class _Task:
 def placement_of(
     robot: Robot, link: Link | str, point: Vector | None, q: FloatArray
 ) -> FloatArray:
-    """Return (4, 4) the placement of a link's frame, moved to a point of it (3,) [m]."""
+    """Return the placement (4, 4) of a link's frame, moved to a point (3,) on the link [m]."""
     placement = dynamics.forward_kinematics(robot, link, q)
     if point is not None:
         at = finite_vector('point', point, 3, f'robot {robot.name!r}')
@@ -251,7 +251,7 @@ def placement_of(
 
 
 def way_to(pose: FloatArray, placement: FloatArray) -> FloatArray:
-    """Return the error of `pose_error`, of what `checked_pose` returned."""
+    """Return the error of `pose_error`; arguments: results of `checked_pose`."""
     if pose.ndim == 1:
         return pose - placement[:3, 3]
     turn = rotation_vector(pose[:3, :3] @ placement[:3, :3].T)
@@ -264,8 +264,8 @@ def checked_pose(
     what: str = 'pose',
     sizes: tuple[tuple[int, ...], ...] = ((4, 4), (3,)),
 ) -> FloatArray:
-    """Return a placement (4, 4) or a position (3,); else raise InvalidValueError."""
-    expected = 'a placement (4, 4) whose rotation is orthonormal' + (
+    """Return a placement (4, 4) or a position (3,); raises InvalidValueError otherwise."""
+    expected = 'a placement (4, 4) with an orthonormal rotation' + (
         ', or a position (3,) [m]' if (3,) in sizes else ''
     )
     array = real_array(what, pose, expected, place)

@@ -1,4 +1,4 @@
-"""A sinusoid of each joint, with its derivatives."""
+"""Sinusoidal joint reference with its derivatives."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from sim_bridge.laws.values import for_each
 
 class TrajRef(DeclaredAttributes):
     """
-    The reference q0 + amplitude sin(omega t + phase), after the Supaero course's class.
+    Reference q0 + amplitude sin(omega t + phase), after the Supaero course's class.
 
-    Calls take a time t [s] and return (n,), or times (N,) and return (N, n).
+    Methods take a time t [s] and return (n,), or times (N,) and return (N, n).
     """
 
     __slots__ = ('amplitude', 'omega', 'phase', 'q0')
-    advice = dict.fromkeys(__slots__, 'it is checked when a reference is made; make another')
+    advice = dict.fromkeys(__slots__, 'it is checked at construction; make another reference')
 
     def __init__(
         self,
@@ -31,10 +31,10 @@ class TrajRef(DeclaredAttributes):
         phase: Number | Vector = 0.0,
     ) -> None:
         """
-        Set the sinusoids of n joints.
+        Set the sinusoids for n joints.
 
         q0: (n,) centre [rad or m]. omega: angular frequency [rad/s]. amplitude: [rad or m]. phase:
-        [rad]. One for all joints, or (n,) each. Raises InvalidValueError.
+        [rad]. One number for all joints, or (n,). Raises InvalidValueError.
         """
         expected = 'finite numbers, one for each joint [rad or m]'
         size = real_array('q0', q0, expected, '').size

@@ -1,4 +1,4 @@
-"""Checks of what control laws are given."""
+"""Argument checks for control laws."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.foundation.validation import is_floats, real_array
 
 
 def gain(what: str, value: object, size: int, place: str) -> float | FloatArray:
-    """Return a gain, one for all or (size,), finite and not negative; else raise as `for_each`."""
+    """Return a gain, one for all or (size,), finite and not negative; raises as `for_each`."""
     if type(value) is float and 0.0 <= value < np.inf:
         return value
     return for_each(what, value, size, place, 0.0)
@@ -21,14 +21,14 @@ def gain(what: str, value: object, size: int, place: str) -> float | FloatArray:
 def for_each(
     what: str, value: Any, size: int, place: str = '', least: float = -np.inf
 ) -> FloatArray:
-    """Return one number or `size` as (size,) finite ones >= least; raises InvalidValueError."""
+    """Return one number or `size` numbers as (size,), finite and >= least, or raise."""
     if type(value) is float and least <= value and abs(value) < np.inf:
-        # the usual case, in a tenth of the time
+        # the usual case, ten times as fast
         return np.full(size, value)
     if size and is_floats(value, size) and value.min() >= least:
         return value.copy()
     bound = '' if least == -np.inf else f' of at least {least:g}'
-    expected = f'a finite number{bound}, or {size} of them'
+    expected = f'a finite number{bound}, or {size} numbers'
     array = real_array(what, value, expected, place)
     if array.shape not in ((), (size,)) or not (np.isfinite(array) & (array >= least)).all():
         raise InvalidValueError(what, value, expected, place)

@@ -210,14 +210,14 @@ def test_next_step_needs_the_worlds_time_step():
 
 
 def test_contradictions_are_refused():
-    """Say so if no velocity obeys all contacts: a body between two that cannot move."""
+    """Raise InfeasibleError if no velocity satisfies all contacts: a body between two that cannot move."""
     world = sb.World()
     for sign in (1, -1):
         world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.6 * sign))
     world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0)
     problem = world.contact_problem(world.find_contacts(), bias=0.1)
     for solve in (sb.contact_problems.solve_primal, sb.contact_problems.solve_dual):
-        with pytest.raises(sb.InfeasibleError, match='no velocity obeys all contacts'):
+        with pytest.raises(sb.InfeasibleError, match='no velocity satisfies all contacts'):
             solve(problem)
 
 

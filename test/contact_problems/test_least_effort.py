@@ -146,7 +146,7 @@ def test_too_great_an_epsilon_is_named():
     """Say if smaller forces would do: two fingers above push down what those below bear."""
     world, robot, ball = hand(offset=0.05, lift=np.sqrt(0.07**2 - 0.05**2))
     problem = problem_of(world, ball, robot)
-    with pytest.raises(sb.InfeasibleError, match='With an epsilon of 0 there are such forces'):
+    with pytest.raises(sb.InfeasibleError, match='With an epsilon of 0 these forces exist'):
         sb.contact_problems.least_effort(problem, epsilon=[3.0, 0.1, 3.0, 3.0])
 
 
@@ -165,12 +165,12 @@ def test_joints_can_be_chosen():
 def test_wrong_epsilons_are_refused(epsilon):
     """Take one least force, or as many as there are contacts."""
     world, robot, ball = hand()
-    with pytest.raises(sb.InvalidValueError, match='epsilon = .*at least 0, or 4 of them'):
+    with pytest.raises(sb.InvalidValueError, match='epsilon = .*at least 0, or 4 numbers'):
         sb.contact_problems.least_effort(problem_of(world, ball, robot), epsilon)
 
 
 def test_a_margin_keeps_forces_off_the_edges():
-    """Leave a share of each friction coefficient unused: what bore a ball then does it no more."""
+    """Leave a part of each friction coefficient unused: the grasp fails with too large a margin."""
     world, robot, ball = hand(fingers=3)
     problem = problem_of(world, ball, robot)
     steepest = []
@@ -183,7 +183,7 @@ def test_a_margin_keeps_forces_off_the_edges():
         steepest.append(float((slide / problem.friction[:, 0]).max()))
     np.testing.assert_allclose(steepest, [1.0, 0.7], atol=1e-6)
     for wrong in (1.0, -0.1, 'much'):
-        with pytest.raises(sb.InvalidValueError, match='friction_margin = .* a share from 0'):
+        with pytest.raises(sb.InvalidValueError, match='friction_margin = .* a ratio from 0'):
             sb.contact_problems.least_effort(problem, friction=True, friction_margin=wrong)
     with pytest.raises(sb.InvalidValueError, match='friction_margin = 0.3.*without friction'):
         sb.contact_problems.least_effort(problem, friction_margin=0.3)

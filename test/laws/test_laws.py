@@ -454,7 +454,7 @@ def test_impedance_yields_to_a_push_by_its_stiffness():
         (lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=-1.0, damping=1.0), 'stiffness = -1'),
         (
             lambda arm: sb.laws.pd(arm, np.zeros(7), stiffness=[1.0] * 3, damping=1.0),
-            'or 7 of them',
+            'or 7 numbers',
         ),
         (
             lambda arm: sb.laws.pd('arm', np.zeros(7), stiffness=1.0, damping=1.0),
@@ -464,7 +464,7 @@ def test_impedance_yields_to_a_push_by_its_stiffness():
             lambda arm: sb.laws.pd(
                 arm, np.zeros((3, 7)), stiffness=1.0, damping=1.0, q=np.zeros((2, 7))
             ),
-            "rows of q_ref = 3 .*'arm'.* 2, as of",
+            "rows of q_ref = 3 .*'arm'.* 2 rows, as in",
         ),
         (
             lambda arm: sb.laws.pd(arm, np.full((2, 7), np.nan), stiffness=1.0, damping=1.0),
