@@ -1,15 +1,17 @@
 """
-The active set of joints: an exact solution of their stops, friction, motors and holds.
+Exact active-set solution for joint stops, friction, motors and holds.
 
-At the end of a step each joint's velocity v⁺ and the effort λ of its elements lie on the graph of
-its law (`joint_laws`), which falls from piece to piece. This is a mixed linear complementarity
-problem with the tree's inverse inertia as its matrix. A joint's *mode* says whether it is loose on
-a piece, or locked at one of the velocities where the law jumps; the modes of all joints are the
-active set. For a given active set, one linear-time elimination yields every v⁺ and λ, and wrong
-modes are changed: all at once (block pivoting, Júdice and Pires 1994), then, should that cycle,
-only the first wrong one (Murty 1974), which terminates because the matrix is positive definite.
-The active set of one step is a warm start for the next, which then mostly costs no more than a
-step without stops.
+At the end of a step, each joint's velocity v⁺ and the effort λ of its elements lie on the graph of
+its law (`joint_laws`), which decreases from piece to piece. The laws form a mixed linear
+complementarity problem whose matrix is the tree's inverse inertia. A joint's *mode* says whether
+the joint is loose on a piece, or locked at a velocity where the law jumps. The active set holds
+the modes of all joints.
+
+For a given active set, one linear-time elimination yields every v⁺ and λ. Wrong modes are then
+changed: all at once (block pivoting, Júdice and Pires 1994), or, if that cycles, only the first
+wrong one (Murty 1974). Murty's rule terminates because the matrix is positive definite. The active
+set from one step is the warm start for the next: most steps cost no more than a step without
+stops.
 """
 
 from __future__ import annotations
@@ -52,17 +54,17 @@ from sim_bridge.engine.data.state import (
 
 VELOCITY_SLACK = 1e-11  # rad/s or m/s
 
-# which wrong modes `update_active_set` changes
+# wrong modes changed by `update_active_set`
 ALL, FIRST, RELEASE = range(3)
 
 _INFINITY = float('inf')
-# effort with which a motor is taken to reach its target, till it proves not to [N m, N]
+# a motor with at least this effort is first assumed to reach its target [N m, N]
 _STRONG = 1e5
 
 
 @kernel
 def guess_active_set(model, state, ws):
-    """Write into ws.mode a guess of the active set, from the last step's and the state."""
+    """Guess the active set from the last step's modes and the state; write it into ws.mode."""
     for joint in range(model.q_of_v.shape[0]):
         guess = LOOSE
         if state.hold[joint] != 0:
@@ -74,7 +76,7 @@ def guess_active_set(model, state, ws):
 
 @kernel
 def guess_mode(law, v, last):
-    """Return a guess of a joint's mode from that of the last step."""
+    """Return a joint's guessed mode, given its mode in the last step."""
     if law[MOTOR] == HARD and (
         last == AT_TARGET or law[MOST] >= _STRONG or law[LEAST] == -_INFINITY or v == law[TARGET]
     ):
@@ -95,7 +97,7 @@ def guess_mode(law, v, last):
         guess += MOTOR_SIDE * side(v - law[TARGET], 0)
     elif law[MOTOR] == SERVO and last < LOCKED:
         clamped = side_of(last, MOTOR_SIDE)
-        # its bounds may be others by now, or none
+        # the effort bounds may have changed or become infinite since the last step
         if math.isfinite(law[MOST] if clamped < 0 else law[LEAST]):
             guess += MOTOR_SIDE * clamped
     return guess + STOP_SIDE * int(law[STOP])
@@ -103,7 +105,7 @@ def guess_mode(law, v, last):
 
 @kernel
 def set_right_hand_side(model, state, ws, h):
-    """Write into ws.rhs each joint's effort, or its prescribed acceleration if it is locked."""
+    """Write ws.rhs: effort of each loose joint, prescribed acceleration of each locked joint."""
     for joint in range(model.q_of_v.shape[0]):
         ws.rhs[joint] = ws.given[joint]
         if ws.mode[joint] >= LOCKED:
@@ -115,9 +117,10 @@ def set_right_hand_side(model, state, ws, h):
 @kernel
 def settle_locked(ws):
     """
-    Set the velocities of locked joints exactly: v + h (v⁺ - v) / h has rounding errors.
+    Set the velocities of locked joints exactly, as v + h (v⁺ - v) / h has rounding errors.
 
-    Reduces ws.constraint from the whole effort on each joint to that of its elements or its hold.
+    Reduces ws.constraint from each locked joint's total effort to its elements' effort or hold
+    effort; sets it to 0 for loose joints.
     """
     for joint in range(ws.mode.shape[0]):
         if ws.mode[joint] >= LOCKED:
@@ -130,9 +133,10 @@ def settle_locked(ws):
 @kernel
 def is_driven_by_friction(mode, velocity):
     """
-    Return whether a loose joint moves the way that friction pushes it.
+    Return whether a loose joint moves in its friction force's direction.
 
-    By rounding alone, or `update_active_set` would have had it stick, unless it was given up.
+    Only rounding causes this, or an active-set iteration that was given up; otherwise
+    `update_active_set` locks the joint as STUCK.
     """
     return mode < LOCKED and side_of(mode, FRICTION_SIDE) * velocity < 0.0
 
@@ -140,11 +144,11 @@ def is_driven_by_friction(mode, velocity):
 @kernel
 def update_active_set(model, state, ws, h, v_slack, how):
     """
-    Change wrong modes in ws.mode; return how many were changed.
+    Change wrong modes in ws.mode; return how many changed.
 
-    A mode is wrong if a velocity violates it by more than `v_slack`, or an effort by more than
-    causes that velocity within the step: where a stop just touches, rounding alone decides the
-    sign. how: change ALL wrong modes, only the FIRST, or only RELEASE locked joints.
+    A mode is wrong if a velocity violates it by more than `v_slack`, or an effort by more than the
+    effort causing this velocity within the step. Where a stop just touches, rounding alone decides
+    the sign. how: change ALL wrong modes, only the FIRST, or only RELEASE locked joints.
     """
     changed = 0
     for body in range(ws.kind.shape[0]):
@@ -173,10 +177,10 @@ def update_active_set(model, state, ws, h, v_slack, how):
 @kernel
 def release_weakest(state, ws, blocked):
     """
-    Release the locked joint that yields first to blocked contacts; return how many: 1 or 0.
+    Release the locked joint that yields first to blocked contacts; return 1, or 0 if none yields.
 
-    blocked: (nv,) efforts of unit normal forces at these contacts. No joint yields if all pushed
-    joints are held, or are locked with unlimited effort.
+    blocked: (nv,) joint efforts from unit normal forces at these contacts. No joint yields if all
+    pushed joints are held, or are locked with unlimited effort.
     """
     weakest, _ = find_weakest(blocked, state.v, ws.law, ws.v_next, ws.constraint, ws.mode)
     if weakest < 0:
@@ -187,7 +191,7 @@ def release_weakest(state, ws, blocked):
 
 @kernel
 def find_weakest(blocked, v, law, v_next, constraint, mode):
-    """Return the first locked joint to yield, -1 for none, and the push at which it yields."""
+    """Return the locked joint that yields first (-1 for none), and the push at which it yields."""
     weakest, least_push = -1, _INFINITY
     for joint in range(blocked.shape[0]):
         if blocked[joint] == 0.0 or mode[joint] < LOCKED or mode[joint] == HELD:
@@ -202,5 +206,5 @@ def find_weakest(blocked, v, law, v_next, constraint, mode):
 
 @kernel
 def release(joint, blocked, v, law, v_next, mode_inout):
-    """Put a locked joint on its law's piece beside its velocity, in the direction of the push."""
+    """Switch a locked joint to the law piece beside its velocity, in the push direction."""
     mode_inout[joint] = piece_beside(law[joint], v[joint], v_next[joint], side(blocked[joint], 0))

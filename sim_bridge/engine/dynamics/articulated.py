@@ -2,9 +2,9 @@
 Linear-time solution of M ddq = rhs by eliminating the tree from its leaves to its roots.
 
 Articulated-body elimination (Featherstone 2008, section 7.3) in world axes about one point per
-tree. It is split into a factorization, which depends on the configuration and the set of locked
-joints, and a solve, which can be repeated for other right-hand sides. A locked joint has a
-prescribed acceleration instead of an effort (hybrid dynamics, section 9.2): the elimination
+tree. It is split into a factorization and a solve. The factorization depends on the configuration
+and the set of locked joints; the solve can be repeated for other right-hand sides. A locked joint
+has a prescribed acceleration instead of an effort (hybrid dynamics, section 9.2): the elimination
 transmits its body's whole inertia, and the solve yields the effort that keeps the acceleration.
 """
 
@@ -56,39 +56,39 @@ from sim_bridge.engine.math.spatial import (
 )
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store_v, sub, ZERO
 
-# relative inertia that counts as none at an instant
+# damper terms up to this share of the inertia are neglected at an instant
 _RESOLVED = 1e-4
 
 
 @kernel
 def carrier(parent, kind, body):
-    """Return the mobile body that carries another, or -1."""
+    """Return the mobile body that carries a body, or -1."""
     above = parent[body]
     return -1 if above >= 0 and is_immobile(kind[above]) else above
 
 
 @kernel
 def is_immobile(joint):
-    """Return whether no force changes the motion of a body with this kind of joint."""
+    """Return whether forces cannot change a body's motion at this joint kind."""
     return joint == GROUND or joint == KINEMATIC
 
 
 @kernel
 def has_axis(joint):
-    """Return whether a kind of joint has one velocity coordinate, about or along its axis."""
+    """Return whether a joint kind has one velocity coordinate, about or along its axis."""
     return WELD < joint < FREE
 
 
 @kernel
 def factorize(model, ws, h):
-    """Write ws.articulated and ws.joint_factor, from the bodies' own inertias."""
+    """Write ws.articulated and ws.joint_factor from the bodies' own inertias."""
     start_trees(ws)
     eliminate(model, ws, h, False)
 
 
 @kernel
 def start_trees(ws):
-    """Initialize the articulated inertias with the bodies' own."""
+    """Initialize the articulated inertias with the bodies' own inertias."""
     for body in range(ws.kind.shape[0]):
         if not is_immobile(ws.kind[body]):
             start_articulated(ws.rigid, body, ws.articulated)
@@ -97,11 +97,13 @@ def start_trees(ws):
 @kernel
 def eliminate(model, ws, h, is_instant):
     """
-    Eliminate the trees, for a step or, is_instant, for an instant, see `lagging_inertia`.
+    Eliminate the trees from the leaves to the roots.
 
-    ws.articulated: the bodies' own inertias, on return the articulated ones. Writes into
-    ws.joint_factor each joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit
-    terms, and 1 / D, or 0 where it is locked; into ws.law the slopes of servos.
+    ws.articulated: the bodies' own inertias on entry, the articulated inertias on return. Writes
+    each joint's U = IA S, its effective inertia D = Sᵀ U + armature + implicit terms, and 1 / D (0
+    if locked) into ws.joint_factor; writes the servo slopes into ws.law. h: time step [s].
+    is_instant: take the implicit terms at an instant between steps (`lagging_inertia`) instead of
+    the terms in a step.
     """
     for body in range(model.parent.shape[0] - 1, -1, -1):
         joint = ws.kind[body]
@@ -137,9 +139,9 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
 
     The velocity after the step solves the damped, sprung equation. A spring acts at the middle of
     the position change (h² k / 4). All dampers together have the weight of the (1, 2) Padé
-    approximant of exp(-h d / D), which is third order and does not ring however large the damping.
-    An unclamped servo is such a spring and damper; an elastic stop has a slope of its own. With h
-    = 0 there are none.
+    approximant to exp(-h d / D): it is third order and does not ring, however large the damping.
+    An unclamped servo counts as a spring and a damper; an elastic stop has its own slope. With
+    h = 0 the terms vanish.
     """
     hd = h * passive[joint, DAMPING]
     law_inout[INERTIA], total = d, d + 0.25 * h * h * passive[joint, STIFFNESS]
@@ -160,13 +162,13 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
 @kernel
 def lagging_inertia(passive, joint, mode, d, h, law_inout):
     """
-    Return the inertia d plus what a step of h seconds adds to it beyond the middle of the step.
+    Return the inertia d plus the implicit terms that a step adds beyond its middle.
 
-    It acts on the acceleration at an instant between steps. Without it, what is read would not be
-    the acceleration of the motion where the step is too long for a damper or a servo.
-    law_inout[INERTIA]: as `implicit_inertia` wrote it in the last step, since what lags depends on
-    it; 0 before the first, when d takes its place. A damper that adds less than _RESOLVED is left
-    out.
+    This inertia belongs to the acceleration at an instant between steps. Without it, the reading
+    would not be the acceleration of the motion if the step is too long for a damper or a servo.
+    law_inout[INERTIA]: as written by `implicit_inertia` in the last step, because the terms depend
+    on it; 0 before the first step, and then d replaces it. A damper term up to _RESOLVED d is
+    neglected, unless an unclamped servo acts.
     """
     in_step, total = law_inout[INERTIA] if law_inout[INERTIA] > 0.0 else d, d
     hd, resolved = h * passive[joint, DAMPING], _RESOLVED * d
@@ -191,8 +193,9 @@ def set_servo_effort(d, hd, h, law_inout):
     """
     Write a servo's effort at an unchanged velocity.
 
-    d: inertia in a step of h seconds. hd: h times the joint's damping. Returns hd with the
-    servo's, the weight of `damper_weight` and that of `servo_stiffness`.
+    d: inertia in a step of h seconds. hd: h times the joint's damping. Returns h times the damping
+    of joint and servo together, the weight from `damper_weight` and the weight from
+    `servo_stiffness`.
     """
     both = hd + h * law_inout[SERVO_DAMPING]
     weight = damper_weight(d, both)
@@ -207,17 +210,17 @@ def set_servo_effort(d, hd, h, law_inout):
 
 @kernel
 def damper_weight(d, hd):
-    """Return the weight of the end-of-step velocity in the effort of a damper."""
+    """Return the end-of-step velocity's weight in a damper's effort; hd: h times damping."""
     return (3.0 * d + hd) / (6.0 * d + hd)
 
 
 @kernel
 def servo_stiffness(d, spring):
     """
-    Return from 0 to 1 how far the step is too long for a servo's oscillation.
+    Return a weight from 0 to 1 that grows as the step becomes too long for a servo's oscillation.
 
-    d: inertia, with what dampers add to it. spring: h² kp / 4. Fourth order in h for short steps;
-    a half where h is 2 / ω.
+    d: inertia including damper terms. spring: h² kp / 4. The weight is fourth order in h for short
+    steps, and 1/2 at h = 2 / ω.
     """
     if spring == 0.0:
         return 0.0
@@ -230,12 +233,12 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
     """
     Solve for the joint accelerations.
 
-    rhs: (nv,) effort of a loose joint, prescribed acceleration of a locked one. force_inout: (nb,
-    6) force each body needs at zero joint accelerations; on return the accumulated one of each
-    joint. constraint_out: (nv,) effort that keeps a locked joint at its acceleration, 0 for a
-    loose one. ddq_out: (nv,); a free body's entries are its spatial acceleration, which is the
-    acceleration of its origin less w x v. Writes the bodies' spatial accelerations into
-    ws.acceleration.
+    rhs: (nv,) effort for a loose joint, prescribed acceleration for a locked joint. force_inout:
+    (nb, 6) on entry the force needed by each body at zero joint accelerations, on return the
+    accumulated joint forces. constraint_out: (nv,) effort that keeps a locked joint at its
+    acceleration, 0 for a loose joint. ddq_out: (nv,) joint accelerations; a free body's entries
+    are its spatial acceleration, equal to its origin's acceleration less w x v. Writes the bodies'
+    spatial accelerations into ws.acceleration.
     """
     for body in range(model.parent.shape[0] - 1, -1, -1):
         joint = ws.kind[body]
@@ -296,7 +299,7 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
 
 @kernel
 def add_joint_efforts(model, ws, body, torque, force, effort_inout):
-    """Add a body wrench's efforts at the one-axis joints on the path to the root."""
+    """Add the joint efforts of a body wrench at the one-axis joints on the path to the root."""
     while body >= 0:
         if ws.kind[body] == REVOLUTE or ws.kind[body] == PRISMATIC:
             s, t = load_spatial(ws.axis, body)

@@ -1,7 +1,7 @@
 """
-Where the kinetic energy of a step comes from: work of forces, or a step that is too long.
+Kinetic energy gained in a step: from the work done by forces, or from an overlong step.
 
-Asked only of steps that change a velocity violently, as it takes three placements of all bodies.
+Used only for steps with violent velocity changes, because it places all bodies three times.
 """
 
 from sim_bridge.compiler.kernel import subroutine
@@ -17,10 +17,10 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, s
 @subroutine
 def work_of_step(model, state, ws, h):
     """
-    Return the work of all forces in a step of h seconds, as its middle has it [J].
+    Return the work done by all forces in a step (h seconds), evaluated at its middle [J].
 
-    From the poses there, the velocities ws.velocity and ws.drift of the last evaluation, and the
-    velocities ws.v_next that it has led to. It is the power of all forces, inner and outer ones.
+    The work includes internal and external forces. It is computed from the poses at the middle,
+    from ws.velocity and ws.drift in the last evaluation, and from its result ws.v_next.
     """
     g = load_v(model.gravity, 0)
     for joint in range(ws.v.shape[0]):
@@ -31,7 +31,7 @@ def work_of_step(model, state, ws, h):
         kind, above, at = ws.kind[body], model.parent[body], model.v_index[body]
         dw, dv = ZERO, ZERO
         if kind >= FREE:
-            # of the material point at O, not of the origin, which moves
+            # acceleration of the material point at O; the origin itself moves
             w, v = load_spatial(ws.velocity, body)
             if kind != KINEMATIC:
                 dw = scale(1.0 / h, sub(load_v(ws.v_next, at + 3), load_v(state.v, at + 3)))
@@ -61,7 +61,7 @@ def work_of_step(model, state, ws, h):
 
 @subroutine
 def kinetic_energy_at(model, q, v, ws):
-    """Return the kinetic energy of all bodies and rotors at q and v [J]; places the bodies."""
+    """Return the kinetic energy of all bodies and rotors at q and v [J]. Places the bodies."""
     place(model, q, ws)
     find_twists(model, model.kind, ws, v, ws.twist)
     total = 0.0

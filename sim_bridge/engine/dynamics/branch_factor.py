@@ -1,7 +1,7 @@
 """
-Factor of a mass matrix that keeps the zeros between branches of a tree.
+Mass-matrix factorization that keeps the zeros between tree branches.
 
-M = Lᵀ D L, L with ones on its diagonal and nothing but the coordinates above each one in its row
+M = Lᵀ D L. L has a unit diagonal. Row k has further entries only at the coordinates above k
 (Featherstone 2008, section 6.5).
 """
 
@@ -11,7 +11,7 @@ from sim_bridge.engine.data.model import KINEMATIC
 
 @kernel
 def factorize_mass(model, coordinates):
-    """Replace the mass matrix in coordinates.factor by L, and write coordinates.pivot."""
+    """Replace the mass matrix in coordinates.factor by L; write coordinates.pivot."""
     factor, above = coordinates.factor, coordinates.above
     for number in range(above.shape[0] - 1, -1, -1):
         k = coordinates.order[number]
@@ -58,7 +58,7 @@ def lift(coordinates, x_inout):
     for number in range(above.shape[0] - 1, -1, -1):
         k = coordinates.order[number]
         x = x_inout[k]
-        # columns of other branches are often zero
+        # skip leading and trailing zeros: columns from other branches are often zero
         first, end = 0, x.shape[0]
         while first < end and x[first] == 0.0:
             first += 1
@@ -74,7 +74,7 @@ def lift(coordinates, x_inout):
 
 @subroutine
 def lower(coordinates, x_inout):
-    """Replace x by L⁻¹ D⁻¹ x: four columns at a time, whose sums stay in registers."""
+    """Replace x by L⁻¹ D⁻¹ x, four columns at a time so that the sums stay in registers."""
     factor, above = coordinates.factor, coordinates.above
     width = x_inout.shape[1]
     for number in range(above.shape[0]):

@@ -1,12 +1,12 @@
 """
-Matrices of the dynamics from composite inertias: what hangs on a joint, as one body.
+Dynamics matrices from composite inertias.
 
-Featherstone (2008), section 6.2, for the mass matrix; Echeandia and Wensing (2021), "Numerical
-methods to compute the Coriolis matrix and Christoffel symbols for rigid-body systems"; Singh,
-Russo and Wensing (2022), "Efficient analytical derivatives of rigid-body dynamics using spatial
-vector algebra", in world axes, and for the velocity coordinates of `model`.
+Sources: Featherstone (2008), section 6.2, for the mass matrix; Echeandia and Wensing (2021),
+"Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body systems";
+Singh, Russo and Wensing (2022), "Efficient analytical derivatives of rigid-body dynamics using
+spatial vector algebra". Quantities are in world axes, for the velocity coordinates of `model`.
 
-With B = (v x* I - I v x + (I v) x-*) / 2 of a body, I a + v x* I v is I a + B v.
+With a body's matrix B = (v x* I - I v x + (I v) x-*) / 2, I a + v x* I v equals I a + B v.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -27,20 +27,20 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-# columns of Coordinates.composite_rate
+# columns in Coordinates.composite_rate
 _MATRIX, _MOMENT_RATE = 0, 9
 
 
 @kernel
 def set_axes(model, ws, coordinates):
-    """Write the axes of all coordinates, from those of the bodies."""
+    """Write all coordinate axes from the bodies' axes."""
     for body in range(model.parent.shape[0]):
         set_axis(model, ws, coordinates, body)
 
 
 @kernel
 def set_axis(model, ws, coordinates, body):
-    """Write the axes of a body's own coordinates."""
+    """Write the axes for a body's own coordinates."""
     at = model.v_index[body]
     if model.kind[body] >= FREE:
         for k in range(3):
@@ -61,7 +61,7 @@ def set_axis_rates(model, ws, coordinates):
         rate_w, rate_v = ZERO, ZERO
         shift_w, shift_v = cross_motion(w, v, s, t)
         if model.kind[child] >= FREE:
-            # its axes are those of the world, through its origin
+            # a free joint's axes are the world axes through its origin
             rate_v = cross(v, s)
             if is_translation(model, child, i):
                 shift_w, shift_v = ZERO, ZERO
@@ -74,7 +74,7 @@ def set_axis_rates(model, ws, coordinates):
 
 @kernel
 def set_shift_rates(model, ws, coordinates):
-    """Write the rates of the shifts, from ws.velocity and ws.acceleration, which has gravity."""
+    """Write the shift rates from ws.velocity and ws.acceleration; the latter includes gravity."""
     for i in range(coordinates.above.shape[0]):
         child = coordinates.moved[i]
         if is_translation(model, child, i):
@@ -92,10 +92,10 @@ def set_shift_rates(model, ws, coordinates):
 @kernel
 def store_rate(ws, body, rate_out):
     """
-    Write how a body's inertia about O changes, and B, from ws.rigid and ws.velocity.
+    Write M and ḣ, the parts of a body's inertia rate and B, from ws.rigid and ws.velocity.
 
-    By blocks, B is (M, 0; -ḣ x, 0) and the rate of the inertia (M + Mᵀ, ḣ x; -ḣ x, 0). Written are
-    M, by rows, and ḣ.
+    By blocks, B is (M, 0; -ḣ x, 0), and the inertia rate about O is (M + Mᵀ, ḣ x; -ḣ x, 0).
+    rate_out: (nb, 12) M by rows, then ḣ.
     """
     i = ws.rigid[body]
     h = load_v(i, MOMENT)
@@ -120,7 +120,7 @@ def store_rate(ws, body, rate_out):
 
 @kernel
 def compose(model, width, rows_inout):
-    """Make composites of the first `width` columns of the bodies' rows."""
+    """Add up the first `width` columns of the bodies' rows to composites, from leaves to roots."""
     for body in range(model.parent.shape[0] - 1, -1, -1):
         above = model.parent[body]
         if above >= 0:
@@ -130,7 +130,7 @@ def compose(model, width, rows_inout):
 
 @kernel
 def moment_rate(rate, body):
-    """Return the rate of the first moment of mass."""
+    """Return the rate of the first mass moment."""
     return load3(rate, body, _MOMENT_RATE)
 
 
@@ -142,20 +142,20 @@ def mul_b(rate, body, w, v):
 
 @kernel
 def mul_bt(rate, body, n, f):
-    """Return the first half of Bᵀ (n, f); the other is zero."""
+    """Return Bᵀ (n, f): its first half; the second half is zero."""
     return add(mul_tv(load_m(rate, body, _MATRIX), n), cross(moment_rate(rate, body), f))
 
 
 @kernel
 def mul_inertia_rate(rate, body, w, v):
-    """Return the rate of an inertia times (w, v)."""
+    """Return the inertia rate times (w, v)."""
     m, dh = load_m(rate, body, _MATRIX), moment_rate(rate, body)
     return add(add(mul_mv(m, w), mul_tv(m, w)), cross(dh, v)), cross(w, dh)
 
 
 @kernel
 def fill_mass_matrix(model, ws, coordinates, matrix_out):
-    """Write the mass matrix, from composite inertias."""
+    """Write the mass matrix from composite inertias."""
     matrix_out[:, :] = 0.0
     for i in range(coordinates.above.shape[0]):
         s, t = load_spatial(coordinates.axis, i)
@@ -172,7 +172,7 @@ def fill_mass_matrix(model, ws, coordinates, matrix_out):
 
 @kernel
 def fill_coriolis_matrix(ws, coordinates, matrix_out):
-    """Write the C of C dq for which dM/dt - 2 C is skew-symmetric, from composites."""
+    """Write the Coriolis matrix C, with dM/dt - 2 C skew-symmetric, from composites."""
     rate = coordinates.composite_rate
     matrix_out[:, :] = 0.0
     for i in range(coordinates.above.shape[0]):
@@ -196,10 +196,10 @@ def fill_coriolis_matrix(ws, coordinates, matrix_out):
 @kernel
 def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
     """
-    Write the derivatives of inverse dynamics by positions and by velocities.
+    Write the inverse-dynamics derivatives by positions and by velocities.
 
-    From composites and ws.force, the forces through the joints. A free joint's translations change
-    nothing.
+    Uses composites and ws.force, the joint forces. The columns for a free joint's translations are
+    zero.
     """
     rate = coordinates.composite_rate
     by_q_out[:, :], by_v_out[:, :] = 0.0, 0.0
@@ -211,7 +211,7 @@ def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
         z = mul_bt(rate, child, s_i, t_i)
         force_n, force_f = load_spatial(ws.force, child)
 
-        # what a change of coordinate i does to the force through its joint
+        # change in the force through coordinate i's joint, per unit coordinate i
         a, b = load_spatial(coordinates.shift_rate, i)
         q_n, q_f = mul_rigid(ws.rigid, child, a, b)
         a, b = mul_b(rate, child, shift_w, shift_v)
@@ -230,7 +230,7 @@ def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
             by_q_out[j, i] = dot(s, q_n) + dot(t, q_f)
             by_v_out[j, i] = dot(s, v_n) + dot(t, v_f)
             if j != i:
-                # and of coordinate j to the effort of i
+                # effect of coordinate j on effort i
                 shift_w, shift_v = load_spatial(coordinates.shift, j)
                 a, b = load_spatial(coordinates.shift_rate, j)
                 by_q_out[i, j] = dot(a, n) + dot(b, f) + 2.0 * dot(shift_w, z)
@@ -239,7 +239,7 @@ def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
                     dot(add(a, shift_w), n) + dot(add(b, shift_v), f) + 2.0 * dot(s, z)
                 )
                 if coordinates.moved[j] == child and not is_translation(model, child, j):
-                    # its axis stays where it is
+                    # axis i does not turn with coordinate j of the same joint
                     a, b = cross_motion(s_i, t_i, s, t)
                     by_q_out[i, j] += dot(a, force_n) + dot(b, force_f)
             j = coordinates.above[j]
@@ -247,5 +247,5 @@ def fill_derivatives(model, ws, coordinates, by_q_out, by_v_out):
 
 @kernel
 def is_translation(model, child, coordinate):
-    """Return whether a coordinate moves a free joint's child along an axis of the world."""
+    """Return whether a coordinate moves a free joint's child along a world axis."""
     return model.kind[child] >= FREE and coordinate - model.v_index[child] < 3

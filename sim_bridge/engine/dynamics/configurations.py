@@ -1,8 +1,8 @@
 """
-Configurations as points of a manifold: differences, and derivatives of integration.
+Configurations as Lie group elements: differences, and integration derivatives.
 
-A difference is a velocity that leads from one configuration to another in a second, see
-`integrator.drift`: rotations are about axes of the world, or of a ball joint's frame.
+A difference is the velocity that leads from one configuration to another in one second, see
+`integrator.drift`. Rotations are about world axes, or about the axes of a ball joint's frame.
 """
 
 import math
@@ -19,15 +19,15 @@ from sim_bridge.engine.math.rotation import (
 )
 from sim_bridge.engine.math.vec3 import cross, dot, load_v, store_v, sub, unit_vector
 
-# lengths of quaternions; the squares of products of two must be finite
+# limits of a quaternion's length; products of two quaternions must have finite squares
 _LEAST, _MOST = 1e-6, 1e50
-# greatest difference of the square of a length from 1 that rounding leaves
+# rounding error in the squared length of a unit quaternion
 _ROUNDING = 1e-12
 
 
 @kernel
 def quaternion_place(model, body):
-    """Return where in q a body's quaternion begins; -1 for none."""
+    """Return the index in q at which a body's quaternion begins; -1 for none."""
     if model.kind[body] >= FREE:
         return model.q_index[body] + 3
     return model.q_index[body] if model.kind[body] == BALL else -1
@@ -35,7 +35,7 @@ def quaternion_place(model, body):
 
 @kernel
 def is_configuration(model, q):
-    """Return whether all of q is finite, and its quaternions are not zero."""
+    """Return whether q is finite and its quaternions have lengths from _LEAST to _MOST."""
     for k in range(q.shape[0]):
         if not math.isfinite(q[k]):
             return False
@@ -50,14 +50,14 @@ def is_configuration(model, q):
 
 @kernel
 def square_of(quaternion):
-    """Return the square of a quaternion's length."""
+    """Return a quaternion's squared length."""
     x, y, z, w = quaternion
     return x * x + y * y + z * z + w * w
 
 
 @kernel
 def unit_at(q, at):
-    """Return a quaternion of a configuration at unit length; as it is where it has that."""
+    """Return a configuration's quaternion at unit length; unchanged if its length is 1 already."""
     quaternion = load_quat(q, at)
     if abs(square_of(quaternion) - 1.0) <= _ROUNDING:
         return quaternion
@@ -66,7 +66,7 @@ def unit_at(q, at):
 
 @kernel
 def copy_normalized(model, q, q_out):
-    """Copy a configuration, its quaternions at unit length."""
+    """Copy a configuration with its quaternions normalized."""
     for k in range(q.shape[0]):
         q_out[k] = q[k]
     for body in range(model.parent.shape[0]):
@@ -77,7 +77,7 @@ def copy_normalized(model, q, q_out):
 
 @kernel
 def subtract(model, start, end, v_out):
-    """Write the difference from one configuration to another."""
+    """Write the difference from the configuration `start` to `end`."""
     for body in range(model.parent.shape[0]):
         joint, at, at_v = model.kind[body], model.q_index[body], model.v_index[body]
         if joint <= WELD or joint == BALL_STAGE:
@@ -93,7 +93,7 @@ def subtract(model, start, end, v_out):
 
 @kernel
 def differentiate_integration(model, v, by_q_out, by_v_out):
-    """Write the derivatives of the configuration after a second at v, by the one before and v."""
+    """Write the derivatives, by q and v, of the configuration one second after q at v."""
     by_q_out[:, :], by_v_out[:, :] = 0.0, 0.0
     for k in range(v.shape[0]):
         by_q_out[k, k], by_v_out[k, k] = 1.0, 1.0
@@ -115,10 +115,10 @@ def differentiate_integration(model, v, by_q_out, by_v_out):
 
 @kernel
 def turn_factors(turn):
-    """Return (1 - cos x) / x² and (x - sin x) / x³ of an angle x = |turn|."""
+    """Return (1 - cos x) / x² and (x - sin x) / x³ for the angle x = |turn|."""
     square = dot(turn, turn)
     if square < 1e-4:
-        # their series, the next terms of which are below the rounding
+        # Taylor series; the omitted terms are below rounding
         return (
             0.5 - square / 24.0 + square * square / 720.0,
             1.0 / 6.0 - square / 120.0 + square * square / 5040.0,

@@ -1,4 +1,4 @@
-"""The laws of joints in a step from the present state, for the rows of a contact problem."""
+"""Joint laws for a step from the current state, for the rows of a contact problem."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 @entry
 def current_joint_laws(table: Table, applied: FloatVector):
     """
-    Write the laws of one-axis joints into ws.law, and the modes guessed for them into ws.mode.
+    Write the one-axis joints' laws into ws.law, and their guessed modes into ws.mode.
 
-    The bodies are placed at the state's positions. applied: (nv,) efforts within their limits,
-    beside which motors act. The trees are left factorized for a step of options.time_step.
+    The bodies must be placed at the state's positions. applied: (nv,) efforts within their limits
+    [N, N m]; motors act in addition. On return the trees are factorized for a step of
+    options.time_step.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     h = world.options(table).time_step

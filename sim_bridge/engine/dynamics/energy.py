@@ -1,4 +1,4 @@
-"""Energy and momentum of bodies, from the poses and velocities in a workspace."""
+"""Energy and momentum, from the bodies' poses and velocities in the workspace."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, s
 @entry
 def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: int):
     """
-    Return the (kinetic, potential) energy [J] of some bodies and joints.
+    Return the (kinetic, potential) energy of some bodies and joints [J].
 
-    Covers the bodies first_body <= i < last_body and the joints of the velocity coordinates
-    first_v <= i < last_v. The kinetic energy includes the rotors' (armature) share. The potential
-    energy is that of gravity and of fields of force which have one, uniform ones zero at the
-    world's origin, of joint springs, and of elastic stops. Masses that gravity does not act on
-    have no potential energy in it.
+    Covers the bodies first_body <= i < last_body and the joints with the velocity coordinates
+    first_v <= i < last_v. The kinetic energy includes the rotors (armature). The potential energy
+    includes gravity, conservative force fields, joint springs and elastic stops. Uniform gravity
+    and uniform fields have zero potential at the world origin. Masses without gravity have no
+    gravitational energy.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     kinetic, potential = 0.0, 0.0
@@ -55,7 +55,7 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
         w, v = load_spatial(ws.velocity, body)
         n, f = mul_rigid(ws.rigid, body, w, v)
         kinetic += 0.5 * (dot(w, n) + dot(v, f))
-        # first moment about the world's origin
+        # first moment about the world origin
         o = load3(ws.pose, model.root[body], ORIGIN)
         m = ws.rigid[body, MASS]
         for k in range(3):
@@ -86,7 +86,7 @@ def energy(table: Table, first_body: int, last_body: int, first_v: int, last_v: 
 
 @kernel
 def stop_energy(limits, stop, position, h):
-    """Return the energy of an elastic stop, the spring ERP / (h CFM) of steps of h seconds."""
+    """Return an elastic stop's energy [J]: a spring ERP / (h CFM), for a time step h."""
     if stop[CFM] == 0.0:
         return 0.0
     excess = max(position - limits[UPPER], limits[LOWER] - position)
@@ -95,7 +95,7 @@ def stop_energy(limits, stop, position, h):
 
 @kernel
 def field_energy(own, ws, first_body, last_body):
-    """Return the energy of some bodies' links in fields that have a potential [J]."""
+    """Return the potential energy of the bodies' links in conservative force fields [J]."""
     total = 0.0
     for row in range(own.body.shape[0]):
         field = own.of[row]
@@ -116,7 +116,8 @@ def momentum(table: Table, first_body: int, last_body: int, total_out: FloatMatr
     """
     Sum the momentum of the bodies first_body <= i < last_body.
 
-    total_out: (1, 6) linear [kg m/s], then angular about the world's origin [kg m²/s], world axes.
+    total_out: (1, 6) linear momentum [kg m/s], then angular momentum about the world origin
+    [kg m²/s], world axes.
     """
     model, ws = world.model(table), world.workspace(table)
     linear, angular = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)

@@ -1,8 +1,8 @@
 """
-One evaluation of the dynamics, shared by steps, observations and Runge-Kutta stages.
+One dynamics evaluation, shared by steps, observations and Runge-Kutta stages.
 
-Compute the poses, factorize the trees, and compute the accelerations. Each stage fills the
-workspace for the next.
+An evaluation computes the poses, factorizes the trees and computes the accelerations. Each part
+fills workspace arrays for the next.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -17,9 +17,9 @@ from sim_bridge.engine.dynamics.twists import find_twists
 @kernel
 def factorize_trees(model, ws, h, is_instant):
     """
-    Factorize the trees under ws.mode, with the implicit terms of a step of h seconds.
+    Factorize the trees for the modes ws.mode, with the implicit terms for a step of h seconds.
 
-    is_instant: of an instant between such steps, see `articulated.lagging_inertia`.
+    is_instant: take the terms at an instant between steps, see `articulated.lagging_inertia`.
     """
     start_trees(ws)
     if model.medium.shape[0] > 0:
@@ -32,11 +32,12 @@ def factorize_trees(model, ws, h, is_instant):
 @kernel
 def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
     """
-    Compute the joints' accelerations under ws.rhs and the wrenches, at the velocities v.
+    Compute the joint accelerations from ws.rhs and the wrenches, at the velocities v.
 
-    ddq_out: a free joint's as spatial accelerations, see `to_origin_acceleration`. v_start: the
-    velocities at the start of a step of 1 / rate seconds, from which mimic joints must reach their
-    law, and from which the medium slows links down; the present velocities for a rate of 0.
+    ddq_out: (nv,) joint accelerations; a free joint's entries are spatial accelerations, see
+    `to_origin_acceleration`. v_start: (nv,) velocities at the start of a step of 1 / rate seconds.
+    Mimic joints must reach their law from them, and the medium damps them. With a rate of 0 they
+    are the current velocities.
     """
     move_bodies(model, v, wrench, ws)
     if model.medium.shape[0] > 0:
@@ -48,14 +49,14 @@ def accelerate(model, v, wrench, v_start, rate, ws, ddq_out):
 
 @kernel
 def obey_mimic(model, v_start, rate, ws, ddq_inout):
-    """Add the efforts that make mimic joints follow, unless the loop rows include them."""
+    """Add the mimic joints' constraint efforts, unless the loop rows include them."""
     if ws.response.shape[0] > 0:
         apply_rows(model, ws, v_start, rate, ddq_inout)
 
 
 @kernel
 def to_origin_acceleration(kind, v_index, v, ddq_inout):
-    """Convert a free joint's spatial acceleration to that of its body's origin: add w x v."""
+    """Convert a free joint's spatial acceleration to its origin's acceleration: add w x v."""
     for body in range(kind.shape[0]):
         if kind[body] >= FREE and kind[body] != KINEMATIC:
             at = v_index[body]
@@ -67,7 +68,7 @@ def to_origin_acceleration(kind, v_index, v, ddq_inout):
 
 @kernel
 def add_response(response, ws):
-    """Add the response to contacts or loops to the accelerations and to locked joints' efforts."""
+    """Add a contact or loop response to the accelerations and the locked joints' efforts."""
     for joint in range(ws.ddq.shape[0]):
         ws.ddq[joint] += response.ddq[joint]
         ws.constraint[joint] += response.constraint[joint]

@@ -1,12 +1,12 @@
 """
-Fields of force, as wrenches on bodies; compiled apart, see `compiler.stage`.
+Force fields as wrenches on bodies; compiled separately, see `compiler.stage`.
 
-A field acts on a link at its centre of mass. In a step it is evaluated in the middle: at the poses
-there, at the velocity extrapolated from the last step's acceleration, at the time there. The error
-of a step is of third order.
+A field acts on a link at its centre of mass. A step evaluates each field once at its middle: at
+the poses and the time there, and at the velocity extrapolated from the last step's acceleration.
+The error per step is of third order.
 
-Drag of rate r (coefficient over mass) is divided by √(1 + (h r)⁴). That leaves the order as it is,
-and no coefficient is too large: r h stays below 1, the limit of the extrapolation.
+A drag of rate r (coefficient over mass) is divided by √(1 + (h r)⁴). This keeps the order and
+allows any coefficient: r h stays below 1, the limit of the extrapolation.
 """
 
 import math
@@ -68,9 +68,10 @@ from sim_bridge.engine.math.vec3 import (
 
 def fields(table, phase):
     """
-    Add the wrenches of all fields to ws.wrench, at ws.pose and the velocities ws.v.
+    Add all field wrenches to ws.wrench, at ws.pose and the velocities ws.v.
 
-    Writes ws.velocity. phase: IN_STEP or AT_INSTANT. Returns FAILED if a function has raised.
+    Writes ws.velocity. phase: IN_STEP or AT_INSTANT. Returns FAILED if a Python function raised an
+    exception, else 0.
     """
     model, ws, own = world.model(table), world.workspace(table), world.fields(table)
     h = world.options(table).time_step if phase == IN_STEP else 0.0
@@ -98,7 +99,7 @@ def fields(table, phase):
 
 @kernel
 def centre_of(own, ws, row):
-    """Return the centre of mass of a row's link, from its body's origin and in the world."""
+    """Return the mass centre of a row's link: from its body's origin, and in the world [m]."""
     R, p = load_pose(ws.pose, own.body[row])
     arm = mul_mv(R, load_v(own.link[row], CENTRE))
     return arm, add(p, arm)
@@ -106,14 +107,19 @@ def centre_of(own, ws, row):
 
 @kernel
 def velocity_of(model, ws, body, x):
-    """Return the velocity of a body at a point of the world [m/s]."""
+    """Return a body's velocity at a world point [m/s]."""
     p_O = sub(x, load3(ws.pose, model.root[body], ORIGIN))
     return add(load3(ws.velocity, body, LINEAR), cross(load3(ws.velocity, body, ANGULAR), p_O))
 
 
 @kernel
 def force_of(own, row, x, v, w, h):
-    """Return force and torque on a row's link, at its centre of mass."""
+    """
+    Return the force and torque on a row's link at its centre of mass [N, N m], world axes.
+
+    x, v: position and velocity of the centre of mass. w: angular velocity. h: time step in a step,
+    0 at an instant [s].
+    """
     law, kind, mass = own.law[own.of[row]], own.kind[own.of[row]], own.link[row, MASS]
     if kind == FUNCTION:
         return load3(own.sample, row, PUSH), ZERO
@@ -139,7 +145,7 @@ def force_of(own, row, x, v, w, h):
 
 @kernel
 def bounded_drag(drag, inertia, h):
-    """Return a coefficient of drag as a step of h seconds bears it."""
+    """Return a drag coefficient reduced to keep a step of h seconds stable."""
     part = h * drag / inertia
     return drag / math.sqrt(1.0 + part * part * part * part)
 
@@ -150,9 +156,10 @@ FIELDS = Stage(fields)
 @kernel
 def push_in_step(model, options, state, ws, table, done):
     """
-    Add what fields do in the middle of a step, the one after `done`, to ws.wrench.
+    Add the field wrenches at the middle of the next step to ws.wrench.
 
-    Writes ws.v too. Returns FAILED if a function has raised.
+    done: number of steps since the time START. Writes ws.v too. Returns FAILED if a Python
+    function raised an exception.
     """
     own, h = world.fields(table), options.time_step
     own.time[NOW] = own.time[START] + (float(done) + 0.5) * h
@@ -165,7 +172,7 @@ def push_in_step(model, options, state, ws, table, done):
 
 @kernel
 def push_at(table, time, phase):
-    """Add what fields do at a time and ws.v to ws.wrench; return FAILED if a function raised."""
+    """Add the field wrenches at a time and ws.v to ws.wrench; return FAILED after an exception."""
     own = world.fields(table)
     if own.call[STAGE] == 0:
         return 0
@@ -175,7 +182,7 @@ def push_at(table, time, phase):
 
 @kernel
 def stay_awake(model, own, idle_inout):
-    """Let no tree sleep that a field pushes which changes with time, unless it is disabled."""
+    """Keep trees awake in time-varying fields (functions and gusts), unless they are disabled."""
     if own.call[STAGE] == 0:
         return
     for row in range(own.body.shape[0]):
@@ -190,7 +197,7 @@ def stay_awake(model, own, idle_inout):
 
 @kernel
 def function_gravity(table, p):
-    """Return the acceleration of free fall at a point by a function of Python; 0 without one."""
+    """Return a Python function's free-fall acceleration at a point [m/s²]; 0 without one."""
     own = world.fields(table)
     if own.call[HAS_GRAVITY] == 0:
         return ZERO

@@ -1,12 +1,12 @@
 """
-The integrator of a single free rigid body.
+Integrator for a single free rigid body.
 
 Half of the force impulse acts before a free rotation and half after it. The rotation is the
-implicit midpoint rule of Euler's equations with the Cayley map, which conserves the kinetic energy
+implicit midpoint rule for Euler's equations with the Cayley map. It conserves the kinetic energy
 and the spatial angular momentum of a torque-free body exactly (Simo and Wong, 1991; Austin,
-Krishnaprasad and Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2), which keeps both
-properties and makes rotation about a fixed axis exact too. The centre of mass moves by p += h (v +
-v⁺) / 2, exact under a constant force.
+Krishnaprasad and Wang, 1993). Its step is stretched to (2 / |w|) tan(h |w| / 2). This keeps both
+properties and makes rotation about a fixed axis exact too. The centre of mass moves by
+p += h (v + v⁺) / 2, exact under a constant force.
 """
 
 import math
@@ -26,7 +26,7 @@ from sim_bridge.engine.math.rotation import (
 from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, norm, scale, store_v, sub
 
 _MAX_NEWTON = 30
-_MAX_HALF_ANGLE = 1.5  # of one step [rad]; tan grows without bound at pi / 2
+_MAX_HALF_ANGLE = 1.5  # in one step [rad]; tan diverges at pi / 2
 
 
 @kernel
@@ -47,10 +47,10 @@ def solve3(m, b):
 @kernel
 def mean_velocity(inertia_B, w, h):
     """
-    Return the mean angular velocity x of a free rotation with initial w, body frame.
+    Return the mean angular velocity x of a free rotation with initial w [rad/s], body frame.
 
-    It solves 2 I (x - w) + h' x × I x = 0 with h' = (2 / |x|) tan(h |x| / 2), by Newton's method
-    with h' taken from the last iterate.
+    inertia_B: about the centre of mass [kg m²]. Solves 2 I (x - w) + h' x × I x = 0 with
+    h' = (2 / |x|) tan(h |x| / 2), by Newton's method with h' from the last iterate.
     """
     L_w = mul_mv(inertia_B, w)
     x = sub(w, scale(0.5 * h, solve3(inertia_B, cross(w, L_w))))
@@ -89,7 +89,7 @@ def mean_velocity(inertia_B, w, h):
 @kernel
 def advance_free_body(model, state, ws, body, torque, force, h):
     """
-    Step one free body under a torque and a force about its frame's origin, world axes.
+    Step one free body under a torque and a force about its frame origin, world axes.
 
     Writes its coordinates after h seconds into ws.q and ws.v_next.
     """

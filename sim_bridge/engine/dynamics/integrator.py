@@ -1,9 +1,9 @@
 """
-Integration of positions from velocities, and the middle of a step.
+Position integration, and the middle of a step.
 
-A step drifts half its length with the old velocity, changes the velocity there, and drifts on with
-the new one. This is second order and reversible, exact under constant forces (no ballistic drift),
-and needs one evaluation of the dynamics.
+A step drifts half its length at the old velocity, changes the velocity there, and drifts the other
+half at the new velocity. This scheme is second order, reversible, and exact under constant forces
+(no ballistic drift). It needs one evaluation of the dynamics.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -14,7 +14,7 @@ from sim_bridge.engine.math.vec3 import load_v
 
 @kernel
 def drift(model, kind, q, v, h, q_out):
-    """Advance every position at its velocity for h seconds; q_out may be q."""
+    """Advance all positions at their velocities for h seconds; q_out may be q."""
     for body in range(kind.shape[0]):
         joint, at, at_v = kind[body], model.q_index[body], model.v_index[body]
         if joint <= WELD or joint == BALL_STAGE:
@@ -31,7 +31,7 @@ def drift(model, kind, q, v, h, q_out):
 
 @kernel
 def turn_quaternion(q, at, w, h, q_out):
-    """Rotate the quaternion at a coordinate, at w in its reference frame."""
+    """Rotate the quaternion at index `at` for h seconds at w [rad/s], in its reference frame."""
     store_quat(q_out, at, quat_advance(load_quat(q, at), w, h))
 
 
@@ -40,7 +40,7 @@ def keep_within_stops(model, q_start, q_inout):
     """
     Move joints that drifted past a rigid stop exactly onto it.
 
-    A joint that began the step beyond its stop comes back by the stop's share of its excess,
+    A joint beyond its stop at the start of the step returns by the share ERP of its excess,
     without gaining velocity.
     """
     for joint in range(model.q_of_v.shape[0]):

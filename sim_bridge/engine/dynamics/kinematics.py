@@ -1,4 +1,4 @@
-"""Poses and velocities of the bodies, in one pass from the roots to the leaves."""
+"""Body poses and velocities, in one pass from the roots to the leaves."""
 
 import math
 
@@ -41,14 +41,14 @@ def place(model, q, ws):
 
 @kernel
 def place_one(model, q, ws, body):
-    """As `place`, of one body; its parent has been placed."""
+    """Place one body as `place` does; its parent must be placed already."""
     R_WB, p_OB = place_body(model, q, ws, body)
     _store_rigid(model.inertia, body, R_WB, p_OB, ws.rigid)
 
 
 @kernel
 def place_moments(model, q, ws):
-    """As `place`, but of the inertias only masses and first moments."""
+    """Place all bodies as `place` does, but write only masses and first moments to ws.rigid."""
     for body in range(model.parent.shape[0]):
         R_WB, p_OB = place_body(model, q, ws, body)
         m = model.inertia[body, MASS]
@@ -59,7 +59,7 @@ def place_moments(model, q, ws):
 
 @kernel
 def place_body(model, q, ws, body):
-    """Write a body's pose and axis at q, from its parent's; return its rotation, and its p_OB."""
+    """Write a body's pose and axis at q, from its parent's; return its rotation and p_OB [m]."""
     joint = model.kind[body]
     at = model.q_index[body]
     if joint >= FREE:
@@ -81,7 +81,7 @@ def place_body(model, q, ws, body):
             R_WB, p_WB = carried(load_pose(ws.pose, model.parent[body]), R_PB, p_PB)
     z = column(R_WB, 2)
     if joint == BALL:
-        # its axis does not turn with it
+        # the axis stays fixed in the carrying body
         R_WB = mul_mm(R_WB, quat_to_matrix(load_quat(q, at)))
     store_pose(ws.pose, body, R_WB, p_WB)
 
@@ -95,7 +95,7 @@ def place_body(model, q, ws, body):
 
 @kernel
 def _turn_about_z(row, c, s):
-    """Return a row of R times the rotation about z with cosine c and sine s."""
+    """Return R's row times the rotation about z with cosine c and sine s."""
     return c * row[0] + s * row[1], c * row[1] - s * row[0], row[2]
 
 
@@ -137,12 +137,12 @@ def _store_rigid(inertia, body, R, p_OB, rigid_out):
 @kernel
 def move_bodies(model, v, wrench, ws):
     """
-    Compute ws.velocity, ws.drift, and ws.force, for zero joint accelerations.
+    Compute ws.velocity, ws.drift and ws.force at zero joint accelerations.
 
-    The recursive Newton-Euler pass of Featherstone (2008), section 5.3, in world axes. Gravity
-    enters as an upward acceleration of the world, the velocity product v x S dq gives the drift,
-    and v x* I v the gyroscopic force. That v is the velocity that the axis S moves with: for all
-    axes of a ball joint, the velocity of the body that carries it.
+    Recursive Newton-Euler pass (Featherstone 2008, section 5.3) in world axes. Gravity enters as
+    an upward acceleration of the world. The velocity product v x S dq gives the drift, v x* I v
+    the gyroscopic force. In the drift, v is the velocity of the axis S: for all axes of a ball
+    joint, the velocity of the carrying body. wrench: (nb, 6) as State.wrench.
     """
     gravity = model.gravity
     for body in range(model.parent.shape[0]):
@@ -170,7 +170,7 @@ def move_bodies(model, v, wrench, ws):
         elif joint >= FREE:
             vel, w = load_v(v, at), load_v(v, at + 3)
             if joint == KINEMATIC:
-                # its origin does not accelerate: the spatial acceleration is -w x v
+                # the origin does not accelerate: the spatial acceleration is -w x v
                 dvel = sub(dvel, cross(w, vel))
         store_spatial(ws.velocity, body, w, vel)
         store_spatial(ws.drift, body, dw, dvel)
@@ -179,7 +179,7 @@ def move_bodies(model, v, wrench, ws):
         n, f = mul_rigid(ws.rigid, body, dw, dvel)
         n = add(n, add(cross(w, momentum_n), cross(vel, momentum_f)))
         f = add(f, cross(w, momentum_f))
-        # external wrench, given about the body frame's origin
+        # external wrench, given about the body frame origin
         outer_f = load3(wrench, body, FORCE)
         p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
         n = sub(n, add(load3(wrench, body, TORQUE), cross(p_OB, outer_f)))
@@ -188,7 +188,7 @@ def move_bodies(model, v, wrench, ws):
 
 @kernel
 def _base_velocity(model, ws, body):
-    """Return the velocity of a ball joint's carrying body; body: above one of its stages."""
+    """Return the velocity of a ball joint's carrying body; body: parent of a joint stage."""
     while body >= 0 and ws.kind[body] == BALL_STAGE:
         body = model.parent[body]
     if body < 0:
@@ -198,7 +198,7 @@ def _base_velocity(model, ws, body):
 
 @kernel
 def spread_accelerations(model, ws):
-    """Compute in ws.acceleration the bodies' spatial accelerations due to ws.ddq alone."""
+    """Compute the bodies' spatial accelerations due to ws.ddq alone, into ws.acceleration."""
     for body in range(model.parent.shape[0]):
         at, above = model.v_index[body], model.parent[body]
         dw, dv = ZERO, ZERO
@@ -215,7 +215,7 @@ def spread_accelerations(model, ws):
 
 @kernel
 def add_up_forces(model, ws):
-    """Add to each row of ws.force those of all bodies that it carries."""
+    """Add each body's row of ws.force to its parent's, from the leaves to the roots."""
     for body in range(model.parent.shape[0] - 1, -1, -1):
         if model.parent[body] >= 0:
             for k in range(6):

@@ -1,17 +1,17 @@
 """
-The medium around links: added mass, velocity damping, and support of their weight.
+Medium around links: added mass, velocity damping, and support of their weight.
 
-After AGX's effective mass and velocity damping. On a link of mass m and inertia I about its centre
-of mass c, the medium exerts at c the force and the torque
+After AGX's effective mass and velocity damping. On a link with mass m and inertia I about its
+centre of mass c, the medium exerts this force and this torque at c:
 
     -A a - D v        A = m C       D = m d        a, v: acceleration and velocity of c
     -B α - E w        B = √C I √C   E = √d I √d    α, w: angular ones
 
-with separate coefficients C and rates d for each of its axes. In a step, v and w are the
-end-of-step velocities, in the directions of its middle: M (1 + C + h d) stands on the left-hand
-side, and no d is too large. The medium's own gyroscopic forces are left out, as in AGX.
+The coefficients C and rates d are separate for each axis. In a step, v and w are the end-of-step
+velocities, with the directions at its middle: M (1 + C + h d) stands on the left-hand side, so any
+d is stable. The medium's own gyroscopic forces are neglected, as in AGX.
 
-A link that gravity does not act on gets its weight as an upward force.
+A link without gravity gets its weight as an upward force.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -49,10 +49,9 @@ def add_medium(model, ws, h):
 @subroutine
 def oppose(model, ws, h):
     """
-    Add the medium's forces to the forces that keep every joint acceleration at zero.
+    Add the medium's forces to ws.force, the forces that keep all joint accelerations at zero.
 
-    twist: the bodies' initial velocities, at the start of a step of h seconds or, where h is 0,
-    now.
+    ws.twist: body velocities at the start of a step of h seconds; if h is 0, the current ones.
     """
     for row in range(model.medium_body.shape[0]):
         body = model.medium_body[row]
@@ -61,7 +60,7 @@ def oppose(model, ws, h):
         w, v = load_spatial(ws.twist, body)
         base = model.root[body]
         if ws.kind[base] >= FREE and ws.kind[base] != KINEMATIC:
-            # its origin accelerates by w x v more than the spatial acceleration tells
+            # the origin's acceleration exceeds the spatial acceleration by w x v
             w_O, v_O = load_spatial(ws.velocity, base)
             turn = cross(w_O, v_O)
             v = add(v, scale(h, turn))
@@ -71,7 +70,7 @@ def oppose(model, ws, h):
 
 @subroutine
 def oppose_reactions(model, ws):
-    """Add the medium's forces to the forces through the joints, parent on child, about O."""
+    """Add the medium's forces to the joint forces ws.force (parent on child), about O."""
     for row in range(model.medium_body.shape[0]):
         body = model.medium_body[row]
         R = load_m(ws.pose, body, ROTATION)
@@ -86,12 +85,12 @@ def oppose_reactions(model, ws):
 @kernel
 def opposition(model, ws, medium, R, c, w, v, acceleration, body):
     """
-    Return the torque about O and force that move a link against the medium.
+    Return the torque about O and the force that move a link against the medium.
 
-    w, v: the velocity that drags. acceleration: spatial ones, less gravity.
+    w, v: velocity that causes drag. acceleration: (nb, 6) spatial accelerations, less gravity.
     """
     g, turning = load_v(model.gravity, 0), load3(ws.velocity, body, ANGULAR)
-    # of the centre of mass itself: add its w x v, and gravity, which the bodies' lack
+    # acceleration of the mass centre itself: add w x v, and gravity, missing in the bodies' rows
     moving = add(load3(ws.velocity, body, LINEAR), cross(turning, c))
     dv = add(add(load3(acceleration, body, LINEAR), g), cross(turning, moving))
     n, f = push_for(medium, ADDED, R, c, load3(acceleration, body, ANGULAR), dv)
@@ -103,14 +102,14 @@ def opposition(model, ws, medium, R, c, w, v, acceleration, body):
 
 @kernel
 def push_for(medium, at, R, c, w, v):
-    """Return the (torque about O, force) of two inertias, columns from `at` on, in this motion."""
+    """Return (torque about O, force) of the two inertias in columns from `at` on, for (w, v)."""
     f = _mul_rotated(medium, at, R, add(v, cross(w, c)))
     return add(_mul_rotated(medium, at + 6, R, w), cross(c, f)), f
 
 
 @kernel
 def _mul_rotated(medium, at, R, x):
-    """Return R S Rᵀ x for the symmetric S in six columns."""
+    """Return R S Rᵀ x for the symmetric matrix S in six columns from `at` on."""
     y = mul_tv(R, x)
     return mul_mv(
         R,
@@ -124,6 +123,6 @@ def _mul_rotated(medium, at, R, x):
 
 @kernel
 def point_from_origin(model, ws, body, medium):
-    """Return a link's centre of mass, from its tree's O [m], world axes."""
+    """Return a link's centre of mass relative to its tree's O [m], world axes."""
     p_OB = sub(load3(ws.pose, body, ORIGIN), load3(ws.pose, model.root[body], ORIGIN))
     return add(p_OB, mul_mv(load_m(ws.pose, body, ROTATION), load_v(medium, POINT)))

@@ -1,15 +1,15 @@
 """
 Mimic joints as exact constraints.
 
-A row demands v[following] = multiplier v[followed]. It acts by an effort on the following joint,
-and -multiplier times that on the followed one, which together do no work. The rows' forces follow
-from the responses of the tree to one unit of each, computed with the same factors as all other
-forces. Positions are then set from the followed joint's, so that the law holds to the last bit.
+A row demands v[following] = multiplier v[followed]. It exerts an effort on the following joint,
+and -multiplier times this effort on the followed joint; together they do no work. The row efforts
+follow from the tree's responses to a unit effort on each row, computed with the same factors as
+all other forces. The following joints' positions are then set from the followed joints', so that
+the law holds to the last bit.
 
-In other cases mimic joints are rows of other problems. Under contact without closed loops, the
-contacts' rows are projected so that they keep the law (`contact.mimic_rows`). In worlds with
-closed loops, mimic joints are rows of kind MIMIC among those of the loops (`constraints.rows`),
-instead of those here.
+In two cases other problems hold the rows for mimic joints. Under contact without closed loops, the
+contact rows are projected to keep the law (`contact.mimic_rows`). In worlds with closed loops,
+mimic joints are loop rows of kind MIMIC (`constraints.rows`).
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -17,19 +17,19 @@ from sim_bridge.engine.data.model import FOLLOWED, FOLLOWING, MULTIPLIER, OFFSET
 from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.articulated import solve
 
-_REDUNDANT = 1e-13  # relative pivot below which a row acts on joints that cannot move
+_REDUNDANT = 1e-13  # relative pivot below which a row is redundant: its joints cannot move
 
 
 @kernel
 def mimic_row(model, row):
-    """Return a row's velocity indices, following and followed joint, and its multiplier."""
+    """Return a row's velocity indices (following and followed joint) and its multiplier."""
     pair = model.mimic[row]
     return pair[FOLLOWING], pair[FOLLOWED], model.mimic_law[row, MULTIPLIER]
 
 
 @kernel
 def compute_responses(model, ws):
-    """Compute each row's response, and factor the rows' inverse inertia J M⁻¹ Jᵀ = L D Lᵀ."""
+    """Compute each row's response; factorize the rows' inverse inertia J M⁻¹ Jᵀ = L D Lᵀ."""
     rows = model.mimic.shape[0]
     for row in range(rows):
         following, followed, ratio = mimic_row(model, row)
@@ -65,9 +65,9 @@ def compute_responses(model, ws):
 @kernel
 def apply_rows(model, ws, v, rate, ddq_inout):
     """
-    Add the rows' forces that cancel `rate` J v + J ddq.
+    Add the row efforts that cancel `rate` J v + J ddq.
 
-    rate: 1 / h in a step, 0 for accelerations alone.
+    rate: 1 / h in a step, 0 for accelerations alone [1/s].
     """
     rows, effort = model.mimic.shape[0], ws.mimic_effort
     for row in range(rows):
@@ -92,7 +92,7 @@ def apply_rows(model, ws, v, rate, ddq_inout):
 
 @kernel
 def follow(model, q_inout):
-    """Set the following joints' positions."""
+    """Set the following joints' positions from the followed joints'."""
     for row in range(model.mimic.shape[0]):
         following, followed, ratio = mimic_row(model, row)
         q_inout[model.q_of_v[following]] = (

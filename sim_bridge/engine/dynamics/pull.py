@@ -1,9 +1,9 @@
 """
 Gravity towards a point, as a force on every link at its centre of mass.
 
-Uniform gravity is an acceleration of the world, see `kinematics.move_bodies`. One that differs
-from place to place is a push: it is added to the wrenches on the bodies, where they are in the
-middle of the step. Other fields of force can be added to these likewise.
+Uniform gravity is an acceleration of the world, see `kinematics.move_bodies`. Gravity that varies
+with position is added to the body wrenches, at the poses in the middle of the step. Other force
+fields can be added to the wrenches likewise.
 """
 
 import math
@@ -18,14 +18,14 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load_v, norm, scale, su
 
 @subroutine
 def push_bodies(model, wrench, ws):
-    """Write into ws.wrench the given wrenches and the pull on all bodies, at their poses."""
+    """Write the given wrenches plus the point gravity at the bodies' poses into ws.wrench."""
     ws.wrench[:, :] = wrench
     add_pulls(model, ws)
 
 
 @kernel
 def add_pulls(model, ws):
-    """Add the pull on all bodies to ws.wrench."""
+    """Add the point gravity on all bodies to ws.wrench."""
     if model.gravity[PULL] == 0.0:
         return
     for row in range(model.pulled.shape[0]):
@@ -41,7 +41,7 @@ def add_pulls(model, ws):
 
 @kernel
 def pull_at(gravity, p):
-    """Return the acceleration [m/s²] towards the point of Model.gravity."""
+    """Return the acceleration towards the gravity point of Model.gravity [m/s²]."""
     away = sub(p, load_v(gravity, PULL_CENTRE))
     r = norm(away)
     if r == 0.0:
@@ -51,7 +51,7 @@ def pull_at(gravity, p):
 
 @kernel
 def gravity_at(gravity, p):
-    """Return the acceleration of free fall at a point [m/s²]."""
+    """Return the free-fall acceleration at a point [m/s²]."""
     if gravity[PULL] == 0.0:
         return load_v(gravity, 0)
     return add(load_v(gravity, 0), pull_at(gravity, p))
@@ -59,13 +59,13 @@ def gravity_at(gravity, p):
 
 @kernel
 def pull_potential(gravity, p):
-    """Return the potential energy per mass at a point [J/kg]: its rise is against the pull."""
+    """Return the potential energy per mass at a point [J/kg]; it rises against the pull."""
     return gravity[PULL] * power_potential(sub(p, load_v(gravity, PULL_CENTRE)), gravity[EXPONENT])
 
 
 @kernel
 def power_potential(away, exponent):
-    """Return the integral of rⁿ from 0, or for n <= -1 up to a constant, to the length of away."""
+    """Return the integral of rⁿ from 0 to |away|; for n <= -1, up to a constant."""
     r = math.sqrt(dot(away, away))
     power = exponent + 1.0
     if power == 0.0:

@@ -1,10 +1,10 @@
 """
-The law of each one-axis joint in a step: see `joint_laws`.
+Each one-axis joint's law in a step, see `joint_laws`.
 
-A motor is hard or a servo. A hard motor keeps a velocity: its own target (BY_VELOCITY), or the one
-that brings the joint to a position (BY_POSITION). A servo has the gains of a spring and a damper
-(BY_SERVO), and a target that moves in a step, see `target_course`. The command u acts beside the
-motor; their sum respects the effort limit.
+A motor is hard or a servo. A hard motor keeps a velocity: its own target (BY_VELOCITY), or the
+velocity that brings the joint to a position (BY_POSITION). A servo has spring and damper gains
+(BY_SERVO), and a target that moves during the step, see `target_course`. The command u acts in
+addition to the motor; their sum respects the effort limit.
 """
 
 from __future__ import annotations
@@ -63,17 +63,17 @@ from sim_bridge.engine.dynamics.target_course import aim_of_step
 # velocity above which a joint bounces off its stop
 BOUNCE_VELOCITY = 1e-3  # rad/s or m/s
 
-_ROUNDING = 1e-15  # relative error of a position that counts as none
+_ROUNDING = 1e-15  # relative position error that counts as zero
 _INFINITY = float('inf')
 
 
 @kernel
 def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
     """
-    Write into ws.given and ws.law the laws that hold at the end of the step.
+    Write the laws at the end of the step into ws.law, and the explicit efforts into ws.given.
 
-    joints: Model, or Loops for its axes; ws: Workspace, or LoopWork. q: positions after half a
-    step's drift, of joint i at q_of_v[i].
+    joints: Model, or Loops for loop axes. ws: Workspace, or LoopWork for loop axes. q: positions
+    after half a step's drift; joint i's position is at q_of_v[i].
     """
     for joint in range(q_of_v.shape[0]):
         at, law = q_of_v[joint], ws.law[joint]
@@ -102,27 +102,27 @@ def set_joint_laws(joints, q_of_v, q, v, u, control, target, course, h, ws):
 
 @kernel
 def set_friction(passive, joint, law_out):
-    """Write the friction that depends on no load."""
+    """Write the load-independent friction."""
     law_out[COULOMB] = passive[joint, FRICTION]
     law_out[BACK_COULOMB] = passive[joint, BACK_FRICTION]
 
 
 @kernel
 def can_act(motor):
-    """Return whether a motor is there at all."""
+    """Return whether the motor exists, i.e. its effort range is not empty."""
     return motor[MAX_EFFORT] > motor[MIN_EFFORT]
 
 
 @kernel
 def position_of(q_of_v, q, joint):
-    """Return the position of a one-axis joint; 0 for coordinates without one of their own."""
+    """Return a one-axis joint's position; 0 for coordinates without their own position."""
     at = q_of_v[joint]
     return q[at] if at >= 0 else 0.0
 
 
 @kernel
 def explicit_effort(passive, joint, u, q, v):
-    """Return the effort on a joint at the start of the step: command, damper and spring."""
+    """Return a joint's effort at the start of the step from command, damper and spring."""
     stretch = q - passive[joint, REFERENCE]
     return u - passive[joint, DAMPING] * v - passive[joint, STIFFNESS] * stretch
 
@@ -130,11 +130,11 @@ def explicit_effort(passive, joint, u, q, v):
 @kernel
 def set_stops(limits, stop, q, v, h, law_out):
     """
-    Write the law of the stops.
+    Write the stops' law.
 
-    Rigid: the velocity that just reaches a stop. A joint that would bounce may first reach the
-    stop with its present velocity. Elastic: the spring and damper of its ERP and CFM, implicit in
-    the joint's position at the end of the step.
+    Rigid stop: the velocity at which the joint just reaches the stop. A joint about to bounce may
+    first reach the stop at its current velocity. Elastic stop: the spring and damper given by ERP
+    and CFM, implicit in the joint position at the end of the step.
     """
     above, below = q - limits[UPPER], limits[LOWER] - q
     if stop[CFM] > 0.0:
@@ -155,7 +155,7 @@ def set_elastic_stop(stop, above, below, v, h, law_out):
     """
     Write an elastic stop's effort at an unchanged velocity, half a step later.
 
-    above, below: how far the joint is beyond either.
+    above, below: excess of the joint position beyond the upper and the lower stop [m, rad].
     """
     if above > 0.0 or below > 0.0:
         moved = 0.5 * h * v
@@ -167,7 +167,7 @@ def set_elastic_stop(stop, above, below, v, h, law_out):
 
 @kernel
 def lagging_slope(stop, h):
-    """Return what an elastic stop's effort loses per acceleration at an instant between steps."""
+    """Return an elastic stop's effort loss per acceleration at an instant between steps."""
     return (0.5 - 0.375 * stop[ERP]) * h / stop[CFM]
 
 
@@ -180,16 +180,17 @@ def spring_and_damper(stop, excess, v, h):
 @kernel
 def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
     """
-    Write the law of the active motor; with the command u it respects the effort limit.
+    Write the active motor's law; motor and command u together respect the effort limit.
 
-    aim: a servo's target where q and v belong to, and its change in a step. moved: how far the
-    joint moves in a step at its velocity.
+    aim: a servo's target at the time of q and v, and its change in a step, see `target_course`.
+    moved: joint displacement in a step at its velocity [m, rad].
 
-    A servo's spring acts in the middle of the position's change, which conserves a spring's
-    energy: it would ring forever where the step is too long for its oscillation. There, by the
-    weight of `articulated.servo_stiffness`, it acts at the position that the joint would reach
-    from q in a whole step at the new velocity less the target's. Likewise its damper acts between
-    the middle and the end of the step, by the weight of `articulated.damper_weight`.
+    A servo's spring acts at the middle of the position change. This conserves the spring's energy,
+    so the joint would ring forever if the step is too long for its oscillation. The spring is
+    therefore shifted, by the weight `articulated.servo_stiffness`, towards the position that the
+    joint would reach from q in a whole step at the new velocity less the target's. Likewise the
+    damper acts between the middle and the end of the step, by the weight
+    `articulated.damper_weight`.
     """
     most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
     least = max(motor[MIN_EFFORT], limits[LOWER_EFFORT] - u)
@@ -206,7 +207,7 @@ def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
     else:
         law_out[MOTOR] = HARD
         v_target = wanted_velocity(limits, q, control, target, h)
-        # where it has no limit, it cannot press against a stop
+        # a motor with unlimited effort must not press against a stop
         if least == -_INFINITY:
             v_target = max(v_target, law_out[LOW])
         if most == _INFINITY:
@@ -217,11 +218,10 @@ def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
 @kernel
 def wanted_velocity(limits, q, control, target, h):
     """
-    Return the velocity that a hard motor keeps; q after half a step's drift.
+    Return the velocity that a hard motor keeps; q: position after half a step's drift.
 
-    By position, it is the velocity at which the joint would reach its target within a step. The
-    joint arrives in two steps and stays, since the other half of the first step's motion is
-    drifted in the second.
+    With BY_POSITION, the joint would reach its target within one step at this velocity. The joint
+    arrives in two steps and stays: the second step drifts the other half of the first.
     """
     if control != BY_POSITION:
         return target[TARGET_VELOCITY]

@@ -1,10 +1,10 @@
 """
-The course of a servo's target: a first-order hold.
+Course taken by a servo's target: a first-order hold.
 
-In a step, a servo's target runs linearly from where it was to the commanded one, which it reaches
-at the end of the step. The effort is then continuous in time, and a function of the instant: a
-step takes the mean of both ends, and what is read after it belongs to the end. Where there is no
-course yet, before a servo's first step, the target is the commanded one from the start.
+In a step, a servo's target moves linearly from its last value to the commanded one, and arrives at
+the end of the step. The effort is then continuous in time and a function of the instant: a step
+averages both ends, and readings after the step belong to its end. Before a servo's first
+step there is no course: the target is the commanded one from the start.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sim_bridge.engine.data.state import (
 
 @kernel
 def aim_of_step(target, course):
-    """Return the target in the middle of the coming step, and its change in that step."""
+    """Return the target at the middle of the coming step, and its change in that step."""
     x, v, dx, dv = target[TARGET_POSITION], target[TARGET_VELOCITY], 0.0, 0.0
     if course[HAS_COURSE] != 0.0:
         dx, dv = x - course[TARGET_POSITION], v - course[TARGET_VELOCITY]
@@ -43,7 +43,7 @@ def aim_of_instant(target, course):
 
 @kernel
 def advance_course(target, course_inout):
-    """Let the target reach the commanded one, at the end of a step."""
+    """Move the target to the commanded one, at the end of a step."""
     _, _, dx, dv = aim_of_step(target, course_inout)
     course_inout[TARGET_POSITION] = target[TARGET_POSITION]
     course_inout[TARGET_VELOCITY] = target[TARGET_VELOCITY]

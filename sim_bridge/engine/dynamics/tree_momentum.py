@@ -1,31 +1,31 @@
 """
-The momentum of free trees: what it is, what it shall be after a step, and how it is brought there.
+Momentum of free trees: its value, its target after a step, and its correction.
 
-A step that meets the equations of motion in its middle keeps the momentum of a tree to second
-order only: the inertias at its ends are not those of its middle. Nothing inside a tree can change
-the tree's momentum, so what is missing at the end can be given to the tree as a whole, as the
-velocity of a rigid body with the tree's inertia. This changes no velocity of one link relative to
-another: joints that stick, stand at stops or follow others still do, motors have reached their
-velocities, and loops stay closed. What is given is of third order in the step.
+A step that satisfies the equations of motion at its middle keeps a tree's momentum to second order
+only: the inertias at its ends differ from the inertia at its middle. Internal forces cannot change
+a tree's momentum. The momentum missing at the end is therefore given to the tree as a whole, as
+the velocity of a rigid body with the tree's inertia. This changes no relative velocity between
+links: joints that stick, stand at stops or follow others still do, motors keep their velocities,
+and loops stay closed. The correction is of third order in the step.
 
-Trees that loops tie to each other are one *system*, which gets it as a whole. What loops tie to
-the world, or to a body that no force moves, is none: its momentum is not its own.
+Trees tied to each other by loops form one *system*, corrected as a whole. Trees tied to the world,
+or to a body that no force moves, form no system: their momentum is not their own.
 
-The momentum that a system shall gain is the impulse of all forces from outside, as the equations
-of the middle have it: the sum of the rates of momentum of all bodies there, in which the forces
-between them cancel. So each force counts whose response the step has solved for, where it acted.
+A system gains momentum by the impulse from all external forces. The equations at the middle give
+this impulse as the sum over all bodies' momentum rates, in which internal forces cancel. Each
+force counts whose response the step has solved for, at the place where it acted.
 
-About which point the angular momentum is taken matters, as the middle of the step is where half a
-step at the old velocities leads, which is not on the path of the centre of mass:
+The reference point of the angular momentum matters, because the middle of the step is reached by
+half a step at the old velocities, off the path of the centre of mass:
 
-- A system in flight keeps its angular momentum about its own centre of mass, but for the torques
-  about the centre in the middle. Its centre moves by the mean of its velocities at both ends,
-  which makes the momentum about any fixed point right too.
-- A system that something outside touches keeps that about a fixed point, so that two which push
-  each other keep their sum. Positions are left where contacts have them.
+- A system in flight keeps its angular momentum about its own centre of mass, apart from the
+  torques about the centre at the middle. Its centre moves by the mean of its velocities at both
+  ends. The momentum about any fixed point is then right too.
+- A system touched from outside keeps its angular momentum about a fixed point, so that two systems
+  pushing each other keep their sum. Contacts determine its positions, which are left unchanged.
 
-The step is as symmetric in time as without this: momentum is one function of the state at either
-end. Its energy errors are smaller.
+The step stays as symmetric in time as without the correction: momentum is one function of the
+state at either end. The energy errors become smaller.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -71,23 +71,23 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, s
 
 @kernel
 def is_first(model, ws, body):
-    """Return whether a body is the first one of a tree whose momentum is kept in this step."""
+    """Return whether a body is its tree's first, and the tree's momentum is kept in this step."""
     return model.root[body] == body and ws.system[body] >= 0 and is_free(ws.kind[body])
 
 
 @kernel
 def leads(model, ws, body):
-    """Return whether it is also that of a system, which holds the numbers of the system."""
+    """Return whether a body is its system's first; its row holds the system's numbers."""
     return is_first(model, ws, body) and ws.system[body] == body
 
 
 @subroutine
 def find_systems(model, loop_body, broken, ws):
     """
-    Write into ws.system the first body of the system that a tree belongs to, -1 for none.
+    Write each tree's system, as the system's first body (-1 for none), into ws.system.
 
-    At the trees' first bodies. loop_body, broken: of the joints that close loops. What they tie
-    rests together.
+    The entries are at the trees' first bodies. loop_body, broken: (nk, 2) bodies and (nk,) broken
+    bits, both for joints that close loops. Trees tied by them fall asleep together.
     """
     for body in range(model.parent.shape[0]):
         is_whole = model.root[body] == body and is_free(model.kind[body])
@@ -106,7 +106,7 @@ def find_systems(model, loop_body, broken, ws):
             of_a = ws.system[root_a] if root_a >= 0 else -1
             of_b = ws.system[root_b] if root_b >= 0 else -1
             if of_a != of_b:
-                # the lower number is the leader's; that of the world is lowest
+                # the leader has the lower number; the world has the lowest, -1
                 both = min(of_a, of_b)
                 if root_a >= 0:
                     ws.system[root_a] = both
@@ -117,16 +117,16 @@ def find_systems(model, loop_body, broken, ws):
 
 @kernel
 def origin_in(q, model, root):
-    """Return the origin of a free tree's first body [m]."""
+    """Return the origin of a free tree's first body at q [m]."""
     return load_v(q, model.q_index[root])
 
 
 @subroutine
 def find_momenta(model, q, v, ws):
     """
-    Write the systems' MOMENTUM and COMPOSITE inertia at q and v, about their O there.
+    Write the systems' MOMENTUM and COMPOSITE inertia at q and v, about their O at q.
 
-    Writes poses, axes and inertias of their bodies, and their velocities into ws.twist.
+    Also writes their bodies' poses, axes and inertias, and the velocities to ws.twist.
     """
     for body in range(model.parent.shape[0]):
         root = model.root[body]
@@ -157,7 +157,7 @@ def find_momenta(model, q, v, ws):
 
 @kernel
 def add_wrench(trees_inout, leader, column, row, arm):
-    """Add a tree's momentum or impulse, in columns of its row, to the leader's."""
+    """Add a tree's momentum or impulse to the leader's; arm: tree's O from the leader's [m]."""
     n, f = load_v(row, column), load_v(row, column + 3)
     n = add(n, cross(arm, f))
     for k in range(3):
@@ -167,7 +167,7 @@ def add_wrench(trees_inout, leader, column, row, arm):
 
 @kernel
 def add_inertia(all_inout, row, arm):
-    """Add a tree's COMPOSITE inertia to that about a point from which its O is `arm` [m]."""
+    """Add a tree's COMPOSITE inertia to another one; arm: the tree's O from the other's O [m]."""
     mass, h = row[COMPOSITE + MASS], load_v(row, COMPOSITE + MOMENT)
     x, y, z = arm
     both = 2.0 * dot(h, arm) + mass * dot(arm, arm)
@@ -184,7 +184,7 @@ def add_inertia(all_inout, row, arm):
 
 @kernel
 def note_start(model, state, ws):
-    """Keep the momenta found as those of the START of the step."""
+    """Store the current momenta as the momenta at the START of the step."""
     for root in range(model.parent.shape[0]):
         if ws.system[root] == root:
             own = ws.trees[root]
@@ -195,16 +195,16 @@ def note_start(model, state, ws):
 
 @kernel
 def centre_of_system(row):
-    """Return the centre of mass from O, of a COMPOSITE inertia [m]."""
+    """Return a COMPOSITE inertia's centre of mass relative to O [m]."""
     return scale(1.0 / row[COMPOSITE + MASS], load_v(row, COMPOSITE + MOMENT))
 
 
 @subroutine
 def find_outer_impulses(model, state, ws, h):
     """
-    Write the IMPULSE of all forces from outside on each system, about its O of the MIDDLE.
+    Write the IMPULSE exerted by all external forces on each system, about its O at the MIDDLE.
 
-    From the middle's inertias, and ws.velocity and ws.drift of the evaluation that has led to
+    Uses the inertias at the middle, and ws.velocity and ws.drift from the evaluation that gave
     ws.v_next.
     """
     g = load_v(model.gravity, 0)
@@ -221,7 +221,7 @@ def find_outer_impulses(model, state, ws, h):
             store_v(own, MIDDLE_MOMENT, ZERO)
             gain = sub(load_v(ws.v_next, at), load_v(state.v, at))
             turn = sub(load_v(ws.v_next, at + 3), load_v(state.v, at + 3))
-            # of the material point at O, not of the origin, which moves
+            # acceleration of the material point at O; the origin itself moves
             dw, dv = scale(1.0 / h, turn), sub(scale(1.0 / h, gain), cross(w, v))
         else:
             dw, dv = load_spatial(ws.acceleration, above)
@@ -252,9 +252,9 @@ def find_outer_impulses(model, state, ws, h):
 @kernel
 def momentum_held(model, state, ws, root, origin):
     """
-    Return the (angular, linear) momentum that a system shall have at the end of the step.
+    Return the target (angular, linear) momentum at the end of the step, about `origin` [m].
 
-    About `origin` [m]; as a fixed point sees it, of systems that something outside touches.
+    For systems touched from outside: the momentum is kept about a fixed point.
     """
     own = ws.trees[root]
     before = sub(origin_in(state.q, model, root), origin)
@@ -268,9 +268,9 @@ def momentum_held(model, state, ws, root, origin):
 @kernel
 def momentum_in_flight(model, state, ws, root):
     """
-    Return the (angular, linear) momentum that a system in flight shall have after the step.
+    Return the target (angular, linear) momentum of a system in flight after the step.
 
-    About its O there, to which its COMPOSITE inertia belongs.
+    It is about the system's O at that time, the reference point of its COMPOSITE inertia.
     """
     own = ws.trees[root]
     before = sub(load_v(own, START_CENTRE), origin_in(state.q, model, root))
@@ -285,9 +285,10 @@ def momentum_in_flight(model, state, ws, root):
 @kernel
 def velocity_missing(row, angular, linear):
     """
-    Return the (angular, linear) velocity of O that gives a system a momentum about O.
+    Return the (angular, linear) velocity at O that brings a system to a momentum about O.
 
-    As a rigid body with its COMPOSITE inertia, beside the MOMENTUM that it has.
+    The system has the MOMENTUM already, and moves as a rigid body with its COMPOSITE inertia.
+    angular, linear: target momentum [kg m²/s, kg m/s].
     """
     n, f = sub(angular, load_v(row, MOMENTUM)), sub(linear, load_v(row, MOMENTUM + 3))
     mass, centre = row[COMPOSITE + MASS], centre_of_system(row)
@@ -309,10 +310,10 @@ def velocity_missing(row, angular, linear):
 @kernel
 def end_step(model, state, ws, h):
     """
-    Add to ws.v_next what the systems lack of their momentum, at ws.q, whose MOMENTUM it is.
+    Correct ws.v_next for the systems' missing momentum at ws.q, where MOMENTUM was computed.
 
-    Those in flight, all that ws.held does not tell, are moved first to where the mean of their
-    velocities at both ends leads their centre of mass.
+    Systems in flight (ws.held is 0) are moved first, by the mean of the centre's velocities at
+    both ends.
     """
     for root in range(model.parent.shape[0]):
         if not is_first(model, ws, root):
@@ -329,7 +330,7 @@ def end_step(model, state, ws, h):
 
 @kernel
 def find_end(model, state, ws, leader, h):
-    """Write how a system ends the step: MOVED, as GIVEN what it lacks, as MIDDLE its O there."""
+    """Write a system's end of step: MOVED, its missing velocity GIVEN, its O as MIDDLE."""
     own = ws.trees[leader]
     origin = origin_in(ws.q, model, leader)
     if ws.held[leader] != 0:

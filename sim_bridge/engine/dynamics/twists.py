@@ -1,4 +1,4 @@
-"""Velocities of bodies, and relative velocities of bodies where they touch."""
+"""Body velocities, and relative velocities at contacts."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.model import FREE, KINEMATIC
@@ -23,7 +23,7 @@ def find_twists(model, kind, ws, v, twist_out):
 
 @kernel
 def find_twist(model, kind, ws, v, body, twist_out):
-    """As `find_twists`, of one body; that of its parent is there."""
+    """Compute one body's spatial velocity; its parent's must be in twist_out."""
     at, above = model.v_index[body], model.parent[body]
     w, vel = ZERO, ZERO
     if above >= 0:
@@ -38,7 +38,7 @@ def find_twist(model, kind, ws, v, body, twist_out):
 
 @kernel
 def point_velocity(model, ws, twist, body, point):
-    """Return the velocity of a body at a point of the world [m/s]; 0 for body -1."""
+    """Return a body's velocity at a world point [m/s]; 0 for body -1."""
     if body < 0:
         return ZERO
     p_O = sub(point, load3(ws.pose, model.root[body], ORIGIN))
@@ -47,7 +47,7 @@ def point_velocity(model, ws, twist, body, point):
 
 @kernel
 def relative_velocity(model, ws, twist, a, b, point):
-    """Return the velocity of body a at a point relative to body b's [m/s]."""
+    """Return body a's velocity relative to body b at a world point [m/s]."""
     return sub(
         point_velocity(model, ws, twist, a, point), point_velocity(model, ws, twist, b, point)
     )
@@ -55,7 +55,7 @@ def relative_velocity(model, ws, twist, a, b, point):
 
 @kernel
 def relative_turn(twist, a, b):
-    """Return the angular velocity of body a relative to body b [rad/s]."""
+    """Return body a's angular velocity relative to body b [rad/s]."""
     return sub(
         load3(twist, a, ANGULAR) if a >= 0 else ZERO, load3(twist, b, ANGULAR) if b >= 0 else ZERO
     )
@@ -64,12 +64,12 @@ def relative_turn(twist, a, b):
 @kernel
 def common_turn(model, twist, a, b, h):
     """
-    Return the change of a's velocity relative to b in half a step, due to common turning [m/s].
+    Return the change in a's velocity relative to b in half a step, due to common turning [m/s].
 
-    Friction must hold at the end of the step, while rows and points are those of its middle: a
-    block would creep outward on a turntable. The common rotation of the bodies, with the angular
-    velocity of the slower one, moves their origins apart. Their rolling on each other is left out,
-    because it moves the point of contact.
+    Friction must hold at the end of the step, but rows and points belong to its middle: without
+    this term, a block would creep outward on a turntable. The bodies' common rotation, at
+    the angular velocity of the slower one, moves their origins apart. Rolling on each other is
+    left out, because it moves the contact point.
     """
     if a < 0 or b < 0:
         return ZERO
@@ -85,15 +85,15 @@ def relative_gain(model, state, ws, a, b, point):
     """
     Return a's velocity gain relative to b in half a step from prescribed motion [m/s].
 
-    A kinematic body's velocity is the mean over the step. Friction must hold at the step's end, so
-    that a load on an accelerating tray does not lag behind a little in every step.
+    A kinematic body's velocity is the mean over the step, but friction must hold at the step's
+    end. Otherwise a load on an accelerating tray would lag behind a little in every step.
     """
     return sub(half_gain(model, state, ws, a, point), half_gain(model, state, ws, b, point))
 
 
 @kernel
 def half_gain(model, state, ws, body, point):
-    """Return half of a kinematic body's velocity gain at a point since the last step."""
+    """Return half of a kinematic body's velocity gain at a point since the last step [m/s]."""
     if body < 0 or model.kind[body] != KINEMATIC:
         return ZERO
     at = model.v_index[body]
@@ -104,7 +104,7 @@ def half_gain(model, state, ws, body, point):
 
 @kernel
 def row_velocity(loops, joint, row, arm, twist):
-    """Return the rate of a row's kept quantity, or, of accelerations, their contribution to it."""
+    """Return the rate of a row's constrained quantity; for accelerations, their contribution."""
     total = 0.0
     for side in range(2):
         body = loops.body[joint, side]

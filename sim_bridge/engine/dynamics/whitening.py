@@ -1,9 +1,9 @@
 """
-Whitening: rows of contacts and constraints in coordinates with the identity as inertia.
+Whitening: contact and constraint rows in coordinates with the identity as inertia.
 
-The elimination has factored the mass matrix, M = L D Lᵀ. A row J of a constraint is stored as w =
-D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the body that the row acts on to the
-root of its tree: at each joint the wrench leaves its effort, and the rest propagates on.
+The elimination has factored the mass matrix, M = L D Lᵀ. A constraint row J is stored as
+w = D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the body on which the row acts
+to the root of its tree: at each joint the wrench leaves its effort, and the rest propagates on.
 """
 
 import math
@@ -19,7 +19,7 @@ from sim_bridge.engine.math.vec3 import dot, scale, sub
 
 @kernel
 def find_whitening(model, ws, whitening_out):
-    """Compute D^-½ of every coordinate."""
+    """Compute D^-½ for every coordinate."""
     for body in range(ws.kind.shape[0]):
         at = model.v_index[body]
         if has_axis(ws.kind[body]):
@@ -31,7 +31,7 @@ def find_whitening(model, ws, whitening_out):
 
 @kernel
 def is_free(joint):
-    """Return whether a kind of joint is that of a body which forces can move in all directions."""
+    """Return whether a joint kind lets forces move its body in all directions."""
     return joint == FREE or joint == FREE_SINGLE
 
 
@@ -40,7 +40,7 @@ def pass_joint(ws, body, torque, force):
     """
     Propagate a wrench on a body towards the root, across its unlocked one-axis joint.
 
-    Returns the effort that it leaves there, and the torque and the force that propagate on.
+    Returns the effort left at the joint, and the torque and force that propagate on.
     """
     s, t = load_spatial(ws.axis, body)
     u, x = load_spatial(ws.joint_factor, body)
@@ -54,8 +54,8 @@ def pass_root(articulated, width, columns_inout):
     """
     Multiply wrenches on a free root by L⁻¹.
 
-    articulated: a row of Workspace.articulated. columns_inout: (6, width or more) a wrench in each
-    column, torque and force.
+    articulated: a row of Workspace.articulated. columns_inout: (6, width or more) one wrench per
+    column, torque then force.
     """
     for i in range(6):
         for k in range(width):
@@ -68,7 +68,7 @@ def pass_root(articulated, width, columns_inout):
 @kernel
 def whiten_mimic_row(model, ws, row, whitening, column_inout, row_inout):
     """
-    Add a mimic joint's whitened row: an effort on it and -multiplier times it on the followed.
+    Add a mimic joint's whitened row: an effort on it, -multiplier times that on the followed one.
 
     column_inout: (6, 1 or more) scratch.
     """
@@ -84,7 +84,7 @@ def whiten_mimic_row(model, ws, row, whitening, column_inout, row_inout):
 
 @kernel
 def add_effort(model, ws, whitening, body, effort, row_inout, column_inout):
-    """Add to a row the effect of a joint effort on a body, there and on the path to the root."""
+    """Add a joint effort's effect to a row, at its body and on the path to the root."""
     at = model.v_index[body]
     row_inout[at] += effort * whitening[at]
     share = -effort * ws.joint_factor[body, INVERSE]

@@ -1,5 +1,5 @@
 """
-Small vectors, matrices and rotations as kernels use them.
+Small vectors, matrices and rotations for kernels.
 
-Imports `sim_bridge.compiler` only.
+Imports only `sim_bridge.compiler`.
 """

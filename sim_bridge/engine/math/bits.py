@@ -1,4 +1,4 @@
-"""Comparison of floating-point numbers to the bit."""
+"""Bitwise comparison for floating-point numbers."""
 
 import math
 

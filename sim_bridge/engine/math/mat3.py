@@ -1,7 +1,7 @@
 """
 Matrices as 3-tuples of rows.
 
-The names of products tell the operands: m a matrix, t a transposed one, v a vector.
+The letters in a product's name are its operands: m matrix, t transposed matrix, v vector.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -10,13 +10,13 @@ from sim_bridge.engine.math.vec3 import dot, load3, store3
 
 @kernel
 def load_m(array, row, column):
-    """Read a matrix stored by rows in nine numbers of a row of a 2-d array."""
+    """Read a matrix, stored by rows, from nine numbers in a 2-d array's row."""
     return load3(array, row, column), load3(array, row, column + 3), load3(array, row, column + 6)
 
 
 @kernel
 def store_m(array_out, row, column, m):
-    """Write a matrix by rows into nine numbers of a row of a 2-d array."""
+    """Write a matrix by rows to nine numbers in a 2-d array's row."""
     store3(array_out, row, column, m[0])
     store3(array_out, row, column + 3, m[1])
     store3(array_out, row, column + 6, m[2])

@@ -1,7 +1,7 @@
 """
 Rotations: unit quaternions, rotation matrices and the exponential map.
 
-Quaternions are in the order x y z w, as in ROS.
+Quaternions have the order x y z w, as in ROS.
 """
 
 import math
@@ -11,19 +11,19 @@ from sim_bridge.compiler.kernel import kernel
 
 @kernel
 def load_quat(array, at):
-    """Read a quaternion in a 1-d array."""
+    """Read a quaternion from a 1-d array."""
     return array[at], array[at + 1], array[at + 2], array[at + 3]
 
 
 @kernel
 def store_quat(array_out, at, q):
-    """Write a quaternion into a 1-d array."""
+    """Write a quaternion to a 1-d array."""
     array_out[at], array_out[at + 1], array_out[at + 2], array_out[at + 3] = q
 
 
 @kernel
 def quat_to_matrix(q):
-    """Return the rotation matrix of a unit quaternion x y z w."""
+    """Return the rotation matrix for a unit quaternion x y z w."""
     x, y, z, w = q
     return (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
@@ -45,7 +45,7 @@ def quat_mul(a, b):
 
 @kernel
 def quat_normalize(q):
-    """Return q at unit length, or the identity where q is zero."""
+    """Return q at unit length, or the identity if q is zero."""
     n = math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     if n == 0.0:
         return 0.0, 0.0, 0.0, 1.0
@@ -54,7 +54,7 @@ def quat_normalize(q):
 
 @kernel
 def quat_exp(v):
-    """Return the quaternion of the rotation vector v [rad]."""
+    """Return the quaternion for the rotation vector v [rad]."""
     angle = math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
     half = 0.5 * angle
     # sin(x)/x to full precision where x² / 6 is below the rounding of 1
@@ -70,7 +70,7 @@ def quat_advance(q, w, h):
 
 @kernel
 def quat_between(a, b):
-    """Return the rotation vector, in world axes and of at most pi, that takes a to b [rad]."""
+    """Return the rotation vector from a to b [rad], world axes, at most pi long."""
     x, y, z, w = quat_mul(b, (-a[0], -a[1], -a[2], a[3]))
     if w < 0.0:
         x, y, z, w = -x, -y, -z, -w

@@ -1,46 +1,46 @@
 """
-Rows of arrays that hold poses, spatial motions and spatial forces.
+Array rows that hold poses, spatial motions and spatial forces.
 
-A spatial vector is six numbers: the angular half, then the linear one, of a velocity or an
-acceleration; the torque, then the force, of a force or a wrench.
+A spatial vector has six numbers. For a velocity or acceleration: the angular half, then the linear
+half. For a force or wrench: the torque, then the force.
 """
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.math.mat3 import load_m, mul_mm, mul_mv, store_m
 from sim_bridge.engine.math.vec3 import add, cross, load3, store3
 
-# columns of a pose or a frame: the rotation by rows, then the origin [m]
+# columns in a pose or frame: rotation by rows, then origin [m]
 ROTATION, ORIGIN = 0, 9
 FRAME_SIZE = 12
-# columns of a spatial velocity or acceleration
+# columns in a spatial velocity or acceleration
 ANGULAR, LINEAR = 0, 3
-# columns of a spatial force or a wrench
+# columns in a spatial force or wrench
 TORQUE, FORCE = 0, 3
 WRENCH_SIZE = 6
 
 
 @kernel
 def load_pose(array, row):
-    """Read a pose or a frame: its rotation and its origin."""
+    """Read a pose or frame: rotation and origin."""
     return load_m(array, row, ROTATION), load3(array, row, ORIGIN)
 
 
 @kernel
 def store_pose(array_out, row, R, p):
-    """Write a pose or a frame."""
+    """Write a pose or frame."""
     store_m(array_out, row, ROTATION, R)
     store3(array_out, row, ORIGIN, p)
 
 
 @kernel
 def carried(outer, R, p):
-    """Return the pose in the world of a frame (R, p) on a body with the pose `outer`."""
+    """Return the world pose of a frame (R, p) on a body with the pose `outer`."""
     return mul_mm(outer[0], R), add(outer[1], mul_mv(outer[0], p))
 
 
 @kernel
 def load_spatial(array, row):
-    """Read a spatial vector: its angular and its linear half."""
+    """Read a spatial vector: angular and linear half."""
     return load3(array, row, ANGULAR), load3(array, row, LINEAR)
 
 
@@ -60,11 +60,11 @@ def add_spatial(array_inout, row, angular, linear):
 
 @kernel
 def cross_motion(w, v, s, t):
-    """Return (w, v) x (s, t): the rate of a motion (s, t) that moves at the velocity (w, v)."""
+    """Return (w, v) x (s, t): the rate of a motion (s, t) moving at the velocity (w, v)."""
     return cross(w, s), add(cross(w, t), cross(v, s))
 
 
 @kernel
 def cross_force(w, v, n, f):
-    """Return (w, v) x* (n, f): the rate of a force (n, f) that moves at the velocity (w, v)."""
+    """Return (w, v) x* (n, f): the rate of a force (n, f) moving at the velocity (w, v)."""
     return add(cross(w, n), cross(v, f)), cross(w, f)
