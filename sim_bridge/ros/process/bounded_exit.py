@@ -1,8 +1,8 @@
 """
-Exiting the process within a time limit, even if it hangs.
+Process exit within a time limit, even if the process hangs.
 
 Fast DDS 2.14 can hang forever when one participant is destroyed while another one leaves:
-`DomainParticipant::set_listener` holds a lock and spins, waiting for a callback that waits for the
+`DomainParticipant::set_listener` holds a lock and spins, waiting for a callback blocked by the
 same lock. Meanwhile rclpy holds the interpreter lock (GIL). No Python thread or signal handler can
 run then, so the handler is machine code.
 """
@@ -29,7 +29,7 @@ define void @handle(i32 %signal) {{
 
 @cache
 def _handler(code: int) -> int:
-    """Return the address of a signal handler that exits with `code`."""
+    """Return the address of a signal handler; it exits the process with `code`."""
     return llvm.load(
         llvm.compile_text(_HANDLER.format(code=code)), 'handle', f'exit with {code}', ('_exit',)
     )

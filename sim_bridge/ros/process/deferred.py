@@ -1,4 +1,4 @@
-"""Services that the physics thread answers."""
+"""Services answered by the physics thread."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from sim_bridge.ros.process.pacer import Pacer
 
-# How long a response may take to its client [s]. Without a wait 4 of 100 were lost between busy
-# processes, with 0.05 s none of 60; a client's process may get no processor for longer.
+# Delivery time reserved for a response [s]. Without a wait 4 of 100 responses were lost between
+# busy processes, with 0.05 s none of 60; a client's process may get no processor for longer.
 _DELIVERY_S = 0.5
 
 Answer = Callable[[Any], None]
 
-# gets a request, a response to fill, and what answers with it, now or later
+# called with a request, a response to fill, and the function that sends it, now or later
 Handler = Callable[[Any, Any, Answer], None]
 
-# fills a response with the reason why a request was refused
+# called with a response and the refusal's reason; writes the reason into the response
 Refusal = Callable[[Any, SimBridgeError], None]
 
 
 class DeferredServices:
     """
-    Creates services whose requests are handled and answered between two ticks.
+    Creates services with requests handled and answered between two ticks.
 
     No callback ever waits for physics. Every request is answered exactly once, even if the
     simulation ends first.
@@ -38,14 +38,14 @@ class DeferredServices:
 
     def __init__(self, node: Node, pacer: Pacer, before: Callable[[], None]) -> None:
         """
-        Prepare; no service is created yet.
+        Prepare without creating a service.
 
-        before: called for every request, on the executor's thread.
+        before: called before every request, on the executor's thread.
         """
         self._node, self._pacer, self._before = node, pacer, before
         self._unanswered: set[_Request] = set()
         self.on_close: list[Callable[[SimBridgeError], None]] = []
-        """Called by `close` with its error; for requests of other kinds, such as goals."""
+        """Called by `close` with its error; for other request kinds, such as goals."""
 
     def submit(self, function: Callable[[], None]) -> None:
         """Queue a function for the physics thread; call this on the executor's thread."""
@@ -54,9 +54,9 @@ class DeferredServices:
 
     def create(self, kind: Any, name: str, handler: Handler, refuse: Refusal) -> None:
         """
-        Create a service that another thread answers later.
+        Create a service answered later by another thread.
 
-        refuse: fills a response with the reason why a request was refused.
+        refuse: writes the refusal's reason into a response.
         """
         service = self._node.create_service(kind, name, lambda request, response: request)
         take_over_responses(
@@ -66,18 +66,17 @@ class DeferredServices:
     def take(
         self, kind: Any, request: Any, handler: Handler, refuse: Refusal, answer: Answer
     ) -> None:
-        """Queue a request for a service type, and make sure that it is answered."""
+        """Queue a request for a service type, and make sure it is answered."""
         taken = _Request(kind, request, handler, refuse, answer, self._unanswered)
         self._unanswered.add(taken)
         self.submit(taken.carry_out)
 
     def close(self, error: SimBridgeError) -> None:
         """
-        Refuse all requests that are not answered yet.
+        Refuse all unanswered requests.
 
-        Those may be waiting for the physics thread, for steps, or for a robot description to be
-        read. Call this on the executor's thread, or after it has spun, when the physics thread has
-        ended.
+        They may be waiting for the physics thread, for steps, or for a robot description. Call
+        this after the physics thread has ended, on the executor's thread or after it has stopped.
         """
         for request in list(self._unanswered):
             request.refuse(error)
@@ -87,9 +86,9 @@ class DeferredServices:
 
 class _Request:
     """
-    A request that is answered once: by its handler, or with the reason for its refusal.
+    A request answered once: by its handler, or with the reason for its refusal.
 
-    Only the physics thread answers it; after that thread has ended, the closing code does.
+    Only the physics thread answers it; after the end of this thread, the closing code does.
     `unanswered` contains the request until then.
     """
 
@@ -128,21 +127,21 @@ class _Request:
 
 class _Delivery:
     """
-    The delivery of the last service and action responses of this process.
+    Delivery of this process's last service and action responses.
 
-    A response that a client has not yet taken is lost when the service is destroyed. The
-    middleware reports delivery of messages, but not of responses.
+    A response not yet taken by its client is lost when the service is destroyed. The middleware
+    reports the delivery of messages, but not of responses.
     """
 
     def __init__(self) -> None:
         self._end = -math.inf
 
     def begin(self) -> None:
-        """Note that a response has been sent."""
+        """Note the sending of a response."""
         self._end = time.monotonic() + _DELIVERY_S
 
     def wait(self) -> None:
-        """Wait until the last responses are delivered; destroy the servers after it."""
+        """Wait for the delivery of the last responses; destroy the servers afterwards."""
         time.sleep(max(self._end - time.monotonic(), 0.0))
 
 

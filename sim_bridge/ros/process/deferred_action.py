@@ -1,4 +1,4 @@
-"""An action server whose goals are ended by other code."""
+"""An action server with goals ended by other code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class DeferredActionServer:
-    """Accepts goals, which other code executes until `finish`; no callback waits."""
+    """Accepts goals; other code executes them until `finish`. No callback waits."""
 
     def __init__(
         self,
@@ -32,8 +32,7 @@ class DeferredActionServer:
         Create the action server.
 
         check: returns whether a goal is accepted. start: starts execution, right after acceptance.
-        cancel: requests the end of a goal, which `finish` reports later. The executor calls all of
-        them.
+        cancel: requests the end of a goal, reported later by `finish`. The executor calls all.
         """
 
         def accept(goal: ServerGoalHandle) -> None:
@@ -47,7 +46,7 @@ class DeferredActionServer:
         def abort(error: Exception, goal: ServerGoalHandle) -> None:
             self.finish(goal, 'abort', action_type.Result())
 
-        guard, what = node.faults.guard, f'action {name!r}'
+        guard, source = node.faults.guard, f'action {name!r}'
         self._goals = HeldGoals(
             ActionServer(
                 node,
@@ -55,13 +54,13 @@ class DeferredActionServer:
                 name,
                 execute_callback=lambda goal: None,
                 goal_callback=guard(
-                    what,
+                    source,
                     lambda goal: GoalResponse.ACCEPT if check(goal) else GoalResponse.REJECT,
                     lambda error, goal: GoalResponse.REJECT,
                 ),
-                handle_accepted_callback=guard(what, accept, abort),
+                handle_accepted_callback=guard(source, accept, abort),
                 cancel_callback=guard(
-                    what, request_cancel, lambda error, goal: CancelResponse.REJECT
+                    source, request_cancel, lambda error, goal: CancelResponse.REJECT
                 ),
             )
         )
@@ -70,8 +69,8 @@ class DeferredActionServer:
         """
         Report the end of a goal to its client; also allowed on the executor's thread.
 
-        The result has been sent when this returns; after `DELIVERY.wait` the server may be
-        destroyed. transition: 'succeed', 'abort' or 'canceled', a method of the goal.
+        On return, the result has been sent. The server may be destroyed after `DELIVERY.wait`.
+        transition: name of a goal method, 'succeed', 'abort' or 'canceled'.
         """
         self._goals.conclude(goal, transition, result)
         DELIVERY.begin()

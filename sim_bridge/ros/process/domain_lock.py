@@ -1,4 +1,4 @@
-"""One `sim_bridge run` for each ROS domain and namespace of a user: two would mix their topics."""
+"""A lock per user, ROS domain and namespace: two `sim_bridge run` would mix their topics."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ import tempfile
 
 from sim_bridge.foundation.errors import StateError
 
-_MOST_BYTES = 500  # of what the file says
+_MOST_BYTES = 500  # longest text read from the lock file
 
 
 @contextlib.contextmanager
 def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> Iterator[None]:
     """
-    Hold the ROS domain of `environment` while in the context; the system frees it at any end.
+    Hold the ROS domain of `environment` while in the context; the system frees it at any exit.
 
-    robot: what is simulated, told to who comes second. namespace: of the simulator node. Raises
-    StateError where another process of this user holds it. Where no file can be made, as on a
-    full disk, nothing is held.
+    robot: name of the simulated robot or scene, shown to later processes. namespace: of the
+    simulator node. Raises StateError if another process of this user holds the domain. If no lock
+    file can be created, for example on a full disk, nothing is held.
     """
     domain = environment.get('ROS_DOMAIN_ID') or '0'
     try:
@@ -37,14 +37,14 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told = file.read(_MOST_BYTES).decode(errors='replace').strip() or 'another simulation'
+            name = file.read(_MOST_BYTES).decode(errors='replace').strip() or 'another simulation'
             other = int(domain) + 1 if domain.isdigit() and int(domain) < 101 else 1
             raise StateError(
-                f'{told} runs on ROS domain {domain} already, and the two would mix their topics: '
+                f'{name} runs on ROS domain {domain} already, and the two would mix their topics: '
                 f'end it, or set another domain for this one, as ROS_DOMAIN_ID={other}'
             ) from None
         except OSError:
-            # a file system without locks
+            # the file system has no locks
             yield
             return
         file.truncate(0)
@@ -52,20 +52,21 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
         yield
 
 
-# Domains up to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
+# Domains up to 101 keep DDS below the ephemeral ports of Linux; 0 is the default.
 _DOMAINS = range(1, 102)
 
 
 @contextlib.contextmanager
 def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
     """
-    Hold a ROS domain that no process of this user holds: that of `environment`, or another.
+    Hold a ROS domain free of this user's other processes: preferably that of `environment`.
 
-    robot: what is simulated, told to who comes second. Raises StateError where all are held.
+    robot: name of the simulated robot or scene, shown to later processes. Raises StateError if
+    all domains are held.
     """
     first, own = 37 * os.getpid(), environment.get('ROS_DOMAIN_ID', '')
     others = [_DOMAINS[(first + number) % len(_DOMAINS)] for number in range(len(_DOMAINS))]
-    # 0 is everybody's default
+        # 0 is everybody's default
     for domain in [*([int(own)] if own.isdigit() and int(own) else []), *others]:
         with contextlib.ExitStack() as stack:
             try:
@@ -82,7 +83,7 @@ def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
 
 
 def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path:
-    """Return the file whose lock is that of a domain and namespace, in the user's run folder."""
+    """Return the lock file for a domain and namespace, in the user's runtime folder."""
     folder = environment.get('XDG_RUNTIME_DIR') or tempfile.gettempdir()
     parts = (str(os.getuid()), domain, *filter(None, namespace.split('/')))
     return Path(folder) / f'sim_bridge_run_{"_".join(parts).replace("/", "_")}.lock'

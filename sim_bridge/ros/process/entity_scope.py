@@ -1,4 +1,4 @@
-"""The publishers, subscriptions, services and timers of one part of a node, destroyed together."""
+"""Publishers, subscriptions, services and timers of one part of a node, destroyed together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from sim_bridge.ros.process.polling import PollingMixin
 
-# how each kind is listed by a node, and destroyed, and called in qos_overrides
+# node attribute listing the entities, method destroying them, name in qos_overrides
 _KINDS = (
     ('subscriptions', 'destroy_subscription', 'subscription'),
     ('polled_subscriptions', 'destroy_subscription', 'subscription'),
@@ -26,9 +26,9 @@ _KINDS = (
 
 class EntityScope:
     """
-    The entities that a node creates within `collecting`, to be destroyed together.
+    Entities created by a node within `collecting`, destroyed together.
 
-    The code that creates them therefore needs no list of them.
+    The creating code therefore needs no list of them.
     """
 
     def __init__(self, node: PollingMixin) -> None:
@@ -39,7 +39,7 @@ class EntityScope:
 
     @contextlib.contextmanager
     def collecting(self) -> Iterator[None]:
-        """Collect the entities created in the block; executor's thread, or before it spins."""
+        """Collect entities created in the block; on the executor's thread or before it spins."""
         before = {listing: list(getattr(self._node, listing)) for listing in self._found}
         servers = action_servers(self._node)
         try:
@@ -56,15 +56,15 @@ class EntityScope:
             ]
 
     def destroy(self) -> None:
-        """Destroy all of them, on the executor's thread or after it has spun."""
+        """Destroy all entities, on the executor's thread or after it has stopped."""
         actions, self._actions = self._actions, []
-        # some may have been destroyed earlier, by a scope within this one
+        # an inner scope may have destroyed some of them
         for action in action_servers(self._node):
             if action in actions:
                 action.destroy()
         for listing, destroy, role in _KINDS:
             found, self._found[listing] = self._found[listing], []
-            # some may have been destroyed earlier by the code that created them
+            # the creating code may have destroyed some of them
             for entity in list(getattr(self._node, listing)):
                 if any(entity is one for one in found):
                     silence(entity)
@@ -75,11 +75,11 @@ class EntityScope:
 
 def undeclare_overrides(node: Node, topic: str, role: str) -> None:
     """
-    Undeclare the qos_overrides parameters of a topic that the node no longer has.
+    Undeclare the qos_overrides parameters of a removed topic.
 
-    topic: its full name. role: 'publisher' or 'subscription'. rclpy never undeclares them, and
-    would use the old values for the next topic of that name. Overrides that the user passed to the
-    node stay in force.
+    topic: full name. role: 'publisher' or 'subscription'. rclpy never undeclares them, and would
+    use the old values for the next topic with the same name. Overrides passed to the node stay in
+    force.
     """
     block = f'qos_overrides.{topic}.{role}'
     for policy in node.get_parameters_by_prefix(block):

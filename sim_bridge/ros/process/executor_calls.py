@@ -1,4 +1,4 @@
-"""Functions that the physics thread runs on the executor's thread."""
+"""Functions run on the executor's thread for the physics thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _Result = TypeVar('_Result')
 
-# how soon a waiting thread notices that its function will no longer be called
+# poll period for noticing the end of the executor's calls
 _PATIENCE_S = 0.05
 
 
@@ -35,8 +35,8 @@ class ExecutorCalls:
         """
         Run a function on the executor's thread; return its result or raise its exception.
 
-        Raises StateError if the node is closing. While nothing spins the node, the calling thread
-        counts as the executor's.
+        Raises StateError if the node is closing. While no executor spins the node, the calling
+        thread counts as the executor's.
         """
         call = _Call(function)
         self.post(call.run)
@@ -48,17 +48,17 @@ class ExecutorCalls:
         return call.result
 
     def post(self, function: Callable[[], None]) -> None:
-        """Queue a function and return at once; it is not called if the node is closing."""
+        """Queue a function and return at once; a closing node does not call it."""
         executor = self._node.executor
         if executor is None:
             function()
         else:
-            # the EventsExecutor of Jazzy knows tasks, but no guard conditions
+            # the EventsExecutor of Jazzy supports tasks, but no guard conditions
             function = self._node.faults.guard('call from the physics thread', function)
             executor.create_task(lambda: None if self._is_closed else function())
 
     def close(self) -> None:
-        """Call no more functions; waiting threads get an error."""
+        """Call no further functions; waiting threads get an error."""
         self._is_closed = True
 
 
@@ -74,6 +74,6 @@ class _Call(Generic[_Result]):
     def run(self) -> None:
         try:
             self.result = self._function()
-        except Exception as err:  # noqa: BLE001 - whatever it is, it belongs to who asked
+        except Exception as err:  # noqa: BLE001 - passed on to the caller
             self.error = err
         self.is_done.set()

@@ -1,4 +1,4 @@
-"""Exceptions of callbacks: survived, counted, and logged once for each place in the code."""
+"""Callback exceptions: caught, counted, and logged once per place in the code."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 class Faults:
     """
-    The exceptions that callbacks of a node have raised.
+    Exceptions raised by a node's callbacks.
 
-    An exception that leaves a callback would end the process, and with it the simulation. Callable
-    from any thread.
+    An uncaught callback exception would end the process, and with it the simulation. All methods
+    are callable from any thread.
     """
 
     def __init__(self, logger: Callable[[], RcutilsLogger]) -> None:
         """
-        Start with none.
+        Start without exceptions.
 
-        logger: returns the logger, which may not exist yet.
+        logger: returns the logger; it may not exist yet.
         """
         self._logger = logger
         self._counts: Counter[str] = Counter()
@@ -35,15 +35,15 @@ class Faults:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of exceptions by type and place, such as 'TypeError in commands.py:73'."""
+        """Number of exceptions by type and place, for example 'TypeError in commands.py:73'."""
         with self._lock:
             return dict(self._counts)
 
-    def note(self, what: str, error: Exception) -> None:
+    def note(self, source: str, error: Exception) -> None:
         """
-        Count an exception, and log the first one of its type and place with its trace.
+        Count an exception; log the first one of its type and place with its trace.
 
-        what: the callback that raised it, such as "service 'reset'".
+        source: name of the failed callback, for example "service 'reset'".
         """
         place = _place_of(error)
         with self._lock:
@@ -52,41 +52,41 @@ class Faults:
         if is_new:
             trace = ''.join(traceback.format_exception(type(error), error, error.__traceback__))
             self._logger().error(
-                f'{what} failed; the node goes on. Further failures in the same place are only '
+                f'{source} failed; the node goes on. Further failures in the same place are only '
                 f'counted, on /diagnostics.\n{trace}'
             )
 
     def guard(
         self,
-        what: str,
+        source: str,
         callback: Callable[..., Any],
         fallback: Callable[..., Any] = lambda error, *given: None,
     ) -> Callable[..., Any]:
         """
-        Return a callback that raises no exception.
+        Return a callback without exceptions.
 
-        what: its name in the log. fallback: called with the exception and the arguments of a
-        callback that failed; returns what the callback should have returned.
+        source: name in the log. fallback: called with the exception and the arguments of a failed
+        callback; returns the value in place of the callback's.
         """
 
         @functools.wraps(callback)
         def guarded(*given: Any) -> Any:
             try:
                 return callback(*given)
-            except Exception as error:  # noqa: BLE001 - whatever it is, the node must live on
-                self.note(what, error)
+            except Exception as error:  # noqa: BLE001 - no exception may end the node
+                self.note(source, error)
                 return fallback(error, *given)
 
         return guarded
 
 
 def described(error: Exception) -> str:
-    """Return an unexpected exception in one line of bounded length."""
+    """Return an unexpected exception as one line of bounded length."""
     return f'{type(error).__name__}: {brief(str(error))}'
 
 
 def _place_of(error: Exception) -> str:
-    """Return the type of an exception and the line that raised it."""
+    """Return the type of an exception and the line raising it."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     where = ''.join(f' in {frame.filename.rpartition("/")[2]}:{frame.lineno}' for frame in last)
     return f'{type(error).__name__}{where}'

@@ -1,9 +1,9 @@
 """
-Nodes that outlive the exceptions of their callbacks.
+Nodes surviving the exceptions of their callbacks.
 
-rclpy passes an exception of a callback on to whoever spins the executor, which ends the process,
-and the EventsExecutor forgets the messages that arrived with the one that failed. Callbacks are
-therefore guarded where they are registered. A service whose callback fails responds nevertheless.
+rclpy passes a callback's exception on to the code spinning the executor, and the process ends. The
+EventsExecutor also forgets the messages received together with the failed one. Callbacks are
+therefore guarded at registration. A service with a failed callback responds nevertheless.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rclpy.subscription import Subscription
     from rclpy.timer import Timer
 
-# what it is mixed into; not said at run time, where it comes before `Node` or `LifecycleNode`
+# base class for the type checker only; at run time, `Node` or `LifecycleNode` follows the mixin
 if TYPE_CHECKING:
     _Mixed = Node
 else:
@@ -35,29 +35,29 @@ class GuardedMixin(_Mixed):
     """
     Guards the callbacks of a node's subscriptions, timers, services and parameters.
 
-    Those of actions are guarded by `DeferredActionServer`.
+    `DeferredActionServer` guards the callbacks of actions.
     """
 
     faults: Faults
-    """The exceptions of callbacks so far."""
+    """Exceptions of callbacks so far."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Create the node."""
-        # the node creates services while it is being made
+        # the node creates services during its construction
         self.faults = Faults(lambda: self.get_logger())
         super().__init__(*args, **options)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **options: Any
     ) -> Subscription:
-        """Subscribe, as `Node` does."""
+        """Subscribe like `Node`."""
         guarded = self.faults.guard(f'callback of topic {topic!r}', callback)
         return super().create_subscription(msg_type, topic, guarded, *args, **options)
 
     def create_timer(
         self, timer_period_sec: float, callback: Callable[..., Any], *args: Any, **options: Any
     ) -> Timer:
-        """Create a timer, as `Node` does."""
+        """Create a timer like `Node`."""
         name = getattr(callback, '__qualname__', repr(callback))
         guarded = self.faults.guard(f'timer {name!r}', callback)
         return super().create_timer(timer_period_sec, guarded, *args, **options)
@@ -70,7 +70,7 @@ class GuardedMixin(_Mixed):
         *args: Any,
         **options: Any,
     ) -> Service:
-        """Create a service, as `Node` does; where the callback fails, `message` says why."""
+        """Create a service like `Node`; if the callback fails, `message` gives the reason."""
         guarded = self.faults.guard(
             f'service {srv_name!r}', callback, functools.partial(_failed, srv_type)
         )
@@ -78,17 +78,17 @@ class GuardedMixin(_Mixed):
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
         """
-        Set parameters, as `Node` does; the services that set parameters call this.
+        Set parameters like `Node`; the services for setting parameters call this.
 
-        An unknown name and an exception of a callback are reasons in the result. rclpy raises an
-        exception for both, whose message contains no name, and changes the described type of a
-        parameter also where the new value is refused.
+        An unknown name or a callback's exception becomes the reason in the result. rclpy raises an
+        exception for both, without the name in its message. It also changes the type in a
+        parameter's descriptor when the new value is refused.
         """
         declared = self.list_parameters([], 0).names
         for parameter in parameter_list:
             if parameter.name not in declared:
                 return _refused(str(_unknown(self, parameter.name, declared)))
-        # the descriptors are the node's own, not copies
+        # references to the node's own descriptors, not copies
         descriptors = self.describe_parameters([each.name for each in parameter_list])
         types = [descriptor.type for descriptor in descriptors]
         set_them = self.faults.guard(
@@ -116,7 +116,7 @@ def _refused(reason: str) -> SetParametersResult:
 
 
 def _unknown(node: Node, name: str, declared: list[str]) -> UnknownNameError:
-    """Return the error of a name that is not declared, with those of its block, if it has one."""
+    """Return the error for an undeclared name, with all names of its block, if it has one."""
     block = name.partition('.')[0] + '.'
     settable = [each for each in declared if not node.describe_parameter(each).read_only]
     return UnknownNameError(
@@ -128,4 +128,4 @@ def _unknown(node: Node, name: str, declared: list[str]) -> UnknownNameError:
 
 
 class GuardedNode(GuardedMixin, Node):
-    """A node that outlives the exceptions of its callbacks."""
+    """A node surviving the exceptions of its callbacks."""

@@ -1,10 +1,10 @@
 """
-Pipes between a supervisor and its children: they end with it, and start in order.
+Pipes between a supervisor and its children, for a common end and an ordered start.
 
 The supervisor holds the other end of the child's standard input. When the supervisor ends in any
-way, even killed, the operating system closes that end. A child that waits joins the graph once the
-supervisor writes, which it does when the child that leads has said that it is ready. This works on
-every system that has pipes.
+way, even killed, the operating system closes this end. A waiting child joins the graph once the
+supervisor writes; the supervisor does so when the leading child has reported readiness. This works
+on every system with pipes.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def hold_lifeline() -> None:
     """
     Send SIGINT to this process once its supervisor is gone, if it has one.
 
-    Returns when the supervisor says so, where this process is one that waits; raises
-    KeyboardInterrupt if it is gone before.
+    A waiting process returns once the supervisor writes. Raises KeyboardInterrupt if the
+    supervisor is gone before.
     """
     waits = os.environ.pop(WAITS_FOR_STDIN, '')
     if os.environ.pop(ENDS_WITH_STDIN, ''):
@@ -38,10 +38,10 @@ def hold_lifeline() -> None:
 
 
 def announce_ready() -> None:
-    """Tell the supervisor that this process is ready, if it has one that asks; once."""
+    """Report readiness to the supervisor, if it asks for it; once."""
     descriptor = int(os.environ.pop(READY, '-1'))
     if descriptor >= 0:
-        # it may be gone
+        # the supervisor may be gone
         with contextlib.suppress(OSError):
             os.write(descriptor, b'.')
         os.close(descriptor)

@@ -1,8 +1,8 @@
 """
 The physics thread: calls one function at absolute deadlines, and serves requests in between.
 
-The thread owns the object that it ticks. No other thread accesses it, so no lock is needed. A
-callback that needs it submits a function (`Pacer.submit`) and does not wait.
+The thread owns the ticked object. No other thread accesses it, so no lock is needed. A callback
+that needs the object submits a function (`Pacer.submit`) and does not wait.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from typing import Protocol
 
 from sim_bridge.ros.process.statistics import TickStatistics
 
-# The longest sleep in one piece: so often the thread attends to what comes, however slow the pace,
-# or looks whether a tick can be taken.
+# Longest uninterrupted sleep: the period of `Paced.attend` at any pace, and of polls of
+# `Paced.is_ready`.
 _LONGEST_SLEEP_NS = 10_000_000
 _LONGEST_WAIT_S = _LONGEST_SLEEP_NS * 1e-9
 
-# How often `idle` is called while there is nothing to tick.
+# Period of `Paced.idle` while there is nothing to tick.
 _IDLE_PERIOD_NS = 100_000_000
 
-# How long the thread may tick without a rest before it counts as one that cannot keep the pace.
+# Time of ticking without sleep after which the thread counts as too slow for the pace.
 _LONGEST_RUSH_NS = 100_000_000
 
 
@@ -32,7 +32,7 @@ class Clock(Protocol):
     """A monotonic clock to sleep by."""
 
     def now_ns(self) -> int:
-        """Return the present time [ns]."""
+        """Return the current time [ns]."""
 
     def sleep_until(self, time_ns: int) -> None:
         """Sleep until this time [ns] or later."""
@@ -58,7 +58,7 @@ class SteadyClock:
 
 
 class Paced(Protocol):
-    """The object that a pacer runs. All methods are called on the pacer's thread."""
+    """The object run by a pacer. All methods are called on the pacer's thread."""
 
     def begin(self) -> None:
         """Prepare the thread, before anything else is called."""
@@ -76,22 +76,22 @@ class Paced(Protocol):
         """Return whether a tick can be taken; called again after `Pacer.wake` and every 10 ms."""
 
     def set_rushing(self, is_rushing: bool) -> None:
-        """Adapt to a thread that is too slow and ticks without sleeping, or that sleeps again."""
+        """Adapt to a thread too slow to sleep between ticks, or to one sleeping again."""
 
     def fail(self, error: Exception) -> None:
         """Report the exception of a tick, after the pacer has paused."""
 
-    def survive(self, what: str, error: Exception) -> None:
-        """Report an exception of other work, such as a request, after which ticks go on."""
+    def survive(self, activity: str, error: Exception) -> None:
+        """Report an exception of other work, such as a request; ticks continue afterwards."""
 
 
 class Pacer:
     """
     Ticks periodically on its own thread.
 
-    Deadlines are absolute: a late tick does not delay later ones. A tick that is late by whole
-    periods has missed that many deadlines. They are counted and dropped, never caught up in a
-    burst, and simulated time falls behind.
+    Deadlines are absolute: a late tick does not delay later ones. A tick late by whole periods has
+    missed as many deadlines. They are counted and dropped, never caught up in a burst, and
+    simulated time falls behind.
     """
 
     def __init__(
@@ -106,11 +106,11 @@ class Pacer:
         """
         Prepare the thread; `start` starts it.
 
-        paced: what is run.
+        paced: object to run.
         tick_ns: simulated time of one tick [ns].
         real_time_factor: simulated seconds per second; 0 for as fast as possible.
         paused: whether to start paused.
-        clock: the clock to sleep by; the system's unless given.
+        clock: clock to sleep by; the system clock by default.
         """
         self.statistics = TickStatistics(tick_ns)
         self._paced = paced
@@ -155,7 +155,7 @@ class Pacer:
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after its present tick, and join it."""
+        """End the thread after its current tick, and join it."""
         self._is_stopping = True
         self._wake.set()
         if self._thread.is_alive():
@@ -175,11 +175,11 @@ class Pacer:
         self._wake.set()
 
     def pause(self) -> None:
-        """Stop ticking; on the physics thread only: other threads use `submit(pacer.pause)`."""
+        """Stop ticking. Physics thread only: other threads use `submit(pacer.pause)`."""
         self._is_paused = True
 
     def resume(self) -> None:
-        """Tick again; on the physics thread only, as `pause`."""
+        """Tick again. Physics thread only, like `pause`."""
         self._is_paused = False
         self._error = None
         self._deadline_ns = self._clock.now_ns()
@@ -194,9 +194,9 @@ class Pacer:
         Take this many ticks, one or more, while paused, at the usual pace.
 
         After the last tick, `on_done` is called with None. If a tick raises an exception,
-        `on_done` is called with that exception at once, and all stepping ends. on_tick: called
-        after each tick with the number of remaining ticks; returning False ends the stepping. On
-        the physics thread only, as `pause`.
+        `on_done` is called with the exception at once, and all stepping ends. on_tick: called
+        after each tick with the number of remaining ticks; False ends the stepping. Physics thread
+        only, like `pause`.
         """
         self._error = None
         if not self._owed:
@@ -204,13 +204,13 @@ class Pacer:
         self._owed.append(_OwedTicks(ticks, on_done, on_tick))
 
     def drop_steps(self, error: Exception) -> None:
-        """Drop all ticks requested with `step` and pass the error to their callers; as `pause`."""
+        """Drop all ticks requested with `step`; pass the error to their callers. Like `pause`."""
         owed, self._owed = self._owed, deque()
         for waiting in owed:
             self._attempt('the end of stepping', functools.partial(waiting.on_done, error))
 
     def run(self) -> None:
-        """Tick until `stop`; this is the thread's main function."""
+        """Tick until `stop`; the thread's main function."""
         self._paced.begin()
         self._deadline_ns = self._rested_ns = self._clock.now_ns()
         while not self._is_stopping:
@@ -240,7 +240,7 @@ class Pacer:
     def _is_ready(self) -> bool:
         try:
             return self._paced.is_ready()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+        except Exception as error:  # noqa: BLE001 - no exception may end the thread
             self._paced.survive('readiness for a tick', error)
             return False
 
@@ -255,15 +255,15 @@ class Pacer:
         self._wake.clear()
 
     def _serve_requests(self) -> None:
-        # a command that was sent before a request for a reset takes effect before it
+        # a command sent before a reset request takes effect before it
         self._attend()
         while self._requests:
             self._attempt('request', self._requests.popleft())
 
     def _is_due(self) -> bool:
-        """Sleep towards the deadline; return whether it has come."""
+        """Sleep towards the deadline; return whether it is reached."""
         now = self._clock.now_ns()
-        # the period may have become shorter meanwhile
+        # the period may have been shortened meanwhile
         self._deadline_ns = min(self._deadline_ns, now + self._period_ns)
         if now < self._deadline_ns:
             until = min(self._deadline_ns, now + _LONGEST_SLEEP_NS)
@@ -290,7 +290,7 @@ class Pacer:
         lateness = started - self._deadline_ns if period else 0
         try:
             self._paced.tick()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
+        except Exception as error:  # noqa: BLE001 - no exception may end the thread
             self._fail(error)
             return
         self.statistics.record(lateness, self._clock.now_ns() - started)
@@ -316,12 +316,12 @@ class Pacer:
             self._owed.popleft()
             owed.on_done(None)
 
-    def _attempt(self, what: str, function: Callable[[], None]) -> None:
-        """Call a function; an exception is reported, and the thread goes on."""
+    def _attempt(self, activity: str, function: Callable[[], None]) -> None:
+        """Call a function; report an exception and go on."""
         try:
             function()
-        except Exception as error:  # noqa: BLE001 - whatever it is, the thread must live on
-            self._paced.survive(what, error)
+        except Exception as error:  # noqa: BLE001 - no exception may end the thread
+            self._paced.survive(activity, error)
 
     def _fail(self, error: Exception) -> None:
         self._is_paused = True
@@ -331,7 +331,7 @@ class Pacer:
 
 
 class _OwedTicks:
-    """A `step` that is not finished yet."""
+    """An unfinished call of `step`."""
 
     def __init__(
         self,

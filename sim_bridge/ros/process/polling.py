@@ -1,9 +1,9 @@
 """
-Subscriptions whose messages are taken on demand, not on arrival.
+Subscriptions with messages taken on demand, not on arrival.
 
-For each message, an executor wakes up, takes the interpreter lock from the thread that holds it,
-and returns it. This takes longer than reading a command. The physics thread therefore takes
-commands itself, right before the step that uses them.
+For each message, an executor wakes up, takes the interpreter lock from its holder, and returns it.
+This takes longer than reading a command. The physics thread therefore takes commands itself, right
+before the step using them.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ if TYPE_CHECKING:
 
 
 class Poll(Protocol):
-    """Passes the messages that have arrived on a topic to a callback."""
+    """Passes the messages received on a topic to a callback."""
 
     def __call__(self, until_ns: int) -> None:
-        """Take a few messages, and more until this time.monotonic_ns()."""
+        """Take a few messages, and more until this time [ns] of `time.monotonic_ns`."""
 
     def has_senders(self) -> bool:
         """Return whether the topic has a known publisher."""
 
 
-# So many are taken however late it is. With one, what comes as often as it is looked for would
-# pile up whenever it is looked for less often, and be old when it acts; with eight, a flood takes
-# four steps of ten.
+# Messages taken even after `until_ns`. With one, messages arriving at the poll rate would
+# pile up whenever polls become rarer, and be old when they act; with eight, a flood takes four
+# steps of ten.
 _AT_ONCE = 3
 
 
 class PollingMixin(GuardedMixin):
     """
-    Lets a node have subscriptions that no executor serves.
+    Lets a node have subscriptions not served by any executor.
 
-    Executors serve the subscriptions in `subscriptions`, which are all the others.
+    `subscriptions` contains all others, which executors serve.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -53,32 +53,32 @@ class PollingMixin(GuardedMixin):
 
     @property
     def subscriptions(self) -> Iterator[Subscription]:
-        """The subscriptions that an executor serves."""
+        """Subscriptions served by an executor."""
         return (each for each in super().subscriptions if each not in self._polled)
 
     @property
     def polled_subscriptions(self) -> Iterator[Subscription]:
-        """The subscriptions that no executor serves."""
+        """Subscriptions not served by any executor."""
         return iter(self._polled)
 
     def create_poll(
         self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
     ) -> Poll:
         """
-        Subscribe; return a function that passes each arrived serialized message to a callback.
+        Subscribe; return a function passing each received serialized message to a callback.
 
-        qos: may be overridden by the user; one call takes at most as many messages as its depth.
-        Call this on the executor's thread or before it spins; the returned function may be called
-        on any other thread.
+        qos: the user may override it; one call takes at most as many messages as its depth. Call
+        this on the executor's thread or before it spins; the returned function may be called on
+        any other thread.
         """
         callback = self.faults.guard(f'callback of topic {topic!r}', callback)
         least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
             message_type, topic, callback, qos, raw=True, qos_overriding_options=overridable()
         )
-        # the executor is notified of the new subscription, but looks at it only after this
+        # the executor is notified of the new subscription, but looks at it only after this line
         self._polled.append(subscription)
-        # of a depth of 0 it is the middleware that knows how many are kept
+        # for a depth of 0, only the middleware knows the number of kept messages
         return _Poll(subscription, callback, max(least, qos.depth))
 
     def destroy_subscription(self, subscription: Subscription) -> bool:
@@ -89,7 +89,7 @@ class PollingMixin(GuardedMixin):
 
 
 class _Poll:
-    """Polls one subscription, for a limited number of messages per call."""
+    """Polls one subscription; takes a limited number of messages per call."""
 
     def __init__(
         self, subscription: Subscription, callback: Callable[[bytes], None], most: int

@@ -1,4 +1,4 @@
-"""Where this process and its children find what is installed beside this Python."""
+"""Search path of this process and its children for packages installed beside this Python."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def set_prefix() -> None:
     Add the packages installed beside this Python to the ament index of this process and children.
 
     A ROS 2 setup file sets AMENT_PREFIX_PATH; the wheels from PyPI do not. This Python comes
-    last, after what was sourced, and then the message packages that were generated beside it.
+    last, after sourced prefixes, followed by the message packages generated beside it.
     """
     known = os.environ.get('AMENT_PREFIX_PATH', '')
     prefixes = [prefix for prefix in known.split(os.pathsep) if prefix]

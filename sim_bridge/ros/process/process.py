@@ -1,4 +1,4 @@
-"""Running one node as a process: signals, executor, exit code."""
+"""A process running one node: signals, executor, exit code."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ EXIT_OK = 0
 EXIT_FAILED = 1
 EXIT_REFUSED = 2
 
-# how soon a signal is noticed while nothing happens on the graph
+# longest delay in noticing a signal without activity on the graph
 _SPIN_S = 0.1
 
-# how soon a start that has not ended by a signal is interrupted again
+# period for repeating the interrupt of a start not ended by the first one
 _AGAIN_S = 0.2
 
-# time limit for the middleware to leave the graph
+# time limit for leaving the graph
 _LEAVE_LIMIT_S = 3.0
 
 
 class Program(Protocol):
     """
-    The program that runs in the process and uses a node.
+    A program using a node in its own process.
 
-    It is constructed with that node, whose class is `node_type` if the program has one. The
+    It is constructed with the node, whose class is the program's `node_type` if it has one. The
     constructor raises a SimBridgeError for an invalid description or parameter.
     """
 
@@ -49,7 +49,7 @@ class Program(Protocol):
 
 def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None = None) -> int:
     """
-    Run a program on a node of this name until a signal ends it; return the exit code.
+    Run a program on a node with this name until a signal; return the exit code.
 
     The node is discovered on this machine only, unless the environment configures discovery.
 
@@ -89,12 +89,12 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
 
 
 def _spin(executor: Executor, node: GuardedMixin) -> None:
-    """Do what is due; survive what no callback's guard has caught, such as errors of rclpy's."""
+    """Do due work; survive errors not caught by callback guards, such as rclpy's own."""
     try:
         executor.spin_once(timeout_sec=_SPIN_S)
     except ExternalShutdownException:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever it is, the node must live on
+    except Exception as error:  # noqa: BLE001 - no exception may end the node
         node.faults.note('executor', error)
 
 
@@ -104,7 +104,7 @@ class _GraphError(Exception):
 
 def _make_node(kind: type[GuardedMixin], name: str, args: Sequence[str] | None) -> GuardedMixin:
     try:
-        # rclpy's own handlers would shut the context down under the feet of the physics thread
+        # rclpy's own handlers would shut the context down while the physics thread uses it
         rclpy.init(
             args=None if args is None else list(args),
             signal_handler_options=SignalHandlerOptions.NO,
@@ -117,11 +117,11 @@ def _make_node(kind: type[GuardedMixin], name: str, args: Sequence[str] | None) 
 
 class _Signals:
     """
-    Handlers of SIGINT, SIGTERM and SIGHUP, for repeated signals.
+    Handlers for repeated SIGINT, SIGTERM and SIGHUP.
 
-    At first, signals raise KeyboardInterrupt, which ends loading or compiling; again and again,
-    since Python loses the exceptions of a finalizer or a callback of a library. Later they only
-    set a flag, so that a second signal cannot interrupt the clean-up. A node may get several
+    At first, signals raise KeyboardInterrupt to end loading or compiling. The interrupt is
+    repeated, since Python loses exceptions raised in a finalizer or a library's callback. Later,
+    signals only set a flag, so a second one cannot interrupt the clean-up. A node may get several
     signals: from the terminal, from `ros2 launch` and from a supervisor.
     """
 
@@ -139,11 +139,11 @@ class _Signals:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
-            # a process that ends because of a signal must not fail at the next one
+            # a process ended by a signal must not fail at the next one
             signal.signal(number, signal.SIG_IGN if self.stop_requested else handler)
 
     def only_set_flag(self) -> None:
-        """Raise no more exceptions from now on; only set the flag."""
+        """Raise no further exceptions; only set the flag."""
         self._raises = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 

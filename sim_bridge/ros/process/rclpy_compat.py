@@ -1,8 +1,8 @@
 """
 All uses of rclpy beyond its public interface.
 
-Each function documents what rclpy lacks. `test/ros/process/test_rclpy_compat.py` tests each one,
-so that a test names the function that a new rclpy release breaks.
+Each function documents the gap in rclpy. `test/ros/process/test_rclpy_compat.py` tests each
+function, so a failed test names the function broken by a new rclpy release.
 """
 
 from __future__ import annotations
@@ -47,21 +47,21 @@ def make_executor() -> Executor:
 
 def raw_publish_of(publisher: Publisher) -> Callable[[bytes], None]:
     """
-    Return the function that publishes serialized messages.
+    Return the function for publishing serialized messages.
 
-    `Publisher.publish` checks every message again, which takes as long as the middleware itself.
+    `Publisher.publish` checks every message again, taking as long as the middleware itself.
     """
     function: Callable[[bytes], None] = publisher.handle.publish_raw
     return function
 
 
 def raw_take_of(subscription: Subscription) -> Callable[[], tuple[bytes, Any] | None]:
-    """Return the function that takes the next serialized message and its info, or returns None."""
+    """Return a function: it takes the next serialized message with its info, or returns None."""
     return functools.partial(subscription.handle.take_message, subscription.msg_type, True)
 
 
 def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
-    """Return the function that counts a topic's publishers; Humble has no interface for it."""
+    """Return the function counting a topic's publishers; Humble has no interface for it."""
     function: Callable[[], int] = subscription.handle.get_publisher_count
     return function
 
@@ -70,14 +70,14 @@ def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
 
 
 def given_parameters(node: Node) -> dict[str, Parameter]:
-    """Return the parameters that a node was started with, declared or not, by name."""
+    """Return the parameters passed to a node at start, declared or not, by name."""
     given: dict[str, Parameter] = node._parameter_overrides
     return given
 
 
 def undeclare_read_only(node: Node, name: str) -> None:
-    """Undeclare a parameter even if it is read-only, as rclpy's qos_overrides parameters are."""
-    # the descriptor is the node's own, not a copy
+    """Undeclare a parameter even if it is read-only, like rclpy's qos_overrides parameters."""
+    # a reference to the node's own descriptor, not a copy
     node.describe_parameter(name).read_only = False
     node.undeclare_parameter(name)
 
@@ -89,11 +89,11 @@ def take_over_responses(
     service: Service, respond: Callable[[Any, Callable[[Any], None]], None]
 ) -> None:
     """
-    Let requests be answered after the service's callback returns; it must return the request.
+    Allow answers after the service's callback has returned; the callback must return the request.
 
     Executors call the callback and pass its result to `send_response`. Awaiting in the callback
-    would be the public way, but the EventsExecutor of Jazzy does not support it. respond: gets the
-    request and the function that sends a response, to be called once, from any thread.
+    would be the public way, but the EventsExecutor of Jazzy does not support it. respond: called
+    with the request and the function for sending a response, to be called once, from any thread.
     """
     send = service.send_response
 
@@ -106,17 +106,17 @@ def take_over_responses(
 def guard_service(
     node: Node, name: str, guard: Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any], Any]]
 ) -> None:
-    """Wrap the callback of a node's service whose name ends in `name`."""
+    """Wrap the callback of a node's service with a name ending in `name`."""
     (service,) = (each for each in node.services if each.srv_name.endswith(name))
     service.callback = guard(service.callback)
 
 
 def silence(entity: Any) -> None:
     """
-    Make an executor ignore a pending event of an entity.
+    Make an executor ignore an entity's pending event.
 
-    The entity may already be destroyed when the event is handled: a timer's callback may use
-    entities that are destroyed with it, and a destroyed service cannot respond.
+    The entity may already be destroyed when the event is handled. A timer's callback may use
+    entities destroyed with it, and a destroyed service cannot respond.
     """
     for name in ('callback', 'send_response'):
         if hasattr(entity, name):
@@ -127,36 +127,36 @@ def silence(entity: Any) -> None:
 
 
 def action_servers(node: Node) -> list[Any]:
-    """Return the action servers of a node, which `Node` lists among its waitables."""
+    """Return a node's action servers, listed by `Node` among its waitables."""
     return [each for each in node.waitables if hasattr(each, 'action_type')]
 
 
 class HeldGoals:
     """
-    The accepted goals of an action server, which end when `conclude` is called.
+    Accepted goals of an action server; they end when `conclude` is called.
 
     Otherwise the server's execute callback would have to wait, in its own thread or as a
-    coroutine; for a coroutine the EventsExecutor of Jazzy spins without rest.
+    coroutine; with a coroutine, the EventsExecutor of Jazzy spins at full load.
     """
 
     def __init__(self, server: ActionServer) -> None:
         """Take over the goals of a server; its executor calls all methods."""
-        # typed as Any, since private members are used
+        # typed as Any for access to private members
         self._server: Any = server
-        # by goal, the headers of the result requests
+        # headers of result requests by goal
         self._asked: dict[bytes, list[Any]] = {}
         self._answer_request: Callable[[Any], Awaitable[None]] = (
             self._server._execute_get_result_request
         )
         vars(server)['_execute_get_result_request'] = self._hold_request
-        # what rclpy would do here is to begin the execute callback
+        # rclpy would start the execute callback here
         vars(server)['notify_execute'] = lambda goal, execute_callback: None
 
     def conclude(self, goal: ServerGoalHandle, transition: str, result: Any) -> None:
         """
-        End a goal and send its result to all clients that requested it, before this returns.
+        End a goal; before returning, send its result to all clients that requested it.
 
-        transition: 'succeed', 'abort' or 'canceled', a method of the goal.
+        transition: name of a goal method, 'succeed', 'abort' or 'canceled'.
         """
         server = self._server
 
@@ -164,7 +164,7 @@ class HeldGoals:
             getattr(goal, transition)()
             return result
 
-        # run at once: a task of the executor would run after the following code
+        # run at once: an executor task would run after the following code
         with contextlib.suppress(StopIteration):
             server._execute_goal(execute, goal).send(None)
         key = bytes(goal.goal_id.uuid)

@@ -1,4 +1,4 @@
-"""Settings that let a Python process keep deadlines of a millisecond."""
+"""Process settings for keeping deadlines of a millisecond in Python."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ import gc
 import os
 import sys
 
-# How long a thread that holds the interpreter may keep the physics thread waiting (Python's
-# default: 5 ms).
+# Longest wait of the physics thread for another thread holding the interpreter (Python's default:
+# 5 ms).
 _SWITCH_INTERVAL_S = 1e-4
 
-# The same the other way round, during a tick: to be interrupted in its midst for every command
-# that comes costs two switches of threads each time. (Python's default.)
+# The same for other threads during a tick: interrupting a tick for every received command costs
+# two thread switches each time. (Python's default.)
 _TICK_SWITCH_INTERVAL_S = 5e-3
 
-# Linux may wake an ordinary thread this much late to save power (default: 50 us).
+# Linux may delay the wake-up of an ordinary thread by this much to save power (default: 50 us).
 _PR_SET_TIMERSLACK = 29
 _TIMER_SLACK_NS = 1
 
-# The name that `top -H` and debuggers show, of 15 characters at most.
+# Thread name shown by `top -H` and debuggers, at most 15 characters.
 _PR_SET_NAME = 15
 
 
@@ -37,13 +37,13 @@ def begin_process() -> None:
 
 def settle_process() -> None:
     """
-    Avoid long waits of the physics thread for the interpreter, after everything is loaded.
+    Avoid long waits of the physics thread for the interpreter, once everything is loaded.
 
     The garbage collector no longer visits the existing objects (135 000 of middleware and model:
     35 ms), and threads switch every 0.1 ms.
     """
     if gc.get_freeze_count():
-        # a managed node comes here again, and what it had loaded before is to go
+        # a managed node returns here after unloading; collect its previous objects
         gc.unfreeze()
         gc.collect()
     gc.freeze()
@@ -53,10 +53,10 @@ def settle_process() -> None:
 
 def uninterrupted(tick: Callable[[], None]) -> Callable[[], None]:
     """
-    Return a function that keeps the interpreter for a whole tick, if that is short enough.
+    Return a function that keeps the interpreter for a whole tick, if the tick is short enough.
 
-    The switch interval affects the waiting threads. It is short between ticks, when the physics
-    thread waits, and long during a tick, when the others wait.
+    The switch interval affects waiting threads. It is short between ticks, when the physics thread
+    waits, and long during a tick, when the others wait.
     """
 
     def run() -> None:
@@ -70,7 +70,7 @@ def uninterrupted(tick: Callable[[], None]) -> Callable[[], None]:
 
 
 def settle_thread(name: str) -> None:
-    """Make the wake-ups of the calling thread precise, and set its name for system tools."""
+    """Make wake-ups of the calling thread precise, and set its name for system tools."""
     if sys.platform == 'linux':
         # these affect the calling thread only; a refusal costs precision and nothing else
         prctl = ctypes.CDLL(None).prctl
@@ -80,7 +80,7 @@ def settle_thread(name: str) -> None:
 
 def schedule_others() -> None:
     """
-    Make all threads that this one starts from now on yield to it when they wake up.
+    Make all threads started by this one from now on yield to it at wake-up.
 
     Every published message wakes threads of the middleware, and Linux lets them preempt the
     physics thread, once per message. SCHED_BATCH threads wait until it sleeps, or run on a free
@@ -100,13 +100,13 @@ def undisturbed() -> Iterator[None]:
 
     Use this to create a process's first node. Fast DDS announces a participant before it listens.
     If the process loses the processor in between, it misses the answers and discovers the others
-    only at their next announcement, up to 3 s later. On a busy machine that affected every second
-    start.
+    only at their next announcement, up to 3 s later. On a busy machine, every second start was
+    affected.
     """
     try:
         policy, param = os.sched_getscheduler(0), os.sched_getparam(0)
         before = _threads()
-        # threads that begin within do not inherit it
+        # threads started within the block do not inherit the priority
         os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
     except (AttributeError, OSError):  # another system than Linux; no permission
         yield
@@ -115,7 +115,7 @@ def undisturbed() -> Iterator[None]:
         yield
     finally:
         for thread in (0, *(_threads() - before)):
-            # one may have ended meanwhile
+            # a thread may have ended meanwhile
             with contextlib.suppress(OSError):
                 os.sched_setscheduler(thread, policy, param)
 
@@ -129,7 +129,7 @@ def schedule_thread(priority: int) -> bool:
     """
     Schedule the calling thread with this SCHED_FIFO priority; 0 for ordinary scheduling.
 
-    Returns whether that was permitted; if not, nothing changes.
+    Returns whether the system permitted it; if not, nothing changes.
     """
     try:
         policy = os.SCHED_FIFO if priority else os.SCHED_OTHER

@@ -12,10 +12,10 @@ class TimingReport:
     """
     Timing since the previous report.
 
-    elapsed: real time [s]. ticks: number of ticks. missed: deadlines that passed without a tick.
-    rate: ticks per real second. real_time_factor: simulated seconds per real second. lateness:
-    {percentile: s} from deadline to tick, duration: {percentile: s} of a tick, both over the
-    latest ticks and empty if there was none.
+    elapsed: real time [s]. ticks: number of ticks. missed: deadlines passed without a tick. rate:
+    ticks per real second. real_time_factor: simulated seconds per real second. lateness:
+    {percentile: s} from deadline to tick. duration: {percentile: s} of a tick. Both cover the
+    latest ticks and are empty without ticks.
     """
 
     elapsed: float
@@ -29,10 +29,10 @@ class TimingReport:
 
 class TickStatistics:
     """
-    Written by the physics thread, read by another thread.
+    Statistics written by the physics thread, read by another thread.
 
     ticks, missed: totals since the start. A reader may see the latest tick counted but not yet
-    timed, which hardly changes any percentile; this avoids a lock.
+    timed, with hardly any effect on percentiles; this avoids a lock.
     """
 
     WINDOW = 8192
@@ -54,7 +54,7 @@ class TickStatistics:
         self._reported_at_ns: int | None = None
 
     def record(self, lateness_ns: int, duration_ns: int) -> None:
-        """Count a tick that began this long after its deadline and took this long."""
+        """Count a tick. lateness_ns: delay after its deadline. duration_ns: its duration."""
         slot = self.ticks % self.WINDOW
         self._lateness_ns[slot] = lateness_ns
         self._duration_ns[slot] = duration_ns
@@ -62,9 +62,9 @@ class TickStatistics:
 
     def since(self, ticks: int) -> tuple[float, float]:
         """
-        Return the greatest lateness and the mean duration [s] of the ticks after so many.
+        Return the greatest lateness and the mean duration [s] of all ticks after tick `ticks`.
 
-        0 without any. Costs a few microseconds for a few ticks.
+        Both are 0 without ticks. The call costs a few microseconds for a few ticks.
         """
         new = min(self.ticks - ticks, self.WINDOW)
         if new <= 0:
@@ -77,7 +77,7 @@ class TickStatistics:
         )
 
     def report(self, now_ns: int) -> TimingReport:
-        """Return a summary since the last report; the first covers everything so far."""
+        """Return a summary since the last report; the first one covers everything so far."""
         ticks, missed = self.ticks, self.missed
         since = self._reported_at_ns
         elapsed = 0.0 if since is None else (now_ns - since) * 1e-9

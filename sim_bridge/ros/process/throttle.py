@@ -6,7 +6,7 @@ from typing import Any
 
 from rclpy.clock import Clock, ClockType
 
-# rclpy would use the wall clock: after it is set back by an hour, nothing is logged for an hour
+# rclpy's default is the wall clock: set back by an hour, it would suppress messages for an hour
 _STEADY = Clock(clock_type=ClockType.STEADY_TIME)
 
 

@@ -1,5 +1,5 @@
 """
-Messages as bytes: CDR, messages rewritten in place; QoS profiles of topics.
+Serialized messages: CDR, messages rewritten in place, QoS profiles.
 
 Imports no other package of `ros`.
 """

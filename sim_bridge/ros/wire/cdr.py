@@ -1,8 +1,8 @@
 """
 Serialized messages: incoming ones, which may be invalid, and outgoing ones, with zeroed padding.
 
-The middleware leaves old memory contents in the bytes between fields. They have no meaning, but
-make equal messages, and the bags of equal runs, differ.
+The middleware leaves old memory contents in the padding between fields. They have no meaning, but
+make the messages and bags from equal runs differ.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from sim_bridge.foundation.errors import MalformedMessageError
 
-# The head of CDR: two bytes tell encoding and byte order, two more nothing. Numbers lie at
-# multiples of their size, counted from its end.
+# The CDR head has four bytes: two for encoding and byte order, two unused. Numbers are aligned to
+# multiples of their size, counted from the head's end.
 HEAD = 4
 NATIVE_HEAD = b'\x00\x01' if sys.byteorder == 'little' else b'\x00\x00'
 _NATIVE_HEADS = (b'\x00\x00', b'\x00\x01')
@@ -41,10 +41,10 @@ _MANY = re.compile(r'sequence<(?P<item>.+?)(?:, \d+)?>$|(?P<of>.+)\[(?P<count>\d
 
 
 def deserialize(data: bytes, kind: type) -> Any:
-    """Return a message object; raises MalformedMessageError for bytes of another type."""
+    """Return a message object; raises MalformedMessageError for bytes in another layout."""
     try:
         return deserialize_message(data, kind)
-    except (RuntimeError, MemoryError, ValueError) as err:  # the first is the base of rclpy's own
+    except (RuntimeError, MemoryError, ValueError) as err:  # RuntimeError: base class in rclpy
         package = kind.__module__.split('.')[0]
         reason = str(err).split('\n')[0] or type(err).__name__
         raise MalformedMessageError(f'{package}/{kind.__name__}', len(data), reason) from err
@@ -62,7 +62,7 @@ def serialize_cleanly(message: Any) -> bytes:
 
 
 class _Walk:
-    """Walks through the fields of a message and copies their data."""
+    """A pass through the fields of a serialized message, with a copy of their data."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -76,7 +76,7 @@ class _Walk:
             self._items(item, self._number() if count is None else count)
 
     def _items(self, item: str, count: int) -> None:
-        """Copy a number of items of a type."""
+        """Copy `count` items; item: their type."""
         uniform = _uniform(item)
         if uniform is not None:
             size, each = uniform
@@ -85,19 +85,19 @@ class _Walk:
             for _ in range(count):
                 length = self._number()
                 self._copy(1, length - 1)
-                self.place += 1  # what ends a text is zero
+                self.place += 1  # terminating zero
         else:
             kind = _message_type(item)
             for _ in range(count):
                 self.message(kind)
 
     def _number(self) -> int:
-        """Return a length, which precedes the items that it counts."""
+        """Return the length before a sequence or string."""
         start = self._copy(4, 1)
         return int.from_bytes(self._data[start : start + 4], self._order)
 
     def _copy(self, size: int, count: int) -> int:
-        """Copy items that are aligned to their size; return the offset of the first."""
+        """Copy items aligned to their size; return the offset of the first one."""
         if count:
             self.place += (HEAD - self.place) % size
         start, self.place = self.place, self.place + size * count
@@ -107,7 +107,7 @@ class _Walk:
 
 @cache
 def _fields(kind: Any) -> tuple[tuple[str, int | None], ...]:
-    """Return type and item count of each field of a message; None: the count is in the bytes."""
+    """Return type and item count of each message field; None if the bytes contain the count."""
     found: list[tuple[str, int | None]] = []
     for field in kind.get_fields_and_field_types().values():
         many = _MANY.match(field)
@@ -121,7 +121,7 @@ def _fields(kind: Any) -> tuple[tuple[str, int | None], ...]:
 
 @cache
 def _uniform(item: str) -> tuple[int, int] | None:
-    """Return size and count of the numbers in an item, if all have the same size."""
+    """Return size and count for the numbers in an item, None if their sizes differ."""
     if item in _SIZES:
         return _SIZES[item], 1
     if item.startswith(('string', 'wstring')):

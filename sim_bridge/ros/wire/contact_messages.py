@@ -1,9 +1,9 @@
 """
 Contacts as messages.
 
-The common interfaces of ROS 2 have no message for contacts. A point cloud, which they do have,
-holds any numbers for each point and is shown by RViz. Gazebo's own message is published too where
-it is installed (docs/decisions/0011-contacts-as-a-point-cloud.md).
+The common interfaces of ROS 2 have no contact message. A point cloud holds any numbers for each
+point, and RViz displays it. Gazebo's own message is published too where it is installed
+(docs/decisions/0011-contacts-as-a-point-cloud.md).
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ import sim_bridge as sb
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import STAMP, unpack_stamp, WORLD_FRAME
 
-# One contact point. What RViz and PCL look for by name, position and normal, is of the size they
-# expect; the rest loses nothing.
+# One contact point. Position and normal have the names and the 32-bit size expected by RViz and
+# PCL; the other values keep full precision.
 CONTACT = np.dtype(
     [
         ('position', 'f4', 3),
@@ -37,7 +37,7 @@ CONTACT = np.dtype(
         ('torque', 'f8', 3),
     ]
 )
-# one point of a pair that begins to touch, goes on, or ends to
+# one contact point between two geometries; event: BEGIN, PERSIST or END
 CONTACT_EVENT = np.dtype(
     [
         ('position', 'f4', 3),
@@ -53,16 +53,16 @@ CONTACT_EVENT = np.dtype(
 BEGIN, PERSIST, END = 1, 2, 3
 _DATATYPES = {'f4': PointField.FLOAT32, 'u4': PointField.UINT32, 'f8': PointField.FLOAT64}
 
-# found again in the serialized bytes
+# searched for in the serialized bytes
 _WIDTH_MARK = 0x5EAF00D5
 _WIDTH = struct.Struct('=I')
-# a serialized cloud ends with row_step, the number of bytes, these, and is_dense
+# a serialized cloud ends with row_step [bytes], data size [bytes], the data, and is_dense
 _SIZES = struct.Struct('=II')
 _IS_DENSE = b'\x01'
 
 
 def point_fields(kind_of_point: np.dtype[np.void] = CONTACT) -> list[PointField]:
-    """Describe points, as `CONTACT`: x, y, z, geometry_a, normal_x … torque_z."""
+    """Return the fields for a point type like `CONTACT`: x, y, z, geometry_a … torque_z."""
     fields = []
     for name, (kind, offset, *_) in dict(kind_of_point.fields or {}).items():
         base = kind.base
@@ -84,7 +84,7 @@ class PointsMessage:
     """A sensor_msgs/PointCloud2, serialized except for point count and values."""
 
     def __init__(self, kind: np.dtype[np.void]) -> None:
-        """Serialize a cloud without points. kind: of these, which `point_fields` describes."""
+        """Serialize a cloud without points. kind: point type, see `point_fields`."""
         self._nothing = np.zeros(0, kind)
         message = PointCloud2(
             height=1,
@@ -105,7 +105,7 @@ class PointsMessage:
         self.points = self._nothing
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the present message with this stamp (see `messages.pack_stamp`)."""
+        """Return the current message with this stamp (see `messages.pack_stamp`)."""
         self._head[STAMP] = stamp
         _WIDTH.pack_into(self._head, self._width_at, len(self.points))
         data = self.points.tobytes()
@@ -113,14 +113,14 @@ class PointsMessage:
 
 
 class ContactCloud(PointsMessage):
-    """The contact points of a step; see `sb.Contact` for the meaning of the fields."""
+    """The contact points after a step; see `sb.Contact` for the fields."""
 
     def __init__(self) -> None:
         """Start without contacts."""
         super().__init__(CONTACT)
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Set the points to the contacts of a step."""
+        """Store a step's contacts as points."""
         points = np.zeros(len(contacts), CONTACT)
         points['position'], points['normal'] = contacts.positions, contacts.normals
         points['geometry_a'], points['geometry_b'] = contacts.indices.T
@@ -130,7 +130,7 @@ class ContactCloud(PointsMessage):
 
 
 def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
-    """Return a JSON list of geometry names; contacts refer to geometries by index in this list."""
+    """Return a JSON list of geometry names; contacts hold indices into this list."""
     return String(
         data=json.dumps(
             [
@@ -146,7 +146,7 @@ def geometry_table(geometries: Iterable[sb.Geometry]) -> String:
 
 
 class GazeboContacts:
-    """A ros_gz_interfaces/Contacts with one entry per pair of geometries, as in Gazebo."""
+    """A ros_gz_interfaces/Contacts with one entry per geometry pair, as in Gazebo."""
 
     _contacts: sb.Contacts
 
@@ -154,7 +154,7 @@ class GazeboContacts:
         """
         Start without contacts.
 
-        messages: the module ros_gz_interfaces.msg. geometries: of the world.
+        messages: module ros_gz_interfaces.msg. geometries: all geometries in the world.
         """
         self._messages = messages
         self._entities = [
@@ -163,14 +163,14 @@ class GazeboContacts:
         ]
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Set the contacts to those of a step."""
+        """Store a step's contacts."""
         self._contacts = contacts
 
     def stamped(self, stamp: bytes) -> object:
         """Return the message with this stamp (see `messages.pack_stamp`)."""
         header = Header(stamp=unpack_stamp(stamp), frame_id=WORLD_FRAME)
         pairs = self._contacts.indices.tolist()
-        # contacts come sorted by pair
+        # contacts are sorted by pair
         return self._messages.Contacts(
             header=header,
             contacts=[
@@ -205,7 +205,7 @@ class GazeboContacts:
 
 
 def _scoped_name(geometry: sb.Geometry) -> str:
-    """Return the name that Gazebo would use for a geometry."""
+    """Return a geometry's name in Gazebo's format."""
     return f'{geometry.link.robot.name}::{geometry.link.name}::{geometry.name}'
 
 

@@ -1,4 +1,4 @@
-"""RViz markers: the shapes of a scene, and contacts with their forces."""
+"""RViz markers for shapes and for contacts with their forces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 from sim_bridge.shapes.tessellation import tessellated
 
-# r g b a, by what moves a thing
+# RGBA by motion kind
 _COLORS = {
     'static': (0.62, 0.64, 0.66, 1.0),
     'kinematic': (0.35, 0.5, 0.75, 1.0),
@@ -28,7 +28,7 @@ _POINT_COLOR = (0.9, 0.15, 0.15, 1.0)
 _NORMAL_COLOR = (0.2, 0.5, 0.95, 1.0)
 _FORCE_COLOR = (0.15, 0.75, 0.25, 1.0)
 
-# a plane is infinite, its marker is not [m]
+# planes are infinite; drawn size [m]
 _PLANE_SIZE, _PLANE_THICKNESS = 40.0, 0.002
 _CONE_SIDES = 32
 
@@ -37,16 +37,16 @@ _NORMAL_LENGTH, _NORMAL_WIDTH = 0.05, 0.003  # m
 _SHAFT_DIAMETER, _HEAD_DIAMETER = 0.008, 0.016  # m
 
 
-# found again in the serialized bytes
+# searched for in the serialized bytes
 _STAMP_MARK = pack_stamp(1_234_567_890_987_654_321)
 
 
 class _Part(NamedTuple):
     """
-    The part of a shape that one marker draws.
+    A shape part drawn by one marker.
 
-    kind: of `Marker`. scale: its size along each axis [m]. center: in the shape's frame [m].
-    corners: (3 n, 3) of triangles, or (2, 3) of a line, in the frame of the part.
+    kind: constant of `Marker`. scale: size along each axis [m]. center: in the shape's frame [m].
+    corners: (3 n, 3) triangle corners or (2, 3) line ends, in the part's frame [m].
     """
 
     kind: int
@@ -56,10 +56,10 @@ class _Part(NamedTuple):
 
 
 class ShapeMarkers:
-    """A visualization_msgs/MarkerArray of all shapes of robots and objects, at their poses."""
+    """A visualization_msgs/MarkerArray with all shapes in the scene, at their poses."""
 
     def __init__(self, robots: Iterable[Robot]) -> None:
-        """Create markers for all collision shapes of these robots."""
+        """Create markers for all collision shapes on these robots."""
         self._message = MarkerArray()
         self._placed: list[tuple[sb.Geometry, np.ndarray]] = []
         for robot in robots:
@@ -77,11 +77,11 @@ class ShapeMarkers:
                 self._placed.append((geometry, np.array(part.center)))
 
     def __len__(self) -> int:
-        """Return the number of markers."""
+        """Return the marker count."""
         return len(self._placed)
 
     def fill(self) -> None:
-        """Update the poses of all markers."""
+        """Update all marker poses."""
         for marker, (geometry, center) in zip(self._message.markers, self._placed, strict=True):
             rotation = geometry.R
             marker.pose.position = _point((geometry.p + rotation @ center).tolist())
@@ -89,23 +89,23 @@ class ShapeMarkers:
             marker.pose.orientation = Quaternion(x=x, y=y, z=z, w=w)
 
     def stamped(self, stamp: bytes) -> MarkerArray:
-        """Return the present message with this stamp (see `messages.pack_stamp`)."""
+        """Return the current message with this stamp (see `messages.pack_stamp`)."""
         return _stamp_all(self._message, stamp)
 
 
 class ContactMarkers:
     """
-    A visualization_msgs/MarkerArray of contacts: points, normals, and an arrow for each force.
+    A visualization_msgs/MarkerArray with contact points, normals, and an arrow for each force.
 
-    Forces and normals are drawn as they act on the body that moves: those of a foot on the ground
-    point into the foot, those of a finger on a table into the finger.
+    Forces and normals are drawn as they act on the moving body: between foot and ground they point
+    into the foot, between finger and table into the finger.
     """
 
     def __init__(self, geometries: Sequence[sb.Geometry], force_scale: float) -> None:
         """
         Start without contacts.
 
-        geometries: of the world. force_scale: length of the arrows [m/N].
+        geometries: all geometries in the world. force_scale: arrow length per force [m/N].
         """
         self._sign = np.array(
             [
@@ -121,16 +121,16 @@ class ContactMarkers:
         self._normals = _marker(Marker.LINE_LIST, 'normals', 0, _NORMAL_COLOR)
         self._normals.scale = _vector((_NORMAL_WIDTH, 0.0, 0.0))
         self._arrows: list[Marker] = []
-        self._shown = 0  # arrows in the latest message
+        self._shown = 0  # arrow count in the latest message
         self._message = MarkerArray(markers=[self._points, self._normals])
         for marker in self._message.markers:
             marker.action = Marker.DELETE
-        # most robots touch nothing most of the time
+        # serialized in advance, since most robots seldom touch anything
         self._nothing = _Serialized(self._message)
         self._is_nothing = True
 
     def fill(self, contacts: sb.Contacts) -> None:
-        """Set the contacts to those of a step."""
+        """Draw a step's contacts."""
         self._is_nothing = not len(contacts) and not self._shown
         if self._is_nothing:
             return
@@ -147,7 +147,7 @@ class ContactMarkers:
         ]
         self._draw_arrows(points, force_ends.tolist())
         for marker in (self._points, self._normals):
-            # RViz takes a list without points for a mistake
+            # RViz reports a list without points as an error
             marker.action = Marker.ADD if points else Marker.DELETE
 
     def _draw_arrows(self, starts: list[Point], ends: list[list[float]]) -> None:
@@ -157,7 +157,7 @@ class ContactMarkers:
             self._arrows.append(arrow)
         for arrow, start, end in zip(self._arrows, starts, ends, strict=False):
             arrow.action, arrow.points = Marker.ADD, [start, _point(end)]
-        # the arrows of contacts that are no more are taken away, once
+        # delete arrows for ended contacts, once
         for arrow in self._arrows[len(starts) : self._shown]:
             arrow.action, arrow.points = Marker.DELETE, []
         arrows = self._arrows[: max(len(starts), self._shown)]
@@ -165,14 +165,14 @@ class ContactMarkers:
         self._shown = len(starts)
 
     def stamped(self, stamp: bytes) -> MarkerArray | bytes:
-        """Return the present message with this stamp; serialized if there are no contacts."""
+        """Return the current message with this stamp; serialized if there are no contacts."""
         if self._is_nothing:
             return self._nothing.stamped(stamp)
         return _stamp_all(self._message, stamp)
 
 
 class _Serialized:
-    """A visualization_msgs/MarkerArray in which only the stamps change."""
+    """A serialized visualization_msgs/MarkerArray; only the stamps change."""
 
     def __init__(self, message: MarkerArray) -> None:
         self._between = serialize_cleanly(_stamp_all(message, _STAMP_MARK)).split(_STAMP_MARK)
@@ -182,7 +182,7 @@ class _Serialized:
 
 
 def _parts(shape: sb.Shape) -> list[_Part]:
-    """Return the parts that RViz draws for a shape."""
+    """Return the parts drawn by RViz for a shape."""
     if isinstance(shape, sb.Box):
         return [_Part(Marker.CUBE, shape.size)]
     if isinstance(shape, (sb.Sphere, sb.Ellipsoid, sb.Cylinder)):

@@ -1,8 +1,8 @@
 """
-Messages that are serialized once and then rewritten in place.
+Messages serialized once, then rewritten in place.
 
 Creating and filling a message object and serializing it in the middleware costs two to three times
-as much as publishing prepared bytes. All messages of a tick have a fixed size. Each message here
+as much as publishing prepared bytes. All messages in a tick have a fixed size. Each message here
 is therefore serialized once, and its numbers are numpy views into those bytes.
 """
 
@@ -22,46 +22,47 @@ from std_msgs.msg import Bool
 
 from sim_bridge.ros.wire.cdr import HEAD, serialize_cleanly
 
-# a stamp is the first thing after the head of every message here
+# in every message here, the stamp directly follows the CDR head
 STAMP = slice(HEAD, HEAD + 8)
 
-# Found again in the serialized bytes; no other field of a message can hold such a number.
+# searched for in the serialized bytes; no other message field can hold this number
 _MARK = -2.7182818284590452e-301
 
 NOT_ESTIMATED = -1.0
 
-# the frame of everything that is said of the world as a whole
+# frame for messages about the whole world
 WORLD_FRAME = 'world'
 
 
 def pack_stamp(time_ns: int) -> bytes:
-    """Return the bytes of a builtin_interfaces/Time."""
+    """Return a builtin_interfaces/Time as bytes."""
     return struct.pack('=iI', *divmod(time_ns, 1_000_000_000))
 
 
 def unpack_stamp(stamp: bytes) -> Time:
-    """Return the time message for the bytes of `pack_stamp`."""
+    """Return the time message for bytes from `pack_stamp`."""
     sec, nanosec = struct.unpack('=iI', stamp)
     return Time(sec=sec, nanosec=nanosec)
 
 
 class PreparedMessage:
-    """A serialized message whose stamp and float64 blocks can be rewritten."""
+    """A serialized message with rewritable stamp and float64 blocks."""
 
     def __init__(self, message: Any, block_sizes: tuple[int, ...]) -> None:
         """
         Serialize the message and find its blocks.
 
-        message: its blocks, in order, are filled with consecutive `marks`. block_sizes: the
-        lengths of those blocks.
+        message: its blocks are filled with consecutive `marks`, in order. block_sizes: number of
+        values in each block.
         """
         data = serialize_cleanly(message)
-        # numbers lie at multiples of 8 behind the head, which is half as long
+        # Numbers are aligned to 8 bytes after the 4-byte head. The message starts at byte 4, so
+        # that they are aligned in memory as well.
         words = np.zeros(len(data) // 8 + 2, np.int64)
         self.buffer = words.data.cast('B')[HEAD : HEAD + len(data)]
         self.buffer[:] = data
         self.stamp_word = words[1:2]
-        """(1,) the stamp, as an integer."""
+        """(1,) the stamp as one integer."""
         self._blocks = []
         first = 0
         for size in block_sizes:
@@ -74,16 +75,16 @@ class PreparedMessage:
 
     @property
     def blocks(self) -> list[np.ndarray]:
-        """The blocks, in order: views of the message."""
+        """Blocks in order, as views into the message."""
         return self._blocks
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the present message with this stamp (see `pack_stamp`)."""
+        """Return the current message with this stamp (see `pack_stamp`)."""
         self.buffer[STAMP] = stamp
         return bytes(self.buffer)
 
     def content(self) -> bytes:
-        """Return the present message with its present stamp."""
+        """Return the current message with its current stamp."""
         return bytes(self.buffer)
 
 
@@ -92,16 +93,16 @@ class UnstampedMessage(PreparedMessage):
 
     def __init__(self, message: Any, block_sizes: tuple[int, ...]) -> None:
         super().__init__(message, block_sizes)
-        # takes the stamp, which nobody reads
+        # unused stamp
         self.stamp_word = np.zeros(1, np.int64)
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the present message."""
+        """Return the current message."""
         return self.content()
 
 
 class FlagMessage(UnstampedMessage):
-    """A std_msgs/Bool, whose only block is (1,) of true or false."""
+    """A std_msgs/Bool; its only block is (1,) bool."""
 
     def __init__(self) -> None:
         super().__init__(Bool(), ())
@@ -109,7 +110,7 @@ class FlagMessage(UnstampedMessage):
 
 
 def marks(first: int, count: int) -> list[float]:
-    """Return `count` numbers that occur nowhere else in a message."""
+    """Return `count` numbers found nowhere else in a message."""
     return [_MARK * (1 + index) for index in range(first, first + count)]
 
 
@@ -121,7 +122,7 @@ class ClockMessage(PreparedMessage):
 
 
 class JointStateMessage(PreparedMessage):
-    """A sensor_msgs/JointState of fixed joints: rad or m, rad/s or m/s, N m or N."""
+    """A sensor_msgs/JointState with a fixed joint list: rad or m, rad/s or m/s, N m or N."""
 
     def __init__(self, names: list[str]) -> None:
         n = len(names)
@@ -133,7 +134,7 @@ class JointStateMessage(PreparedMessage):
 
 
 class EffortCommandMessage(PreparedMessage):
-    """A sensor_msgs/JointState with efforts only, as joint_commands accepts it: N m or N."""
+    """A sensor_msgs/JointState with efforts only, as accepted by joint_commands: N m or N."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(JointState(name=names, effort=marks(0, len(names))), (len(names),))
@@ -150,10 +151,10 @@ class VelocityCommandMessage(PreparedMessage):
 
 class PoseStateMessage(PreparedMessage):
     """
-    A sensor_msgs/MultiDOFJointState: poses and twists of named things in the world.
+    A sensor_msgs/MultiDOFJointState with poses and twists for named objects.
 
-    poses: (n, 7) position [m] and quaternion x y z w. twists: (n, 6) velocity of the origin [m/s],
-    then angular velocity [rad/s]; all in world axes.
+    poses: (n, 7) position [m] and quaternion x y z w. twists: (n, 6) origin velocity [m/s],
+    then angular velocity [rad/s]. All are expressed in world axes.
     """
 
     def __init__(self, names: Sequence[str]) -> None:

@@ -1,8 +1,8 @@
 """
-QoS profiles of topics, and other settings common to all of them.
+QoS profiles and other settings common to all topics.
 
-These are the size limits of commands, the names that the middleware allows, and messages of
-optional packages. Topic names are defined with their publishers and subscriptions.
+The other settings are command size limits, valid topic names, and optional message packages. Each
+topic name is defined with its publishers and subscriptions.
 """
 
 from __future__ import annotations
@@ -16,38 +16,38 @@ from types import ModuleType
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.qos_overriding_options import QoSOverridingOptions
 
-# Reliable throughout: a best-effort publisher is invisible to reliable subscribers, such as a
-# recorder's by default.
+# Reliable throughout: a reliable subscriber, such as a recorder's default one, receives
+# nothing from a best-effort publisher.
 COMMAND_QOS = QoSProfile(depth=10, reliability=ReliabilityPolicy.RELIABLE)
-# of commands that wait for the physics thread: several may come between two looks, each perhaps
-# for another joint
+# For commands taken by the physics thread: several may arrive between two polls, each perhaps for
+# another joint.
 POLLED_QOS = QoSProfile(depth=64, reliability=ReliabilityPolicy.RELIABLE)
 LATCHED_QOS = QoSProfile(
     depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 
 
-# The most bytes of a command that are looked at: reading one keeps the interpreter, and with it
-# the physics thread, from anything else. These are thirty times what sensible names need, and
-# 20 000 points of a seven-jointed arm with velocities.
+# Larger commands are ignored: while one is read, no other thread gets the interpreter, not even
+# the physics thread. The limits are thirty times the size needed for usual names, and 20 000
+# points with velocities for an arm with seven joints.
 _COMMAND_BYTES, _COMMAND_BYTES_PER_NAME = 64 << 10, 1 << 10
 TRAJECTORY_BYTES = 4 << 20
 
-# for how long a subscriber may stall without losing anything [s], and the most that is kept for it
+# longest subscriber stall without lost messages [s], queue depth limits [messages]
 _PATIENCE_S = 1.0
 _LEAST_DEPTH, _MOST_DEPTH = 10, 5000
 
-# the real-time factor that as fast as possible counts as
+# assumed real-time factor when running as fast as possible
 _UNPACED = 10.0
 
 
 def stream_qos(rate_hz: float, is_reliable: bool = True) -> QoSProfile:
     """
-    Return the QoS profile of a topic that is published at a rate [Hz].
+    Return the QoS profile for a topic with this publishing rate [Hz].
 
-    The queue holds a second of messages for subscribers that stall, as they do on busy processors:
-    with a depth of 10 they lose all but the last 10 ms at 1 kHz. This costs no time, and memory
-    only while a subscriber stalls.
+    The queue holds one second of messages for subscribers that stall on busy processors. With a
+    depth 10 they would lose all but the last 10 ms at 1 kHz. The queue costs no time, and uses
+    memory only while a subscriber stalls.
     """
     depth = min(max(_LEAST_DEPTH, math.ceil(_PATIENCE_S * rate_hz)), _MOST_DEPTH)
     policies = ReliabilityPolicy.BEST_EFFORT, ReliabilityPolicy.RELIABLE
@@ -56,7 +56,7 @@ def stream_qos(rate_hz: float, is_reliable: bool = True) -> QoSProfile:
 
 def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
     """
-    Return the QoS profile of a topic, adapted to the pace of simulated time.
+    Return a topic's QoS profile, adapted to the simulation's pace.
 
     Subscribers stall in wall time, so the depth depends on messages per wall time.
     real_time_factor: 0 for as fast as possible.
@@ -67,7 +67,7 @@ def at_pace(qos: QoSProfile, real_time_factor: float) -> QoSProfile:
 
 
 def most_command_bytes(names: int) -> int:
-    """Return the maximum size of a command for this many joints [bytes]."""
+    """Return the maximum command size for this many joints [bytes]."""
     return _COMMAND_BYTES + _COMMAND_BYTES_PER_NAME * names
 
 
@@ -77,18 +77,18 @@ def is_latched(qos: QoSProfile) -> bool:
 
 
 def overridable() -> QoSOverridingOptions:
-    """Return options that let the user override a topic's QoS by qos_overrides parameters."""
+    """Return options that let users override a topic's QoS by qos_overrides parameters."""
     return QoSOverridingOptions.with_default_policies()
 
 
 def for_one_topic(qos: QoSProfile) -> QoSProfile:
-    """Return a copy of a QoS profile, since rclpy writes a topic's overrides into it."""
+    """Copy a QoS profile, since rclpy writes a topic's overrides into it."""
     return copy.copy(qos)
 
 
 def topic_name(name: str) -> str:
     """
-    Return a valid topic name for the name of a sensor or robot, which may be any text.
+    Return a valid topic name for a sensor or robot name, which may be any text.
 
     Each invalid character becomes an underscore: 'left foot-imu' gives 'left_foot_imu'.
     """
@@ -98,7 +98,7 @@ def topic_name(name: str) -> str:
 
 def optional_messages(package: str, kind: str = 'msg') -> ModuleType | None:
     """
-    Return the message module of an optional package; None if it is not installed.
+    Return an optional package's message module; None if it is not installed.
 
     kind: 'msg', 'srv' or 'action'.
     """

@@ -38,12 +38,12 @@ class _RangesMessage(PreparedMessage):
             self.block[:] = self.source
 
     def stamped(self, stamp: bytes) -> bytes:
-        """Return the present message with this stamp (see `messages.pack_stamp`)."""
+        """Return the current message with this stamp (see `messages.pack_stamp`)."""
         self.fill()
         return super().stamped(stamp)
 
     def content(self) -> bytes:
-        """Return the present message with its present stamp."""
+        """Return the current message with its current stamp."""
         self.fill()
         return super().content()
 
@@ -86,9 +86,9 @@ class LaserScanMessage(_RangesMessage):
 
 class LidarCloudMessage(_RangesMessage):
     """
-    A sensor_msgs/PointCloud2 of x, y and z in the lidar's frame, a row for each elevation.
+    A sensor_msgs/PointCloud2 with x, y and z in the lidar's frame [m], one row per elevation.
 
-    Points of rays that hit nothing within range are infinite or, too close, nan.
+    Points for rays without a hit in range are infinite or, if the hit is too close, nan.
     """
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
@@ -112,11 +112,11 @@ class LidarCloudMessage(_RangesMessage):
         super().__init__(message, reading.ranges, 3 * count)
 
     def fill(self) -> None:
-        """Write the present points."""
+        """Write the current points."""
         distances = np.where(self.source == -math.inf, math.nan, self.source)
         with np.errstate(over='ignore', invalid='ignore'):
             points = distances[:, None] * self._directions
-        # infinity times zero
+        # infinity times zero is nan
         points[np.isposinf(distances)] = math.inf
         self.block[:] = points.ravel()
 
@@ -130,6 +130,6 @@ class TouchMessage(FlagMessage):
         self._sensor = sensor
 
     def content(self) -> bytes:
-        """Return the present message."""
+        """Return the current message."""
         self.blocks[0][:] = self._sensor.is_touching
         return super().content()

@@ -1,8 +1,8 @@
-"""Words of /diagnostics that other programs go by."""
+"""/diagnostics status texts recognized by other programs."""
 
 from __future__ import annotations
 
 WAITING = 'waiting for the first command'
-"""Of a robot's commands: none has come, on any topic."""
+"""Commands of a robot: none received yet on any topic."""
 NO_LISTENER = 'no listener'
-"""Of a topic in the status `topics`, which is not published on then."""
+"""Topics without subscribers, in the entry `topics`; they are not published then."""

@@ -1,9 +1,9 @@
 """
-The contents of a trajectory_msgs/JointTrajectory, from its bytes or from a message object.
+Contents of a trajectory_msgs/JointTrajectory, from its bytes or from a message object.
 
-Creating a message object of 20 000 points takes half a second, during which no other thread gets
-the interpreter, not even the physics thread. The bytes are therefore walked through from length to
-length, and the numbers are read in place.
+Creating a message object with 20 000 points takes half a second. Meanwhile no other thread gets the
+interpreter, not even the physics thread. The reader therefore skips through the bytes from length
+to length, and the numbers are read in place.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from sim_bridge.foundation.ragged_array import RaggedArray
 from sim_bridge.ros.wire.cdr import deserialize, HEAD, NATIVE_HEAD
 from sim_bridge.trajectory.trajectory import Trajectory
 
-# After the head come words of four bytes: lengths, counts and times are words; floats are two, the
-# first of which is an even one.
+# After the CDR head, the message consists of 4-byte words: one for each length, count and time
+# value, two for each float. The first word of a float has an even index.
 _WORD = 4
-# what is found of a point: place and count of the numbers of each field, and where its time is
+# values found for each point: index and count for each field's numbers, and the time's index
 _FIELDS = ('positions', 'velocities', 'accelerations', 'effort')
 _FOUND = 2 * len(_FIELDS) + 1
 
@@ -31,10 +31,10 @@ _FOUND = 2 * len(_FIELDS) + 1
 @dataclass(frozen=True, eq=False)
 class TrajectoryMessage:
     """
-    A trajectory as it was sent, not yet checked.
+    A trajectory as received, not yet checked.
 
-    stamp_ns: of the header [ns]. joints: names. times: (k,) of the points, from the start [s].
-    positions, velocities, accelerations, efforts: a row for each point.
+    stamp_ns: header stamp [ns]. joints: names. times: (k,) point times from the start [s].
+    positions, velocities, accelerations, efforts: one row per point.
     """
 
     stamp_ns: int
@@ -68,7 +68,7 @@ def from_bytes(data: bytes) -> TrajectoryMessage:
     except (_OtherEncodingError, IndexError):
         # the middleware handles other encodings and truncated messages
         return from_message(deserialize(data, JointTrajectory))
-    # names mean what the middleware makes of them, in a message that has no points
+    # the middleware decodes the names, from a message without points
     message = deserialize(head + bytes(_WORD), JointTrajectory)
     words = np.frombuffer(data, np.uint32, (len(data) - HEAD) // _WORD, HEAD)
     values = np.frombuffer(data, float, len(words) // 2, HEAD)
@@ -103,21 +103,21 @@ def seconds(duration: Any) -> float:
 
 
 class _OtherEncodingError(ValueError):
-    """The bytes are not in the encoding that `_locate` reads."""
+    """The bytes are not in the encoding read by `_locate`."""
 
 
 def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
     """
     Walk through a serialized trajectory; raises IndexError if it is cut off.
 
-    Returns the bytes before the number of points, and (k, _FOUND) values found for each point, in
-    words from the origin.
+    Returns the bytes before the point count, and (k, _FOUND) indices and counts for each point, in
+    words from the end of the head.
     """
     if data[: len(NATIVE_HEAD)] != NATIVE_HEAD or len(data) < HEAD:
         raise _OtherEncodingError
     end = len(data) - (len(data) - HEAD) % _WORD
     words = memoryview(data)[HEAD:end].cast('I')
-    # stamp, frame, names
+    # skip stamp, frame, names
     place = _after_text(words, 2)
     name_count, place = words[place], place + 1
     for _ in range(name_count):
@@ -137,14 +137,14 @@ def _locate(data: bytes) -> tuple[bytes, np.ndarray]:
             point += place, count
             place += 2 * count
         point.append(place)
-        words[place + 1]  # there has to be a time
+        words[place + 1]  # IndexError if missing
         place += 2
         note(point)
     return head, np.frombuffer(found, np.int64).reshape(-1, _FOUND)
 
 
 def _after_text(words: memoryview, place: int) -> int:
-    """Return the end of a text that starts with its length in bytes."""
+    """Return the word index after a text, which starts with its length in bytes."""
     return place + 1 + -(-words[place] // _WORD)
 
 
