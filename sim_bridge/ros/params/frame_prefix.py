@@ -1,16 +1,16 @@
-"""The prefix of a simulator's frames: they share /tf with those of all other simulators."""
+"""Frame name prefix of a simulator: all simulators share /tf."""
 
 from __future__ import annotations
 
 AUTO = 'auto'
-"""The namespace of the node and a slash; nothing in the root namespace."""
+"""Value for the node's namespace and a slash; no prefix in the root namespace."""
 
 
 def frame_prefix_in(given: str, namespace: str) -> str:
     """
-    Return the prefix of frames that a parameter stands for.
+    Return the frame name prefix for a value of the parameter `frame_prefix`.
 
-    given: value of the parameter `frame_prefix`. namespace: of the node.
+    given: parameter value. namespace: of the node.
     """
     if given != AUTO:
         return given

@@ -1,8 +1,8 @@
 """
-Start positions of joints from ros2_control.
+Joint start positions from ros2_control.
 
-Like gz_ros2_control and similar plugins, this reads `<param name="initial_value">` in the position
-state interface.
+Like gz_ros2_control and similar plugins, this module reads `<param name="initial_value">` in the
+position state interface.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 
 
 def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
-    """Return the position limits [rad or m] of the one-axis joints, in joint order."""
+    """Return the position limits [rad or m] of one-axis joints, in joint order."""
     blueprint = compile_robot(description)
     names, first = blueprint.joint_names, blueprint.first_v
     limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
@@ -27,15 +27,15 @@ def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]
 
 def initial_values(description: RobotDescription) -> dict[str, float]:
     """
-    Return the start positions [rad or m] in a robot's `<ros2_control>`, for one-axis joints.
+    Return the start positions [rad or m] of one-axis joints from a robot's `<ros2_control>`.
 
-    Positions of mimic joints are left out. Raises InvalidValueError, naming the joint, for a value
-    that is not a number or is beyond the joint's limits.
+    Positions of mimic joints are left out. Raises InvalidValueError with the joint name if a value
+    is not a number or exceeds the joint's limits.
     """
     limits = start_limits(description)
     values = {}
     for name, text in _declared(description.xml):
-        # declarations for other joints concern only ros2_control
+        # declarations of other joints concern only ros2_control
         if name not in limits or description.joints[name].mimic is not None:
             continue
         lower, upper = limits[name]
@@ -50,7 +50,7 @@ def initial_values(description: RobotDescription) -> dict[str, float]:
 
 
 def _declared(xml: str) -> Iterator[tuple[str, str]]:
-    """Yield the joint and text of every initial_value of a position."""
+    """Yield joint name and text of each initial_value in a position state interface."""
     if 'initial_value' not in xml:
         return
     for joint in ElementTree.fromstring(xml).findall('ros2_control/joint'):
@@ -60,7 +60,7 @@ def _declared(xml: str) -> Iterator[tuple[str, str]]:
 
 
 def _number(text: str) -> float:
-    """Return the number in a text; nan, which is outside any limits, for invalid text."""
+    """Return the number in a text; for invalid text nan, since nan is outside any limits."""
     try:
         return float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""The values of a node's parameters in the files that belong to what is simulated."""
+"""Node parameter values from the files beside the simulated robot and scene."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ def values_nearby(
     params: str | Path | None = None,
 ) -> dict[str, Any]:
     """
-    Return parameters of a node from the files beside robot and scene, and the user's, in order.
+    Return a node's parameters from the files beside robot and scene, then from the user's file.
 
-    node: full name, such as '/left/sim_bridge'. world: scene, '' for none. robot: '' for none, or
-    without a world for the default. params: the user's file. Raises InvalidValueError.
+    Later files override earlier ones. node: full name, for example '/left/sim_bridge'. world:
+    scene, '' for none. robot: '' for none, or for the default robot if there is no world. params:
+    the user's file. Raises InvalidValueError.
     """
     robot = robot or ('' if world else DEFAULT_ROBOT)
     beside = parameter_file_beside(robot, package_paths) if robot else None

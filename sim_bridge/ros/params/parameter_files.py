@@ -16,15 +16,15 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 _FOREIGN = ('use_sim_time', 'start_type_description_service')
 _FOREIGN_PREFIXES = ('qos_overrides.',)
 
-_EXPECTED = 'a YAML file of parameters: nodes, in each a block ros__parameters'
+_EXPECTED = 'a YAML parameter file: nodes, each with a block ros__parameters'
 
 
 def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     """
     Return a parameter file's values for a node, with nested names joined by dots.
 
-    node: full name, such as '/left/sim_bridge'. In the file's names `*` stands for one word and
-    `**` for any number of them; later blocks override earlier ones. Raises InvalidValueError.
+    node: full name, for example '/left/sim_bridge'. In the file, `*` matches one word of the name
+    and `**` any number; later blocks override earlier ones. Raises InvalidValueError.
     """
     try:
         content = load_yaml(read_file(path))
@@ -43,7 +43,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
 
 
 def parameter_in(word: str) -> tuple[str, Any]:
-    """Return the name and value of 'name:=value', the value in YAML. Raises InvalidValueError."""
+    """Return name and value of 'name:=value', the value in YAML. Raises InvalidValueError."""
     name, separator, text = word.partition(':=')
     try:
         if name and separator:
@@ -55,10 +55,10 @@ def parameter_in(word: str) -> tuple[str, Any]:
 
 @cache
 def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
-    """Return the parameters of every node of this package; True for those that are blocks."""
+    """Return the parameter names of all nodes in this package; True for blocks."""
     text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
     names: dict[str, dict[str, bool]] = {}
-    # blocks have no default, and are there as comments
+    # blocks have no default and appear as comments
     for node, block, name in re.findall(
         r'^(?:/\*\*/(\w+)|    (# (?=\w+:$))?(\w+)):', text, re.MULTILINE
     ):
@@ -71,20 +71,20 @@ def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
 
 @cache
 def names_of_all_nodes() -> frozenset[str]:
-    """Return the names of the parameters, and blocks of them, of all nodes of this package."""
+    """Return the names of parameters and blocks of all nodes in this package."""
     return frozenset(name for names in names_of_nodes().values() for name in names)
 
 
 def is_foreign(name: str) -> bool:
-    """Return whether a parameter is declared by rclpy itself, on any node or for a publisher."""
+    """Return whether rclpy itself declares a parameter, on any node or for a publisher."""
     return name in _FOREIGN or name.startswith(_FOREIGN_PREFIXES)
 
 
 def check_parameter_name(name: str, node: str) -> None:
     """
-    Raise UnknownNameError for the name of a parameter that a node of this package has not.
+    Raise UnknownNameError for a parameter unknown to a node of this package.
 
-    For what a user typed for this node: a file may be for several nodes, and for other versions.
+    Use this for names typed for one node. Files may address several nodes and other versions.
     """
     known = names_of_nodes()[node]
     block, dot, member = name.partition('.')
@@ -93,12 +93,12 @@ def check_parameter_name(name: str, node: str) -> None:
     others = [each for each, names in names_of_nodes().items() if block in names]
     place = f'node {node!r}'
     if others:
-        place += f', though in {" and ".join(others)}: give it to them by a parameter file'
+        place += f'; it belongs to {" and ".join(others)}: set it there by a parameter file'
     raise UnknownNameError('parameter', name, known, place)
 
 
 def parameter_blocks(tree: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any, int]]:
-    """Yield all ros__parameters blocks: the pattern of their node's name, content and line."""
+    """Yield all ros__parameters blocks: node name pattern, content, line number."""
     for key, value in tree.items():
         if key == 'ros__parameters':
             yield path, value, getattr(tree, 'lines', {}).get(key, 0)
@@ -107,7 +107,7 @@ def parameter_blocks(tree: Mapping[str, Any], path: str = '') -> Iterator[tuple[
 
 
 def _has_strays(tree: Mapping[str, Any]) -> bool:
-    """Return whether values stand outside all ros__parameters blocks, which ROS refuses."""
+    """Return whether values appear outside all ros__parameters blocks; ROS refuses them."""
     return any(
         _has_strays(value) if isinstance(value, Mapping) else value is not None
         for key, value in tree.items()
@@ -124,7 +124,7 @@ def _matches(pattern: str, node: str) -> bool:
 
 
 def flattened(tree: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield the names, with dots between, and values of nested parameters."""
+    """Yield dotted names and values of nested parameters."""
     for name, value in tree.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f'{prefix}{name}.')

@@ -1,10 +1,10 @@
 """
 Node parameters from one validated source.
 
-The source is a frozen dataclass whose fields define the parameters. A field made by `parameter`
-carries default, description, unit and accepted values. These give the ROS declaration with its
-descriptor, the check of every value at start or at run time, and the commented YAML file. Integers
-are accepted for floats (`rate: 1000`), which ROS itself refuses.
+The source is a frozen dataclass; its fields define the parameters. A field made by `parameter`
+carries default, description, unit and accepted values. The ROS declaration with its descriptor,
+the check of each value at start or run time, and the commented YAML file are derived from it.
+Integers are accepted for floats (`rate: 1000`), although ROS itself refuses them.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 Table = TypeVar('Table')
 
-# ROS has no open interval and no unbounded range
+# ROS has no open intervals and no unbounded ranges
 _LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
 
 _wrap = functools.partial(
@@ -51,7 +51,7 @@ _wrap = functools.partial(
 )
 
 BLOCK = 'dict[str, Any]'
-"""The kind of a parameter that is a block of further ones."""
+"""Kind of a parameter block, which contains further parameters."""
 
 _KINDS = {
     'bool': 'true or false',
@@ -68,11 +68,11 @@ _TYPES = {'bool': bool, 'int': int, 'str': str}
 @dataclasses.dataclass(frozen=True)
 class Specification:
     """
-    The meaning and accepted values of one parameter.
+    Meaning and accepted values of one parameter.
 
-    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number of a list;
-    with `above`, low itself is not accepted. least: the smallest number that is not 0. sizes:
-    accepted lengths of a list, () for any. choices: accepted texts, () for any.
+    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number in a list;
+    with `above`, low itself is excluded. least: smallest accepted number other than 0. sizes:
+    accepted list lengths, () for any. choices: accepted texts, () for any.
     """
 
     name: str
@@ -90,7 +90,7 @@ class Specification:
 
     @property
     def accepted(self) -> str:
-        """Return a text about the accepted values, such as 'a finite number, 0 to 1000 [Hz]'."""
+        """Return a text about the accepted values, for example 'a finite number, at least 0'."""
         words = _KINDS[self.kind]
         if self.sizes:
             words = words.replace('list of', f'list of {" or ".join(map(str, self.sizes))}')
@@ -128,7 +128,7 @@ class Specification:
         """
         Return the value in the type of this parameter.
 
-        Raises InvalidValueError if it is not accepted. block: prefix of the name in messages.
+        Raises InvalidValueError for other values. block: prefix of the name in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -149,7 +149,7 @@ class Specification:
         return is_above and is_large_enough and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:
-        """Return the value in the type of this parameter; None if that would lose anything."""
+        """Return the value in the parameter's type; None if the conversion would lose anything."""
         if self.kind in _TYPES:
             is_bool, accepted = isinstance(value, bool), _TYPES[self.kind]
             return value if isinstance(value, accepted) and is_bool is (accepted is bool) else None
@@ -157,7 +157,7 @@ class Specification:
             return _finite(value)
         if self.kind == BLOCK:
             return dict(value) if isinstance(value, Mapping) else None
-        if value is None:  # what ROS makes of an empty list in a YAML file
+        if value is None:  # ROS's value for an empty list in a YAML file
             return ()
         if isinstance(value, (str, bytes, Mapping)):
             return None
@@ -166,7 +166,7 @@ class Specification:
         except TypeError:
             return None
         if self.kind == 'tuple[str, ...]':
-            # [''] stands for no text at all: ROS cannot tell the type of an empty list
+            # [''] stands for no text at all: ROS cannot infer the type of an empty list
             return (
                 tuple(v for v in values if v != '')
                 if all(isinstance(v, str) for v in values)
@@ -176,7 +176,7 @@ class Specification:
         return None if None in numbers else numbers
 
     def to_ros(self, value: Any) -> Any:
-        """Return the value in a type that rclpy interprets correctly."""
+        """Return the value in a type interpreted correctly by rclpy."""
         if self.kind == 'tuple[str, ...]':
             return list(value) or ['']
         if self.kind == 'tuple[float, ...]':
@@ -191,7 +191,7 @@ def _finite(value: Any) -> float | None:
 
 def parameter(default: Any, description: str, **details: Any) -> Any:
     """
-    Return a dataclass field that is a node parameter.
+    Return a dataclass field for a node parameter.
 
     details: further fields of `Specification`. Parameters are read-only unless `read_only=False`.
     """
@@ -202,7 +202,7 @@ def parameter(default: Any, description: str, **details: Any) -> Any:
 
 
 def specifications(table: type) -> dict[str, Specification]:
-    """Return every parameter of a table by name, in its order."""
+    """Return all parameters of a table by name, in their order."""
     return {
         field.name: Specification(
             name=field.name,
@@ -216,12 +216,12 @@ def specifications(table: type) -> dict[str, Specification]:
 
 def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> Table:
     """
-    Return a table with values by name, and defaults for all others.
+    Return a table with the given values by name, and defaults for all others.
 
-    block: name prefix with a trailing dot, if the table is a block of parameters, for messages.
+    block: name prefix in messages, with a trailing dot, if the table is a parameter block.
 
-    Raises InvalidValueError for a value that is not accepted, UnknownNameError for a name not in
-    the table.
+    Raises InvalidValueError for a value outside the accepted ones, UnknownNameError for a name not
+    in the table.
     """
     known = specifications(table)
     for name in values:
@@ -234,14 +234,14 @@ def declare(
     node: Node, table: type[Table], on_change: Callable[[Table], None] | None = None
 ) -> Table:
     """
-    Declare every parameter of the table on the node and return the values it was started with.
+    Declare all parameters of the table on the node; return the values at its start.
 
-    Members of blocks that are not read-only are not declared here, but by the code that knows
+    Members of blocks that may be set at run time are declared elsewhere, by the code that knows
     their names.
 
-    Each name given to the node that is not declared causes one warning. When parameters that are
-    not read-only are set later, `on_change` gets the new table; it may refuse it by raising
-    SimBridgeError. Raises InvalidValueError.
+    Each undeclared name passed to the node causes one warning. When parameters are set later,
+    `on_change` gets the new table; it may refuse it by raising SimBridgeError. Raises
+    InvalidValueError.
     """
     known = specifications(table)
     given = {
@@ -262,8 +262,8 @@ def declare(
                 node.declare_parameter(member, value, descriptor, ignore_override=True)
         else:
             value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
-            # rclpy takes an empty list for one of bytes; and of what may be set at run time it
-            # would refuse other types itself, naming neither parameter nor value
+            # rclpy takes an empty list for a list of bytes. For parameters settable at run time,
+            # it would refuse other types itself, with neither parameter nor value in the message.
             descriptor.dynamic_typing = value == [] or not spec.read_only
             node.declare_parameter(name, value, descriptor, ignore_override=True)
     _Watcher(node, values, known, on_change)
@@ -272,7 +272,7 @@ def declare(
 
 def from_flat(table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]) -> Table:
     """
-    Return a table from a node's parameters, with members of blocks as 'block.name'.
+    Return a table from a node's parameters, with block members named 'block.name'.
 
     warn: called with a text for each unknown name. Raises InvalidValueError.
     """
@@ -282,7 +282,7 @@ def from_flat(table: type[Table], given: Mapping[str, Any], warn: Callable[[str]
 def _sorted_out(
     table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
 ) -> tuple[Table, dict[str, dict[str, Any]]]:
-    """Return the table, and the given parameters that are members of blocks, by block."""
+    """Return the table, and the given members of blocks, by block."""
     known = specifications(table)
     blocks: dict[str, dict[str, Any]] = {
         name: {} for name, spec in known.items() if spec.kind == BLOCK
@@ -295,7 +295,7 @@ def _sorted_out(
         elif name in known:
             own[name] = value
         elif name.split('.')[0] not in names_of_all_nodes():
-            # a block of /** is for all nodes, and holds what others of this package take
+            # a block of /** addresses all nodes, and may hold parameters of other nodes
             close = close_match(name, known)
             hint = f' Did you mean {close!r}?' if close else ''
             warn(f'unknown parameter {brief(name)} is ignored.{hint}')
@@ -320,7 +320,7 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
 
 
 class _Watcher:
-    """Checks parameters that are set while the node runs, and passes them on."""
+    """Checks parameters set at run time, and passes them on."""
 
     def __init__(
         self,
@@ -362,9 +362,9 @@ class _Watcher:
 
 def to_yaml(tables: Mapping[str, type]) -> str:
     """
-    Return the commented parameter file of several nodes, every value at its default.
+    Return the commented parameter file of several nodes, all values at their defaults.
 
-    tables: by node name. The file applies in any namespace of the nodes.
+    tables: by node name. The file applies in any namespace.
     """
     return (
         '\n'.join(line for node, table in tables.items() for line in _yaml_lines(node, table))

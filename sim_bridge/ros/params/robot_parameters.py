@@ -1,4 +1,4 @@
-"""Parameters of the nodes of a robot or a scene: a file beside its own; who controls it."""
+"""Parameter files and default controllers of robots and scenes."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def robots_of(
     world: str, robot: str, package_paths: Iterable[str | Path] = ()
 ) -> Iterator[tuple[str, str, str]]:
     """
-    Yield namespace, file or name, and default controller of every robot that one can hold.
+    Yield namespace, file or name, and default controller of every controllable robot.
 
-    world: scene file or gallery/NAME, '' for none. robot: beside the scene's robots; '' for
-    DEFAULT_ROBOT, or for none where there is a scene. The controller is one of CONTROLLERS or, as
-    scenes alone can say, NO_CONTROLLER. Those of OpenPLX files have motors of their own, and are
-    left out, as are body files without joints, such as vehicles with tracks. Raises
-    DescriptionError for a scene file with errors, UnknownNameError for one that does not ship.
+    world: scene file or gallery/NAME, '' for none. robot: an additional robot; '' for
+    DEFAULT_ROBOT, or for none if there is a scene. The controller is one of CONTROLLERS or, only
+    in scenes, NO_CONTROLLER. OpenPLX robots have their own motors and are left out. Body files
+    without joints, for example tracked vehicles, are left out too. Raises DescriptionError for an
+    invalid scene file, UnknownNameError for an unknown scene name.
     """
     if world:
-        # imported here, since it takes time that few need to spend
+        # imported here to save start-up time
         from sim_bridge.description.scene.scene import read_scene
 
         yield from (
@@ -50,23 +50,23 @@ def robots_of(
 
 
 def _has_joints(robot: str) -> bool:
-    """Return whether a body file has joints that move; True for others, and for what is amiss."""
+    """Return whether a body file has movable joints; True for other and for invalid files."""
     try:
         path = find_robot(robot or DEFAULT_ROBOT)
         if path.suffix not in BODY_SUFFIXES:
             return True
         joints = load_description(path).joints.values()
     except SimBridgeError:
-        # the node tells
+        # the node reports the error
         return True
     return any(joint.type is not JointType.FIXED for joint in joints)
 
 
 def project_parameters(world: str) -> dict[str, object]:
     """
-    Return the parameters of the simulator that a project of Choreonoid stands for.
+    Return the simulator parameters equivalent to a Choreonoid project.
 
-    world: scene file; others than projects stand for none. Raises SceneError.
+    world: scene file; the result is empty unless it is a project. Raises SceneError.
     """
     if not world.endswith(PROJECT_SUFFIX):
         return {}
@@ -82,7 +82,7 @@ def project_parameters(world: str) -> dict[str, object]:
 
 
 def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
-    """Return whether a robot, as `find_robot` takes it, is an OpenPLX file."""
+    """Return whether a robot, in the form accepted by `find_robot`, is an OpenPLX file."""
     try:
         return find_robot(robot, package_paths=package_paths).suffix == SUFFIX
     except (UnknownNameError, InvalidValueError):
@@ -91,10 +91,10 @@ def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
 
 def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) -> Path | None:
     """
-    Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without such a file.
+    Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without this file.
 
-    robot, package_paths: as `find_robot` takes them. Returns None for an unknown robot; the node
-    reports the error.
+    robot, package_paths: see `find_robot`. Returns None for an unknown robot; the node reports the
+    error.
     """
     try:
         description = find_robot(robot, package_paths=package_paths)
@@ -105,7 +105,7 @@ def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) 
 
 def parameter_file_of_scene(world: str) -> Path | None:
     """
-    Return the path of `scene.params.yaml` beside `scene.yaml`; None without such a file.
+    Return the path of `scene.params.yaml` beside `scene.yaml`; None without this file.
 
     world: scene file or gallery/NAME; '' for none. Raises UnknownNameError.
     """
@@ -119,9 +119,9 @@ def _parameter_file(file: Path) -> Path | None:
 
 def controller_for(robot: str, package_paths: Iterable[str | Path] = ()) -> str:
     """
-    Return the default controller of a robot, one of CONTROLLERS, from the file beside it.
+    Return a robot's default controller, one of CONTROLLERS, from the file beside it.
 
-    It is the controller with parameters in that file; without any, the DEFAULT_CONTROLLER.
+    The first controller with parameters in the file is the default; otherwise DEFAULT_CONTROLLER.
     """
     file = parameter_file_beside(robot, package_paths)
     text = '' if file is None else file.read_text(encoding='utf-8', errors='replace')

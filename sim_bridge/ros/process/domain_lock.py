@@ -66,7 +66,7 @@ def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
     """
     first, own = 37 * os.getpid(), environment.get('ROS_DOMAIN_ID', '')
     others = [_DOMAINS[(first + number) % len(_DOMAINS)] for number in range(len(_DOMAINS))]
-        # 0 is everybody's default
+    # 0 is everybody's default
     for domain in [*([int(own)] if own.isdigit() and int(own) else []), *others]:
         with contextlib.ExitStack() as stack:
             try:

@@ -1,9 +1,9 @@
 """
 Contents of a trajectory_msgs/JointTrajectory, from its bytes or from a message object.
 
-Creating a message object with 20 000 points takes half a second. Meanwhile no other thread gets the
-interpreter, not even the physics thread. The reader therefore skips through the bytes from length
-to length, and the numbers are read in place.
+Creating a message object with 20 000 points takes half a second. Meanwhile no other thread gets
+the interpreter, not even the physics thread. The reader therefore skips through the bytes from
+length to length, and the numbers are read in place.
 """
 
 from __future__ import annotations
