@@ -1,8 +1,8 @@
 """
-Generation of message packages by the wheels of rosidl and a C and C++ compiler.
+Message package generation by the rosidl wheels and a C and C++ compiler.
 
-The programs of rosidl write C, C++ and Python. The libraries of a package lie beside its module,
-which names them as its dependencies: ROS loads them by their names, and finds them loaded.
+The rosidl programs write C, C++ and Python. A package's libraries lie beside its Python module,
+linked to them: ROS loads them by name, and finds them loaded already.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ _GENERATORS = {
         'rosidl_typesupport_introspection_c',
     ),
 }
-"""By name, the options of each generator beside its arguments; the slowest come first."""
+"""Command line options for each generator besides its arguments; the slowest generators first."""
 
 _LIBRARIES = (
     'rosidl_generator_c',
     'rosidl_typesupport_fastrtps_c',
     'rosidl_typesupport_introspection_c',
 )
-"""Generators whose code becomes a library; that of the others becomes the module of Python."""
+"""Generators whose code becomes a library; other generators' code becomes the Python module."""
 
-# generated code has warnings, and what it does takes little of a node's time
+# generated code has warnings, and takes little of a node's run time
 _FLAGS = ('-O1', '-fPIC', '-w')
-# what types with actions and services use beside what a package names
+# packages used by every type with actions and services, besides a package's own dependencies
 _IMPLIED = (
     'action_msgs',
     'builtin_interfaces',
@@ -79,10 +79,10 @@ for name in sys.argv[1:]:
 
 def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
     """
-    Return the prefix of the packages that `files` define, and whether they were generated now.
+    Return the prefix of the packages defined by `files`, and whether this call generated them.
 
-    files: of `definitions`; those of this package by default. Processes that ask at the same time
-    wait for one of them. Raises InterfaceBuildError.
+    files: see `definitions`; this package's own files by default. Concurrent processes wait for
+    one of them. Raises InterfaceBuildError.
     """
     files = definitions.files() if files is None else list(files)
     beside = store.wheels()
@@ -98,7 +98,7 @@ def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
     cache = objects.folder()
     if cache is None:
         raise InterfaceBuildError(
-            f'there is no folder to keep them in; name a writable one by {objects.VARIABLE}'
+            f'there is no cache folder; set {objects.VARIABLE} to a writable one'
         )
     path = cache / 'interfaces' / store.key_of(files, beside)
     path.parent.mkdir(exist_ok=True, mode=0o700)
@@ -113,10 +113,10 @@ def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
 
 
 class _Builder:
-    """Generates and compiles packages in a folder; `prefix` gets what is to be kept."""
+    """Generates and compiles packages in a work folder; installs the results into `prefix`."""
 
     def __init__(self, folder: Path, prefix: Path) -> None:
-        """Find compilers and headers; raises InterfaceBuildError where one is missing."""
+        """Find compilers and headers; raises InterfaceBuildError if one is missing."""
         self._folder, self._prefix = folder, prefix
         self._wheels = Path(sys.prefix)
         self._cc, self._cxx = _compiler('CC', 'gcc', 'cc'), _compiler('CXX', 'g++', 'c++')
@@ -128,7 +128,7 @@ class _Builder:
             (python / 'Python.h', 'apt install python3-dev'),
             (
                 headers / 'rosidl_runtime_c',
-                ('the ROS wheels bring it: install them anew (make clean, then make run)'),
+                ('the ROS wheels contain it: reinstall them (make clean, then make run)'),
             ),
         ):
             if not file.exists():
@@ -143,11 +143,11 @@ class _Builder:
                 *sorted(each for each in headers.iterdir() if each.is_dir()),
             )
         ]
-        # the generators find each other's templates by it, the wheels do not set it
+        # the generators find each other's templates through it; the wheels do not set it
         self._environment = {**os.environ, 'AMENT_PREFIX_PATH': str(self._wheels), 'LC_ALL': 'C'}
 
     def build(self, packages: list[Package]) -> None:
-        """Build all packages, on all processors."""
+        """Build all packages on all processors."""
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
 
             def all_of(calls: Iterable[Callable[[], None]]) -> None:
@@ -155,7 +155,7 @@ class _Builder:
                     future.result()
 
             all_of(partial(self._describe, each) for each in packages)
-            # the largest first, so that no processor waits long for the last
+            # largest packages first, so no processor waits long for the last one
             ordered = sorted(packages, key=lambda each: -len(each.interfaces))
             all_of(partial(self._generate, each, one) for one in _GENERATORS for each in ordered)
             all_of(
@@ -169,7 +169,7 @@ class _Builder:
     # --- steps of a package ----------------------------------------------------------------------
 
     def _describe(self, package: Package) -> None:
-        """Write the definitions of a package as ROS has them, as IDL, and with type hashes."""
+        """Write a package's interface definitions in ROS form, as IDL, and with type hashes."""
         share = self._share(package)
         for file, text in package.interfaces.items():
             path = share / file
@@ -196,7 +196,7 @@ class _Builder:
         )
 
     def _generate(self, package: Package, generator: str) -> None:
-        """Let a generator write its code for a package."""
+        """Run one code generator on a package."""
         output, share = self._sources(package, generator), self._share(package)
         told = {}
         if generator == 'rosidl_generator_c':
@@ -219,10 +219,10 @@ class _Builder:
 
     def _compilations(self, package: Package) -> list[list[str]]:
         """
-        Return the commands that compile a package.
+        Return the commands for compiling a package.
 
-        The files of a generator are compiled as one, since the headers take most of the time; but
-        for those of descriptions, which define the same names.
+        All files from one generator are compiled as one, since the headers take most of the time.
+        Type description files are compiled separately, since they define equal names.
         """
         commands = []
         for generator in _GENERATORS:
@@ -251,7 +251,7 @@ class _Builder:
         return commands
 
     def _install(self, package: Package) -> None:
-        """Link a package, and put what is to be kept into the prefix."""
+        """Link a package, and install its results into the prefix."""
         folder = store.python_path(self._prefix) / package.name
         shutil.copytree(
             self._sources(package, 'rosidl_generator_py'),
@@ -330,7 +330,7 @@ class _Builder:
         )
 
     def _check(self, packages: list[Package]) -> None:
-        """Load every type in a process of its own; raises InterfaceBuildError."""
+        """Load every type in a separate process; raises InterfaceBuildError."""
         names = [
             f'{package.name}/{Path(file).with_suffix("").as_posix()}'
             for package in packages
@@ -412,7 +412,7 @@ def _idls(package: Package) -> list[str]:
 
 
 def _compiler(variable: str, *names: str) -> list[str]:
-    """Return the command of a compiler: the environment's, or the first that is installed."""
+    """Return a compiler command: the environment's, or the first installed one."""
     with contextlib.suppress(KeyError):
         return shlex.split(os.environ[variable])
     for name in names:

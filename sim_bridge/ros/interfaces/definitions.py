@@ -1,4 +1,4 @@
-"""The definitions of the message packages that have no wheels, from the folder `definitions`."""
+"""Definitions for the message packages without wheels, from the folder `definitions`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / 'definitions'
-"""One file for each package: its version, the packages it depends on, and its interfaces."""
+"""One file per package: version, dependencies and interfaces."""
 
 _INTERFACE, _PACKAGE, _DEPENDS = 'interface ', 'package ', 'depends '
 
@@ -16,8 +16,8 @@ class Package(NamedTuple):
     """
     A message package.
 
-    dependencies: the packages whose messages it uses. interfaces: the text of each definition, by
-    its file: 'msg/Bounds.msg'.
+    dependencies: packages with messages used by this one. interfaces: definition text by
+    file name, for example 'msg/Bounds.msg'.
     """
 
     name: str
@@ -27,12 +27,12 @@ class Package(NamedTuple):
 
 
 def files(folders: Iterable[Path] = (FOLDER,)) -> list[Path]:
-    """Return the files of definitions in folders, those of one folder by name."""
+    """Return the definition files in folders, sorted by name within each folder."""
     return [path for folder in folders for path in sorted(folder.glob('*.txt'))]
 
 
 def read(path: Path) -> Package:
-    """Return the package that a file defines."""
+    """Return the package defined by a file."""
     head, *sections = ('\n' + path.read_text(encoding='utf-8')).split('\n' + _INTERFACE)
     lines = head.splitlines()
     ((name, version),) = (

@@ -1,9 +1,9 @@
 """
-Generated message packages by content, kept for all processes of a user.
+Generated message packages by content, shared by all processes of a user.
 
-A folder is named by a key of all that decides what is in it: definitions, the program that
-generates, the versions of the wheels that it generates with and links to, Python and machine. So
-what is found is never stale.
+The folder name is a key computed from everything affecting the contents: definitions, generator
+program, versions of the wheels used for generation and linking, Python and machine. A folder is
+therefore never stale.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ import sys
 from sim_bridge.compiler import objects
 from sim_bridge.ros.interfaces import definitions
 
-# the generators, what generated code links to, and numpy, by the names of their metadata
+# metadata folders: generators, linked wheels, numpy
 _WHEELS = re.compile(
     r'(?:ros_(?:rosidl_\w+|fastcdr|rcutils|rmw|\w+_(?:msgs|interfaces))|numpy)-[\w.]+\.dist-info'
 )
-# other releases of numpy than those with another first number have the same layout
+# numpy releases with the same major version have the same layout
 _NUMPY_MINOR = re.compile(r'(?<=^numpy-\d)[\d.]*')
 
 
 def wheels() -> list[str] | None:
     """
-    Return the wheels that decide what is generated; None where rclpy is not from a wheel.
+    Return the wheels affecting generation; None if rclpy does not come from a wheel.
 
-    Found by the names of files, since reading metadata would take a tenth of a node's start.
+    Found by file names, since reading metadata would take a tenth of a node's start-up time.
     """
     spec = importlib.util.find_spec('rclpy')
     if spec is None or spec.origin is None:
@@ -46,13 +46,13 @@ def wheels() -> list[str] | None:
         _NUMPY_MINOR.sub('', name)
         for name in names
         if _WHEELS.fullmatch(name)
-        # those for tests must not change the key
+        # test packages must not change the key
         and not name.startswith(('ros_test_msgs', 'ros_lifecycle_msgs'))
     )
 
 
 def key_of(files: Iterable[Path], beside: Iterable[str]) -> str:
-    """Return the key of the packages that `files` define; beside: the wheels."""
+    """Return the key of the packages defined by `files`. beside: names of installed wheels."""
     digest = hashlib.sha256()
     for path in (*files, Path(__file__).with_name('build.py')):
         digest.update(path.read_bytes())
@@ -62,7 +62,7 @@ def key_of(files: Iterable[Path], beside: Iterable[str]) -> str:
 
 
 def find(files: Iterable[Path] | None = None) -> Path | None:
-    """Return the prefix of the generated packages; None if they have not been generated."""
+    """Return the prefix of the generated packages; None if they are not generated yet."""
     beside = wheels()
     if beside is None:
         return None
@@ -72,7 +72,7 @@ def find(files: Iterable[Path] | None = None) -> Path | None:
 
 
 def absence(package: str) -> str:
-    """Return what to say where a package is not installed: how to get it."""
+    """Return a message about a missing package, with the command for installing it."""
     way = (
         'apt install ros-$ROS_DISTRO-' + package.replace('_', '-')
         if wheels() is None
@@ -82,12 +82,12 @@ def absence(package: str) -> str:
 
 
 def python_path(prefix: Path) -> Path:
-    """Return the folder of a prefix that Python searches for packages."""
+    """Return the folder below a prefix where Python finds packages."""
     return prefix / 'python'
 
 
 def append(variable: str, folder: Path) -> None:
-    """Add a folder to an environment variable of folders, as the last one."""
+    """Append a folder to an environment variable with a folder list."""
     known = [each for each in os.environ.get(variable, '').split(os.pathsep) if each]
     if str(folder) not in known:
         os.environ[variable] = os.pathsep.join([*known, str(folder)])
@@ -95,9 +95,9 @@ def append(variable: str, folder: Path) -> None:
 
 def offer(prefix: Path | None = None) -> None:
     """
-    Let this process and its children find the generated packages, after all that is installed.
+    Add the generated packages to the search paths of this process and its children, at the end.
 
-    prefix: of the packages; the kept ones by default, if there are any.
+    prefix: folder of the packages; the cached one by default, if it exists.
     """
     prefix = prefix or find()
     if prefix is None:
@@ -110,7 +110,7 @@ def offer(prefix: Path | None = None) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Let one process at a time do what is in the block for a path."""
+    """Hold a lock for a path: one process at a time runs the block."""
     with open(path.with_suffix('.lock'), 'w') as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

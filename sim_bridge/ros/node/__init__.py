@@ -1,5 +1,5 @@
 """
-The node itself, plain or managed: wires all other packages of `ros` together.
+The node itself, plain or managed; connects all other packages of `ros`.
 
-Nothing in `ros` imports it.
+No module in `ros` imports it.
 """

@@ -1,4 +1,4 @@
-"""The entry point of the process: runs the node, plain or managed."""
+"""Process entry point: runs the node, plain or managed."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ MANAGED = '--managed'
 
 def main(args: Sequence[str] | None = None) -> int:
     """
-    Run the node; return the exit code of the process.
+    Run the node; return the process's exit code.
 
-    args: of the process, starting with its name. Those after --ros-args belong to ROS; `--managed`
-    selects a managed node.
+    args: process arguments, starting with the program name. Arguments after --ros-args belong to
+    ROS; `--managed` selects a managed node.
     """
     realtime.schedule_others()
     given = list(sys.argv if args is None else args)

@@ -14,7 +14,7 @@ from sim_bridge.ros.process.rclpy_compat import guard_service
 
 
 class ManagedNode(PollingMixin, LifecycleNode):
-    """A lifecycle node that delegates its transitions to a program."""
+    """A lifecycle node delegating its transitions to a program."""
 
     program: ManagedSimBridge
 
@@ -57,12 +57,12 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
 
 def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """Refuse a transition that is invalid in the present state, where rclpy would raise."""
+    """Refuse a transition invalid in the current state, instead of raising rclpy's exception."""
 
     def change_or_refuse(request: Any, response: Any) -> Any:
         try:
             return change(request, response)
-        except RuntimeError:  # the base of rclpy's errors, which rcl has logged
+        except RuntimeError:  # base class of rclpy's errors; rcl has logged it
             response.success = False
             return response
 
@@ -71,10 +71,10 @@ def _refusing(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 class ManagedSimBridge(SimBridge):
     """
-    A simulation that follows the lifecycle states of a managed node.
+    A simulation following the lifecycle states of a managed node.
 
-    While inactive it stands still, has its topics and /clock, and serves resets and queries, but
-    cannot be run or stepped.
+    While inactive, the simulation stands still. It has its topics and /clock, and serves resets
+    and queries, but cannot be run or stepped.
     """
 
     node_type = ManagedNode
@@ -85,7 +85,7 @@ class ManagedSimBridge(SimBridge):
         super().__init__(node)
 
     def begin(self) -> None:
-        """Do nothing: a transition starts the simulation."""
+        """Do nothing; a transition starts the simulation."""
 
     def configure(self) -> None:
         """Load and compile; raises SimBridgeError and then leaves nothing on the graph."""

@@ -1,4 +1,4 @@
-"""Warnings of other nodes that do what this one does: publish /clock, have its name, its links."""
+"""Warnings about conflicting nodes: same name, second /clock publisher, links published twice."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rclpy.clock import Clock, ClockType
 if TYPE_CHECKING:
     from rclpy.node import Node
 
-# how often the graph is looked at [s]; others are discovered within a second
+# period of graph queries [s]; other nodes are discovered within a second
 _PERIOD_S = 1.0
 
 _REMEDY = 'Set another ROS_DOMAIN_ID for one of them, or end it'
@@ -18,21 +18,21 @@ _REMEDY = 'Set another ROS_DOMAIN_ID for one of them, or end it'
 
 class Neighbours:
     """
-    Looks for other nodes on the graph that contradict this one, and warns of each once.
+    Searches the graph for nodes in conflict with this one, and warns once about each.
 
-    One that goes and comes again is warned of again.
+    A node that leaves and returns causes another warning.
     """
 
     def __init__(self, node: Node, publishes_links: bool) -> None:
-        """Begin to look; publishes_links: whether this node publishes all links on /tf."""
+        """Start searching. publishes_links: whether this node publishes all links on /tf."""
         self._node, self._publishes_links = node, publishes_links
         self._known: set[str] = set()
-        # this node is the source of ROS time, and must not depend on it
+        # this node is the source of ROS time, so its timer must not depend on ROS time
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_PERIOD_S, self.look, clock=steady)
 
     def look(self) -> None:
-        """Warn of what has come since the last look."""
+        """Warn about conflicts found since the last query."""
         found = list(self._contradictions())
         for text in found:
             if text not in self._known:
@@ -63,7 +63,7 @@ class Neighbours:
             )
 
     def _publishers(self, topic: str) -> list[str]:
-        """Return the full names of the nodes that publish on a topic, sorted."""
+        """Return the sorted full names of all nodes publishing on a topic."""
         return sorted(
             _full(info.node_name, info.node_namespace)
             for info in self._node.get_publishers_info_by_topic(topic)

@@ -1,4 +1,4 @@
-"""The `sim_bridge` node: wires parameters, world, physics thread, topics and services together."""
+"""The `sim_bridge` node: connects parameters, world, physics thread, topics and services."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ from sim_bridge.ros.wire.qos import optional_messages
 if TYPE_CHECKING:
     from sim_bridge.ros.page.live_page import LivePage
 
-# how soon a new subscriber gets its first message [s]
+# longest delay of the first message to a new subscriber [s]
 _REFRESH_PERIOD_S = 0.05
 
 
 class SimBridge:
-    """Runs the simulation that a node's parameters describe, from construction until `close`."""
+    """Runs the simulation described by a node's parameters, from construction until `close`."""
 
     node_type: type[PollingMixin] = PollingNode
 
     pacer: Pacer
-    """Of the physics thread, once loaded."""
+    """Pacer of the physics thread, once loaded."""
     control: SimulationControl
-    """Runs, pauses, steps and resets the simulation, once loaded."""
+    """Control to run, pause, step and reset the simulation, once loaded."""
 
     def __init__(self, node: PollingMixin) -> None:
         """
@@ -69,7 +69,7 @@ class SimBridge:
         description.
         """
         self._node = node
-        # callbacks that end the simulation, and that remove its entities from the graph
+        # callbacks for ending the simulation, and for removing its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
         self.parameters = parameter_table.declare(
@@ -86,12 +86,12 @@ class SimBridge:
         Load and compile, create topics and services, and start.
 
         is_active: whether the simulation may run; otherwise it stands still. Raises
-        SimBridgeError, and then leaves nothing running.
+        SimBridgeError and then leaves nothing running.
         """
         scope = EntityScope(self._node)
         self._announced.callback(scope.destroy)
         try:
-            # before anything is read or compiled, which it shows
+            # opened before reading and compiling, to show their progress
             page = self._open_page()
             listener = contextlib.nullcontext() if page is None else listening(page.report)
             with reporting_kernels(self._node), listener, scope.collecting():
@@ -99,20 +99,21 @@ class SimBridge:
             realtime.settle_process()
             self.pacer.start()
             self._compile_meanwhile(simulator)
-            # rclpy's first line takes as long as forty steps: it looks for the caller's source
+            # logged after the start: rclpy's first log line takes as long as forty steps, since it
+            # looks up the caller's source
             self._log_ready(simulator, is_active)
             announce_ready()
         except BaseException:
-            # a signal among them: nobody else knows yet what runs
+            # includes a signal: no other code can close the started parts yet
             self.close()
             raise
 
     def _compile_meanwhile(self, simulator: Simulator) -> None:
-        """Compile in another process what steps call once more geometries come close."""
+        """Compile the kernels for close geometries in another process, ahead of their use."""
         later = missing(simulator.world.units)
         if later:
             self._node.get_logger().info(
-                f'compiling {counted(len(later), "unit")} of kernels for contacts meanwhile'
+                f'compiling {counted(len(later), "unit")} of contact kernels in the background'
             )
             background = Background()
             self._running.callback(background.close)
@@ -129,10 +130,10 @@ class SimBridge:
         self._running.close()
 
     def _open_page(self) -> LivePage | None:
-        """Open the live page if it is asked for and there is what it takes."""
+        """Open the live page if requested; None if not, or if a package is missing."""
         if not self.parameters.view:
             return None
-        # imported here, since it takes time that few need to spend
+        # imported here to save start-up time
         from sim_bridge.ros.page.live_page import LivePage
 
         try:
@@ -147,9 +148,9 @@ class SimBridge:
         """
         Create everything, from the world to the services.
 
-        Everything is closed in the opposite order. Threads that wait for the executor's thread are
+        The parts are closed in reverse order. Threads waiting for the executor's thread are
         released, the physics thread ends, unanswered requests are refused while the services still
-        exist, the recording ends with the last state, and clients learn that their goals ended.
+        exist, the recording ends with the last state, and clients are told about ended goals.
         """
         node, parameters = self._node, self.parameters
         closing, error = self._running.callback, StateError('the simulation is being unloaded')
@@ -169,12 +170,12 @@ class SimBridge:
             parameters.paused or not is_active,
         )
         self.pacer = pacer = paced.pacer
-        # a scene may run the world otherwise than the parameters say; not so joints, whose
-        # controls the first step sets
+        # A scene may override the parameters for the world's settings. It does not do so for
+        # joints; the first step sets their control modes.
         self._read_back_settings(simulator)
         simulator.journal.watch_deadlines(lambda: pacer.statistics.missed)
         read_back = partial(self._read_back, controls, simulator)
-        # before a request, so that earlier subscribers get the messages it causes
+        # refreshed before each request, so that earlier subscribers get its messages
         services = DeferredServices(node, pacer, simulator.refresh)
         closing(services.close, error)
         closing(pacer.stop)
@@ -214,13 +215,13 @@ class SimBridge:
         return simulator
 
     def _make_simulator(self) -> Simulator:
-        """Load the world and open its topics, also in a bag if one is requested."""
+        """Load the world and open its topics, also in a bag if recording is requested."""
         node, parameters = self._node, self.parameters
         graph = GraphSink(node, parameters.real_time_factor)
         loaded = load_world(parameters)
         if not parameters.record:
             return Simulator(graph, loaded, parameters)
-        # imported here, since it takes time that few need to spend
+        # imported here to save start-up time
         from sim_bridge.ros.bag.bag_sink import WallTime
         from sim_bridge.ros.bag.bag_writer import free_folder
         from sim_bridge.ros.bag.recording import recorder_of, Recording, sink_of
@@ -228,7 +229,7 @@ class SimBridge:
         def complain(error: RecordingError) -> None:
             node.get_logger().error(f'{error}. The simulation goes on')
 
-        # a second start, or configuration, must lose neither the old bag nor the new
+        # a second start, or configuration, must lose neither the old bag nor the new one
         asked = Path(parameters.record).expanduser()
         folder = free_folder(asked)
         recorder = recorder_of(parameters, folder, on_error=complain)
@@ -246,7 +247,7 @@ class SimBridge:
         return simulator
 
     def _apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters that were set while running."""
+        """Apply parameters set at run time."""
         parameters = parameters.in_namespace(self._node.get_namespace())
         if self._paced is not None:
             self._paced.apply(parameters)
@@ -254,15 +255,15 @@ class SimBridge:
 
     def _read_back(self, controls: JointControls, simulator: Simulator) -> None:
         """
-        Let the parameters say what axes and the world are set to now.
+        Update parameters to the current settings of axes and world.
 
-        On the executor's thread, while the physics thread waits.
+        Called on the executor's thread, while the physics thread waits.
         """
         controls.read_back()
         self._read_back_settings(simulator)
 
     def _read_back_settings(self, simulator: Simulator) -> None:
-        """Let the parameters say how the world is run."""
+        """Update parameters to the world's current settings."""
         now = simulator.settings
         others = {
             name: value for name, value in now.items() if value != getattr(self.parameters, name)

@@ -1,4 +1,4 @@
-"""A simulator on the physics thread, at the pace given by the parameters."""
+"""A simulator on the physics thread, at the pace set by the parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class PacedSimulation:
-    """Takes control steps of a simulator on behalf of `pacer`; implements `pacer.Paced`."""
+    """Takes control steps of a simulator for `pacer`; implements `pacer.Paced`."""
 
     def __init__(
         self,
@@ -34,7 +34,7 @@ class PacedSimulation:
         faults: Faults,
         is_paused: bool,
     ) -> None:
-        """Prepare the thread, which `pacer.start` starts; is_paused: whether it starts paused."""
+        """Prepare the thread, started by `pacer.start`. is_paused: whether it starts paused."""
         self.tick = realtime.uninterrupted(simulator.tick)
         self.attend, self.idle = simulator.poll, simulator.publish_clock
         self.is_ready = simulator.is_ready
@@ -52,10 +52,10 @@ class PacedSimulation:
 
     def watch(self, after_tick: Callable[[], int], meanwhile: Callable[[], None]) -> None:
         """
-        Call functions on the physics thread, which do not raise; before `pacer.start`.
+        Call functions on the physics thread; before `pacer.start`. They must not raise.
 
-        after_tick: after a control step; returns how many steps later it is called again, since
-        each call costs microseconds. meanwhile: every 10 ms while no step is taken.
+        after_tick: called after a control step; returns the number of steps until the next call,
+        since each call costs microseconds. meanwhile: called every 10 ms while no step is taken.
         """
         tick, attend = self.tick, self.attend
         left = 1
@@ -74,7 +74,7 @@ class PacedSimulation:
         self.tick, self.attend = tick_watched, attend_watched
 
     def apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters that were set while running; raises SimBridgeError, applying none."""
+        """Apply parameters set at run time; raises SimBridgeError and then applies none."""
         changes = {
             name: getattr(parameters, name)
             for name in SETTINGS
@@ -87,7 +87,7 @@ class PacedSimulation:
         self.pacer.real_time_factor = parameters.real_time_factor
         self.pacer.submit(self._schedule)
         if changes:
-            # here, rather than on the physics thread, which has deadlines
+            # compiled here, since the physics thread has deadlines
             build(switched_units())
             self.pacer.submit(lambda: self._simulator.configure(changes))
         if fields and fields != before:
@@ -95,7 +95,7 @@ class PacedSimulation:
             self.pacer.submit(partial(self._set_force_fields, fields))
 
     def follow(self, parameters: SimulatorParameters) -> None:
-        """Take parameters that say what is so already."""
+        """Store parameters with the values already in effect."""
         self._parameters = parameters
 
     def begin(self) -> None:
@@ -109,22 +109,22 @@ class PacedSimulation:
         self._schedule()
 
     def fail(self, error: Exception) -> None:
-        """Log why the simulation was paused, with a trace if nobody raised that on purpose."""
+        """Log the reason for the pause, with a trace if the exception is not a SimBridgeError."""
         if not isinstance(error, SimBridgeError):
             self._faults.note('step', error)
         self._logger.error(f'paused, because a step failed: {described(error)}')
 
     def survive(self, what: str, error: Exception) -> None:
-        """Log and count an exception after which the simulation goes on."""
+        """Log and count an exception; the simulation goes on."""
         self._faults.note(what, error)
 
     def _set_force_fields(self, text: str) -> None:
         try:
             self._simulator.set_force_fields(text)
         except SimBridgeError as err:
-            self._logger.error(f'the fields of force stay as they are: {err}')
+            self._logger.error(f'the force fields are unchanged: {err}')
 
     def _schedule(self) -> None:
-        # a thread that never sleeps must not go before all others
+        # a thread without sleep must not take precedence over all others
         is_paced = self._parameters.real_time_factor > 0.0 and not self._is_rushing
         realtime.schedule_thread(self._parameters.realtime_priority if is_paced else 0)

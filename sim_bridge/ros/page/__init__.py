@@ -1,6 +1,6 @@
 """
-The live page of the node: frames and texts for it, and what is wished there.
+The node's live page: its frames, texts and user requests.
 
-Imported only where the parameter `view` is set. What is wished goes the way of services, command
-topics and parameters, so that it is in a recording.
+Imported only if the parameter `view` is set. Requests go through services, command topics and
+parameters, so they appear in recordings.
 """

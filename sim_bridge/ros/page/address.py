@@ -1,4 +1,4 @@
-"""The line of output that says where the live page is, and how others find the address in it."""
+"""The output line with the live page's address, and the search for the address in a line."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ _ADDRESS = re.compile(r'live page: (http://\S+)')
 
 
 def announcement(url: str) -> str:
-    """Return the line for an address."""
+    """Return the output line for an address."""
     return f'live page: {url}'
 
 
 def address_in(line: str) -> str:
-    """Return the address in a line of output; '' if it has none."""
+    """Return the address in an output line; '' if it contains none."""
     found = _ADDRESS.search(line)
     return found[1] if found else ''

@@ -1,4 +1,4 @@
-"""Commands that somebody gives by hand: they stay in force until they are released."""
+"""Commands entered on the page: they stay in force until released."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
 
-# the list of a message that a joint of this control takes
+# JointState field for a command, by control mode of the joint
 _LISTS = {'position': 'position', 'servo': 'position', 'velocity': 'velocity', 'effort': 'effort'}
-# of the timeout of commands, after which they are given again
+# period of repeated commands, as a fraction of the command timeout
 _SHARE = 0.5
 
 
 class _Held(NamedTuple):
-    """Commands of a robot. drops: of `RobotCommands`, when they were given."""
+    """Commands for a robot. drops: count of `RobotCommands.drops` at the time of the command."""
 
     interface: RobotInterface
     drops: int
@@ -30,13 +30,13 @@ class _Held(NamedTuple):
 
 class Hand:
     """
-    Gives commands on the topic `joint_commands`, without the graph; on the physics thread.
+    Sends commands on the topic `joint_commands`, without the graph; on the physics thread.
 
-    A publisher repeats its commands, or they time out; so does this, until a reset.
+    Commands are repeated until a reset, since a command without repetition times out.
     """
 
     def __init__(self, simulator: Simulator, timeout_ns: int) -> None:
-        """Begin without commands; timeout_ns: simulated time after which one ends; 0: never."""
+        """Start without commands. timeout_ns: command timeout in simulated time [ns]; 0: never."""
         self._simulator = simulator
         self._period_ns = round(_SHARE * timeout_ns)
         self._held: dict[str, _Held] = {}
@@ -44,13 +44,13 @@ class Hand:
 
     @property
     def robots(self) -> list[str]:
-        """Names of those that are commanded."""
+        """Names of the commanded robots."""
         return list(self._held)
 
     @property
     def joints(self) -> list[str]:
-        """What is commanded, in words."""
-        # a copy, as the physics thread may add or remove meanwhile
+        """Commanded joints with control mode and value, as text."""
+        # a copy, since the physics thread may add or remove entries meanwhile
         return [
             f'{robot}/{joint} {control} {value:.4g}'
             for robot, held in list(self._held.items())
@@ -58,11 +58,11 @@ class Hand:
         ]
 
     def command(self, interface: RobotInterface, joint: str, control: str, value: float) -> None:
-        """Command a joint by the control that it has. Raises StateError in lockstep."""
+        """Command a joint in this control mode. Raises StateError in lockstep."""
         if self._simulator.lockstep.sources:
             raise StateError(
-                'in lockstep steps wait for answers of '
-                f'{", ".join(self._simulator.lockstep.sources)}; there are no commands by hand'
+                'in lockstep, steps wait for commands from '
+                f'{", ".join(self._simulator.lockstep.sources)}; the page cannot send commands'
             )
         robot = interface.robot.name
         held = self._held.get(robot)
@@ -72,14 +72,14 @@ class Hand:
         self._give(held)
 
     def release(self, robot: str) -> None:
-        """Command a robot no more; the timeout's policy follows."""
+        """Stop commanding a robot; the timeout policy takes effect afterwards."""
         self._held.pop(robot, None)
 
     def repeat(self) -> None:
-        """Give the commands again that would time out; after a control step."""
+        """Repeat commands before they time out; after a control step."""
         if not self._held or not self._period_ns:
             return
-        # it goes back at resets
+        # simulated time goes back at resets
         if abs(self._simulator.time_ns - self._given_ns) < self._period_ns:
             return
         for robot, held in list(self._held.items()):
@@ -89,7 +89,7 @@ class Hand:
                 self.release(robot)
 
     def _is_valid(self, held: _Held) -> bool:
-        """Return whether a robot is there and was not reset since it was commanded."""
+        """Return whether the robot exists and was not reset since the command."""
         return (
             held.drops == held.interface.commands.drops
             and held.interface in self._simulator.interfaces

@@ -1,4 +1,4 @@
-"""The live page of a node, from before its world is loaded to the end."""
+"""The live page of a node, open from before loading until the end."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
 
-# between two frames, and between two while no step is taken
+# period of frames, and period while no step is taken
 _PERIOD_NS, _IDLE_PERIOD_NS = 16_666_667, 50_000_000
 _MOST_STEPS, _NEVER = 1000, 1 << 62
-# of the timeout of commands, that pass between two looks at those by hand
+# longest interval between two checks of repeated commands, as a fraction of the command timeout
 _SHARE = 0.25
 
 _LEVELS = {DiagnosticStatus.OK: 'ok', DiagnosticStatus.WARN: 'warning'}
 
 _LOG_QOS = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-_WARNING, _ERROR = 30, 40  # of rcl_interfaces/Log, where they are bytes or numbers
+_WARNING, _ERROR = 30, 40  # levels of rcl_interfaces/Log; the message has bytes or numbers
 
 
 class LivePage:
     """
-    A page in a process of its own; the simulation goes on where that ends.
+    A page in its own process; the simulation goes on if the page's process ends.
 
     `after_tick` and `meanwhile` are called on the physics thread, `show` on the executor's.
     """
@@ -52,7 +52,7 @@ class LivePage:
     def __init__(self, node: PollingMixin, port: int) -> None:
         """Open the page; returns at once. Raises MissingPackageError without viser."""
         self._node = node
-        # on no topic: whoever has the address may do what the page can
+        # a logger without a topic: anyone with the address has access to all page controls
         self._logger = get_logger('sim_bridge_page')
         self._is_over = False
         self._feed: Feed | None = None
@@ -63,7 +63,7 @@ class LivePage:
         self._tell('progress', 'loading')
 
     def report(self, progress: Progress) -> None:
-        """Show the progress of compilation."""
+        """Show the compilation progress."""
         self._tell('progress', progress.summary)
 
     def serve(
@@ -95,15 +95,15 @@ class LivePage:
 
     def after_tick(self) -> int:
         """
-        Show the state if that is due, and go on commanding by hand.
+        Show the state if a frame is due, and repeat commands.
 
-        Returns after how many control steps to call this again.
+        Returns the number of control steps until the next call.
         """
         if self._is_over:
             return _NEVER
         self._hand.repeat()
         now = time.monotonic_ns()
-        # as many as took a period lately
+        # number of steps taken recently in one frame period
         elapsed, self._called_ns = now - self._called_ns, now
         self._steps = max(1, min(self._most_steps, self._steps * _PERIOD_NS // max(elapsed, 1)))
         if now >= self._due_ns:
@@ -112,14 +112,14 @@ class LivePage:
         return self._steps
 
     def meanwhile(self) -> None:
-        """Show the state now and then while it stands still."""
+        """Show the state at a low rate while no step is taken."""
         now = time.monotonic_ns()
         if now >= self._due_ns and not self._is_over:
             self._due_ns = now + _IDLE_PERIOD_NS
             self._publish()
 
     def show(self, statuses: list[DiagnosticStatus]) -> None:
-        """Show the parts of the simulator; a warning that begins is also a message."""
+        """Show the simulator's status entries; a new warning is also shown as a message."""
         if self._is_over:
             return
         prefix = f'{self._node.get_fully_qualified_name().lstrip("/")}: '
@@ -161,7 +161,7 @@ class LivePage:
             self._calls.post(partial(self._requests.obey, request))
 
     def _let_go(self) -> None:
-        """End what somebody held, who cannot any more."""
+        """End the user's mouse drag and commands after the page has ended."""
         if self._feed is not None:
             self._calls.post(partial(self._requests.obey, Request('drop', {})))
             for robot in self._hand.robots:
@@ -194,7 +194,7 @@ class LivePage:
             self._tell('error' if level >= _ERROR else 'warning', message.msg)
 
     def _senders(self, interface: RobotInterface) -> Iterator[str]:
-        """Yield who publishes on which command topics of a robot."""
+        """Yield the publishers on each command topic of a robot."""
         for topic in interface.command_topics:
             infos = self._node.get_publishers_info_by_topic(
                 self._node.resolve_topic_name(topic.name)

@@ -1,4 +1,4 @@
-"""What is wished on the page, done as services and topics do it."""
+"""User requests from the page, carried out like service calls and topic messages."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _LONGEST_S = 1e6
 
 class Requests:
     """
-    Does what is wished; on the executor's thread, which passes most to the physics thread.
+    Carries out requests on the executor's thread; most are passed on to the physics thread.
 
-    abilities: names of what can be wished.
+    abilities: names of the supported requests.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Requests:
         hand: Hand,
         tell: Callable[[Notice], None],
     ) -> None:
-        """Prepare; tell: shows a notice."""
+        """Prepare. tell: shows a notice on the page."""
         self._node, self._services, self._control = node, services, control
         self._simulator, self._hand, self._tell = simulator, hand, tell
         self._calls: dict[str, Callable[..., None]] = {
@@ -69,7 +69,7 @@ class Requests:
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
-        """Do what somebody wishes; what cannot be is told."""
+        """Carry out a request; show an error on the page if it fails."""
         call = self._calls.get(request.name)
         try:
             if call is None:
@@ -79,13 +79,13 @@ class Requests:
             self._complain(err)
 
     def tell_snapshots(self) -> None:
-        """Show the names of the snapshots."""
+        """Show the snapshot names."""
         self._tell(Notice('snapshots', '', tuple(self._control.snapshots)))
 
     # --- on the executor's thread ----------------------------------------------------------------
 
     def _on_physics(self, function: Callable[[], None]) -> None:
-        """Call a function between two control steps; its errors are told."""
+        """Call a function between two control steps; show its errors on the page."""
 
         def attempt() -> None:
             try:
@@ -105,7 +105,7 @@ class Requests:
         self._on_physics(self._control.play)
 
     def _step(self, steps: int) -> None:
-        """Take steps; a running simulation pauses before."""
+        """Take steps; a running simulation is paused first."""
         self._on_physics(partial(self._pause_and_step, steps))
 
     def _set_speed(self, factor: float) -> None:
@@ -126,13 +126,13 @@ class Requests:
         self._on_physics(self.tell_snapshots)
 
     def _command(self, robot: str, joint: str, control: str, value: float) -> None:
-        """Set the control of a joint as its parameter does, and command it."""
+        """Set a joint's control mode like its parameter, and command the joint."""
         interface = self._interface(robot)
         axes = interface.commands.axes
         if joint not in axes:
             raise UnknownNameError('joint', joint, axes, f'robot {robot!r}')
         name = control_parameter(interface.prefix, joint)
-        # joints that follow others have none
+        # mimic joints have no control parameter
         if self._node.has_parameter(name) and self._node.get_parameter(name).value != control:
             self._set(name, control)
         self._on_physics(lambda: self._hand.command(interface, joint, control, value))
@@ -147,7 +147,7 @@ class Requests:
         times: Sequence[float],
         positions: Sequence[Sequence[float]],
     ) -> None:
-        """Follow a trajectory as one from a topic. times: from now [s]."""
+        """Follow a trajectory as if received on a topic. times: from now [s]."""
         interface = self._interface(robot)
         topics = {topic.name: topic for topic in interface.command_topics}
         controllers = interface.trajectories.controllers
@@ -165,7 +165,7 @@ class Requests:
             for time_s, row in zip(times, positions, strict=True)
         ]
         message = JointTrajectory(joint_names=list(joints), points=points)
-        # or its joints would be taken back
+        # repeated commands would interrupt the trajectory
         self._release(robot)
         topics[f'{interface.prefix}{found.name}/joint_trajectory'].take(serialize_cleanly(message))
 
@@ -181,7 +181,7 @@ class Requests:
         self._on_physics(lambda: self._simulator.push(robot, link, force, seconds))
 
     def _set(self, name: str, value: Any) -> None:
-        """Set a parameter of the node. Raises InvalidValueError with the reason it refuses for."""
+        """Set a node parameter. Raises SimBridgeError with the reason of a refusal."""
         (result,) = self._node.set_parameters([Parameter(name, value=value)])
         if not result.successful:
             raise SimBridgeError(result.reason)
@@ -203,8 +203,8 @@ class Requests:
             self._tell(
                 Notice(
                     'warning',
-                    f'the joints of {robot} are locked until a command '
-                    'comes; the sliders give one',
+                    f'the joints of {robot} are locked until the first '
+                    'command; move a slider to send one',
                 )
             )
 
@@ -219,7 +219,7 @@ class Requests:
 
 
 def _duration(time_s: float) -> Duration:
-    """Return a time [s] as a message."""
+    """Return a time [s] as a Duration message."""
     nanoseconds = round(
         1e9
         * number_from(

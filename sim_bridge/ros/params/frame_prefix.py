@@ -1,4 +1,4 @@
-"""Frame name prefix of a simulator: all simulators share /tf."""
+"""Frame name prefix for a simulator: all simulators share /tf."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ AUTO = 'auto'
 
 def frame_prefix_in(given: str, namespace: str) -> str:
     """
-    Return the frame name prefix for a value of the parameter `frame_prefix`.
+    Return the frame name prefix for the parameter value `frame_prefix`.
 
-    given: parameter value. namespace: of the node.
+    given: parameter value. namespace: the node's.
     """
     if given != AUTO:
         return given

@@ -18,7 +18,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 
 
 def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
-    """Return the position limits [rad or m] of one-axis joints, in joint order."""
+    """Return the position limits [rad or m] for one-axis joints, in joint order."""
     blueprint = compile_robot(description)
     names, first = blueprint.joint_names, blueprint.first_v
     limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
@@ -27,15 +27,15 @@ def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]
 
 def initial_values(description: RobotDescription) -> dict[str, float]:
     """
-    Return the start positions [rad or m] of one-axis joints from a robot's `<ros2_control>`.
+    Return start positions [rad or m] for one-axis joints from a robot's `<ros2_control>`.
 
-    Positions of mimic joints are left out. Raises InvalidValueError with the joint name if a value
+    Mimic joints are left out. Raises InvalidValueError with the joint name if a value
     is not a number or exceeds the joint's limits.
     """
     limits = start_limits(description)
     values = {}
     for name, text in _declared(description.xml):
-        # declarations of other joints concern only ros2_control
+        # other joints concern only ros2_control
         if name not in limits or description.joints[name].mimic is not None:
             continue
         lower, upper = limits[name]

@@ -23,7 +23,7 @@ def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
     """
     Return a parameter file's values for a node, with nested names joined by dots.
 
-    node: full name, for example '/left/sim_bridge'. In the file, `*` matches one word of the name
+    node: full name, for example '/left/sim_bridge'. In the file, `*` matches one word in the name
     and `**` any number; later blocks override earlier ones. Raises InvalidValueError.
     """
     try:
@@ -55,7 +55,7 @@ def parameter_in(word: str) -> tuple[str, Any]:
 
 @cache
 def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
-    """Return the parameter names of all nodes in this package; True for blocks."""
+    """Return all parameter names by node; True for blocks."""
     text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
     names: dict[str, dict[str, bool]] = {}
     # blocks have no default and appear as comments
@@ -71,7 +71,7 @@ def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
 
 @cache
 def names_of_all_nodes() -> frozenset[str]:
-    """Return the names of parameters and blocks of all nodes in this package."""
+    """Return all names of parameters and blocks in this package."""
     return frozenset(name for names in names_of_nodes().values() for name in names)
 
 
@@ -82,7 +82,7 @@ def is_foreign(name: str) -> bool:
 
 def check_parameter_name(name: str, node: str) -> None:
     """
-    Raise UnknownNameError for a parameter unknown to a node of this package.
+    Raise UnknownNameError for a parameter unknown to a node in this package.
 
     Use this for names typed for one node. Files may address several nodes and other versions.
     """
@@ -124,7 +124,7 @@ def _matches(pattern: str, node: str) -> bool:
 
 
 def flattened(tree: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield dotted names and values of nested parameters."""
+    """Yield nested parameters with dotted names."""
     for name, value in tree.items():
         if isinstance(value, Mapping):
             yield from flattened(value, f'{prefix}{name}.')

@@ -68,9 +68,9 @@ _TYPES = {'bool': bool, 'int': int, 'str': str}
 @dataclasses.dataclass(frozen=True)
 class Specification:
     """
-    Meaning and accepted values of one parameter.
+    Meaning and accepted values for one parameter.
 
-    kind: a key of _KINDS. low, high: inclusive bounds of a number, or of each number in a list;
+    kind: a key of _KINDS. low, high: inclusive bounds for a number, or for each number in a list;
     with `above`, low itself is excluded. least: smallest accepted number other than 0. sizes:
     accepted list lengths, () for any. choices: accepted texts, () for any.
     """
@@ -106,7 +106,7 @@ class Specification:
 
     @property
     def descriptor(self) -> ParameterDescriptor:
-        """Return the ROS descriptor of this parameter."""
+        """Return this parameter's ROS descriptor."""
         descriptor = ParameterDescriptor(
             name=self.name,
             description=self.description + (f' [{self.unit}]' if self.unit else ''),
@@ -126,9 +126,9 @@ class Specification:
 
     def check(self, value: Any, block: str = '') -> Any:
         """
-        Return the value in the type of this parameter.
+        Return the value in this parameter's type.
 
-        Raises InvalidValueError for other values. block: prefix of the name in messages.
+        Raises InvalidValueError for other values. block: name prefix in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -202,7 +202,7 @@ def parameter(default: Any, description: str, **details: Any) -> Any:
 
 
 def specifications(table: type) -> dict[str, Specification]:
-    """Return all parameters of a table by name, in their order."""
+    """Return a table's parameters by name, in their order."""
     return {
         field.name: Specification(
             name=field.name,
@@ -236,7 +236,7 @@ def declare(
     """
     Declare all parameters of the table on the node; return the values at its start.
 
-    Members of blocks that may be set at run time are declared elsewhere, by the code that knows
+    Block members settable at run time are declared elsewhere, by the code that knows
     their names.
 
     Each undeclared name passed to the node causes one warning. When parameters are set later,
@@ -262,7 +262,7 @@ def declare(
                 node.declare_parameter(member, value, descriptor, ignore_override=True)
         else:
             value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
-            # rclpy takes an empty list for a list of bytes. For parameters settable at run time,
+            # rclpy takes an empty list for a byte list. For parameters settable at run time,
             # it would refuse other types itself, with neither parameter nor value in the message.
             descriptor.dynamic_typing = value == [] or not spec.read_only
             node.declare_parameter(name, value, descriptor, ignore_override=True)
@@ -282,7 +282,7 @@ def from_flat(table: type[Table], given: Mapping[str, Any], warn: Callable[[str]
 def _sorted_out(
     table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
 ) -> tuple[Table, dict[str, dict[str, Any]]]:
-    """Return the table, and the given members of blocks, by block."""
+    """Return the table, and the given block members by block."""
     known = specifications(table)
     blocks: dict[str, dict[str, Any]] = {
         name: {} for name, spec in known.items() if spec.kind == BLOCK
@@ -295,7 +295,7 @@ def _sorted_out(
         elif name in known:
             own[name] = value
         elif name.split('.')[0] not in names_of_all_nodes():
-            # a block of /** addresses all nodes, and may hold parameters of other nodes
+            # a block under /** addresses all nodes, and may hold parameters for other nodes
             close = close_match(name, known)
             hint = f' Did you mean {close!r}?' if close else ''
             warn(f'unknown parameter {brief(name)} is ignored.{hint}')
@@ -362,7 +362,7 @@ class _Watcher:
 
 def to_yaml(tables: Mapping[str, type]) -> str:
     """
-    Return the commented parameter file of several nodes, all values at their defaults.
+    Return the commented parameter file for several nodes, all values at their defaults.
 
     tables: by node name. The file applies in any namespace.
     """

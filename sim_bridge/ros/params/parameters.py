@@ -1,4 +1,4 @@
-"""The parameters of the `sim_bridge` node: the one place where they are defined."""
+"""All parameters of the `sim_bridge` node, defined only here."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
 
 NANOSECONDS = 1_000_000_000
 
-# parameter `base` -> fixed_base of World.load_urdf
+# values of the parameter `base` -> fixed_base of World.load_urdf
 FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
 
-# parameter `self_collision` -> that of World.load_urdf
+# values of the parameter `self_collision` -> self_collision of World.load_urdf
 SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 
 
 def _rate(of: str, default: float = 0.0) -> Any:
-    """Return the parameter for the rate of a topic."""
+    """Return a topic's rate parameter."""
     return parameter(
         default, f'Rate of {of} in simulated time; 0 for every control step', unit='Hz', low=0.0
     )
@@ -33,9 +33,9 @@ def _rate(of: str, default: float = 0.0) -> Any:
 
 @dataclass(frozen=True)
 class SimulatorParameters:
-    """All parameters of the `sim_bridge` node, in SI units."""
+    """Values for all parameters of the `sim_bridge` node, in SI units."""
 
-    # what is simulated
+    # simulated world and robots
     world: str = parameter(
         '',
         'Scene file (YAML) to simulate: ground, objects, materials and robots, each with a '
@@ -43,7 +43,7 @@ class SimulatorParameters:
     )
     world_values: str = parameter(
         '',
-        'Values in place of those of the scene file `world`, as YAML, by their paths under its '
+        'Values that replace those in the scene file `world`, as YAML, by their paths under the '
         'key world: {objects.ball.mass: 0.2, robots.left.position[2]: 0.1}; see docs/scenes.md',
     )
     robot: str = parameter(
@@ -53,7 +53,7 @@ class SimulatorParameters:
         "besides the world's",
     )
     openplx_model: str = parameter(
-        '', 'Model of the OpenPLX file that `robot` names; empty for its last'
+        '', 'Model in the OpenPLX file of `robot`; empty for the last one'
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'
@@ -91,7 +91,7 @@ class SimulatorParameters:
     )
     extra_joints: str = parameter(
         '',
-        'YAML file with joints that close loops, in addition to those of the description; see '
+        'YAML file with loop-closing joints, in addition to the joints of the description; see '
         'docs/closed_loops.md. Empty for none',
     )
     sensors: dict[str, Any] = parameter(
@@ -100,47 +100,48 @@ class SimulatorParameters:
         'update_rate, noise, ...}; see sim_bridge/description/sensor_kinds.py',
     )
 
-    # what touches what
+    # collisions and contacts
     ground: bool = parameter(
         True,
-        'Add ground at height 0 under a robot with a free base; a `world` says itself whether it '
-        'has ground',
+        'Add ground at height 0 under a robot with a free base; a `world` defines its own ground',
     )
     friction: float = parameter(
-        1.0, "Coefficient of friction of the material 'default', used where none is named", low=0.0
+        1.0,
+        "Friction coefficient of the material 'default', used for geometries without a material",
+        low=0.0,
     )
     restitution: float = parameter(
-        0.0, "Coefficient of restitution of the material 'default'", low=0.0, high=1.0
+        0.0, "Restitution coefficient of the material 'default'", low=0.0, high=1.0
     )
     collisions: str = parameter(
         'hull',
-        "How collision meshes collide: each as its convex 'hull', as several 'hulls' (by convex "
-        "decomposition, at first seconds to minutes), or as its triangles ('mesh'); 'none': the "
-        'robot collides with nothing',
+        "Shape of collision meshes: 'hull', the convex hull; 'hulls', several convex hulls, from "
+        "a decomposition that takes seconds to minutes the first time; 'mesh', the triangles; "
+        "'none': the robot collides with nothing",
         choices=('hull', 'hulls', 'mesh', 'none'),
     )
     missing_meshes: str = parameter(
         'error',
-        "A collision mesh that is not found is an 'error', or a 'warning' and ignored",
+        "Missing collision mesh: 'error', or 'warning' and the mesh is ignored",
         choices=('error', 'warning'),
     )
     self_collision: str = parameter(
         'auto',
-        'Whether links of the robot collide with each other, except links that a joint connects '
-        "or that overlap at the start; 'auto': as the description's selfCollide says, if present",
+        'Collisions between links of the robot, except links connected by a joint or overlapping '
+        "at the start; 'auto': according to the description's selfCollide, if present",
         choices=tuple(SELF_COLLISION),
     )
     solver: str = parameter(
         'direct',
         "Contact solver: 'direct', exact; 'iterative', by sweeps, for piles of hundreds of "
-        "objects; 'split', normal forces exact and friction by sweeps; unless a `world` has its "
+        "objects; 'split', normal forces exact and friction by sweeps; unless a `world` sets its "
         'own',
         choices=('direct', 'iterative', 'split'),
         read_only=False,
     )
     sleep: bool = parameter(
         False,
-        'Let objects at rest sleep until something wakes them, unless a `world` has its own',
+        'Let objects at rest sleep until something wakes them, unless a `world` sets its own',
         read_only=False,
     )
 
@@ -155,29 +156,31 @@ class SimulatorParameters:
     substeps: int = parameter(1, 'Physics steps in a control step', low=1, high=1000)
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
-        'Gravity, in world axes, unless a `world` has its own; setting it replaces either',
+        'Gravity, in world axes, unless a `world` sets its own; setting it at run time replaces '
+        'either',
         unit='m/s^2',
         sizes=(3,),
         read_only=False,
     )
     force_fields: str = parameter(
         '',
-        'Fields of force by name, as YAML: {wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}}; '
-        'see docs/force_fields.md. They replace those there are, {} by none. Empty: those of '
-        '`world`',
+        'Force fields by name, as YAML: {wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}}; see '
+        'docs/force_fields.md. They replace all present fields; {} removes all fields. Empty: '
+        'fields of `world`',
         read_only=False,
     )
     changes: str = parameter(
         '',
-        'Changes of entities by name, as YAML, which ~/apply_changes makes: {crate: {mass: 3, '
+        'Changes to entities by name, as YAML, made by ~/apply_changes: {crate: {mass: 3, '
         'disabled: true}}; see docs/services.md',
         read_only=False,
     )
     integrator: str = parameter(
         'midpoint',
-        'Integrator: of second order with one evaluation of the dynamics, alone or with the '
-        'momentum of free robots kept to rounding, or of fifth order with six in steps without '
-        'friction, stops, holds and contacts; unless a `world` has its own',
+        "Integrator: 'midpoint', second order with one evaluation of the dynamics; 'momentum', "
+        "the same with the momentum of free robots conserved to rounding; 'rk5', fifth order with "
+        'six evaluations in steps without friction, stops, holds and contacts; unless a `world` '
+        'sets its own',
         choices=('midpoint', 'momentum', 'rk5'),
         read_only=False,
     )
@@ -194,12 +197,12 @@ class SimulatorParameters:
     )
     paused: bool = parameter(False, 'Start paused; ~/pause changes it')
     step_count: int = parameter(
-        1, 'Control steps that ~/step takes while paused', low=1, high=1_000_000, read_only=False
+        1, 'Control steps taken by one ~/step while paused', low=1, high=1_000_000, read_only=False
     )
     reset_clock: bool = parameter(
         False,
-        'Whether resets set /clock back to 0, and snapshots to their time, which tf2 and most '
-        'controllers do not survive. If false, /clock goes on, and everything else begins again',
+        'Whether resets set /clock back to 0, and restored snapshots set it to their time; tf2 '
+        'and most controllers fail then. If false, /clock goes on, and all else is reset',
         read_only=False,
     )
     snapshot: str = parameter(
@@ -231,14 +234,14 @@ class SimulatorParameters:
     )
     lockstep: tuple[str, ...] = parameter(
         (),
-        "Command sources that each control step waits for: 'joint_commands', or "
-        "'joint_commands:name' for messages with that header.frame_id. Their messages must have "
+        "Command sources awaited by each control step: 'joint_commands', or "
+        "'joint_commands:name' for messages with that header.frame_id. Their messages must carry "
         "the stamp of the joint_states that they answer; see docs/lockstep.md. [''] for none",
     )
     lockstep_timeout: float = parameter(
         0.0,
-        'Wall time after which a control step is taken without the missing answers; counted on '
-        '/diagnostics; 0 for never',
+        'Wall time after which a control step is taken without the missing answers; /diagnostics '
+        'counts these steps; 0 for never',
         unit='s',
         low=0.0,
     )
@@ -247,35 +250,35 @@ class SimulatorParameters:
     )
     command_timeout: float = parameter(
         0.5,
-        'Simulated time without a command after which command_timeout_policy applies, as it does '
-        'when the last publisher of commands for joints has left; 0 for never',
+        'Simulated time without a command after which command_timeout_policy applies. It also '
+        'applies when the last publisher of joint commands has left; 0 for never',
         unit='s',
         low=0.0,
     )
     command_timeout_policy: str = parameter(
         'hold',
-        "What a robot without commands does: 'hold', all its joints lock where they are; 'zero', "
-        "efforts are 0, and motors keep their joints where they are; 'last', the last command "
+        "Behaviour of a robot without commands: 'hold', all joints lock at their positions; "
+        "'zero', efforts are 0, and motors hold their joints' positions; 'last', the last command "
         'stays in effect',
         choices=('zero', 'hold', 'last'),
     )
 
     drives: dict[str, Any] = parameter(
         {},
-        "Drives of wheels, by name, with the parameters of ros2_control's controllers of drives: "
+        "Wheel drives by name, with the parameters of ros2_control's drive controllers: "
         '{base_controller: {type: diff_drive_controller/DiffDriveController, left_wheel_names: '
-        '[...], right_wheel_names: [...], ...}}; see docs/drives.md. In addition to those of the '
-        'description',
+        '[...], right_wheel_names: [...], ...}}; see docs/drives.md. In addition to the drives of '
+        'the description',
     )
     cmd_vel_stamped: bool = parameter(
         False,
-        'Whether drives take geometry_msgs/TwistStamped on cmd_vel rather than Twist, unless they '
-        'say it themselves by use_stamped_vel',
+        'Whether drives take geometry_msgs/TwistStamped on cmd_vel rather than Twist, unless a '
+        'drive sets its own use_stamped_vel',
     )
     track_separation_multiplier: float = parameter(
         1.0,
-        'Factor by which cmd_vel increases the difference in speed of the tracks over that of '
-        'wheels in their places, since long tracks scrub sideways in a curve',
+        'Factor on the speed difference between the tracks in a curve, relative to wheels in '
+        'their places, for commands on cmd_vel, since long tracks scrub sideways in a curve',
         low=0.0,
         above=True,
     )
@@ -283,13 +286,13 @@ class SimulatorParameters:
         0.0,
         'Rate at which commands are expected, in simulated time. /diagnostics counts periods '
         'without a command as missed, and commands with a stamp older than a period as late. 0: '
-        'none are missed, and late are those older than command_timeout',
+        'none are missed, and commands older than command_timeout are late',
         unit='Hz',
         low=0.0,
     )
     trajectory_controllers: dict[str, Any] = parameter(
         {},
-        "Controllers that take trajectories, by name, with parameters of ros2_control's "
+        "Trajectory controllers by name, with parameters of ros2_control's "
         'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '
         'see docs/trajectories.md. If none: one joint_trajectory_controller for all `joints`',
     )
@@ -300,8 +303,8 @@ class SimulatorParameters:
     contact_rate: float = _rate('contacts')
     contact_events: tuple[str, ...] = parameter(
         ('begin', 'end'),
-        'What contacts/events tells of pairs of geometries, in each step: that they begin to '
-        "touch, 'begin', go on, 'persist', or end, 'end'",
+        "Events on contacts/events in each step: 'begin', a pair of geometries begins to touch; "
+        "'persist', it still touches; 'end', it no longer touches",
     )
     object_state_rate: float = _rate('object_states', 100.0)
     odom_rate: float = _rate('odom, of robots with a free base,')
@@ -310,13 +313,16 @@ class SimulatorParameters:
     )
     odom_pose_covariance_diagonal: tuple[float, ...] = parameter(
         (0.0,) * 6,
-        'Variances of the pose on odom: x, y, z [m^2], and of turns about these axes [rad^2]; '
-        'none as the truth has, or those that a localizer is to assume. Nothing is made noisy',
+        'Variances of the pose on odom: x, y, z [m^2], and rotations about these axes [rad^2]; 0 '
+        'for exact values, or the variances that a localizer should assume. No noise is added',
         low=0.0,
         sizes=(6,),
     )
     odom_twist_covariance_diagonal: tuple[float, ...] = parameter(
-        (0.0,) * 6, 'The same of the twist on odom [m^2/s^2, rad^2/s^2]', low=0.0, sizes=(6,)
+        (0.0,) * 6,
+        'Variances of the twist on odom, likewise [m^2/s^2, rad^2/s^2]',
+        low=0.0,
+        sizes=(6,),
     )
     frame_prefix: str = parameter(
         AUTO,
@@ -327,7 +333,7 @@ class SimulatorParameters:
     publish_tf: bool = parameter(
         False,
         'Publish odom -> base of free robots, and world -> objects and fixed robots, on /tf and '
-        '/tf_static; needs tf2_msgs, which `sim_bridge interfaces` generates beside the wheels',
+        '/tf_static; needs tf2_msgs, generated by `sim_bridge interfaces` beside the wheels',
     )
     publish_link_tf: bool = parameter(
         False,
@@ -336,52 +342,53 @@ class SimulatorParameters:
     )
     publish_world_tf: bool = parameter(
         True,
-        'With publish_tf, publish world -> odom on /tf_static; switch off where something else, '
-        'such as a localizer, publishes the parent of odom',
+        'With publish_tf, publish world -> odom on /tf_static; switch off if another node, such '
+        'as a localizer, publishes the parent of odom',
     )
     tf_rate: float = _rate('/tf', 100.0)
     marker_rate: float = parameter(
         30.0,
-        'Rate of the markers for RViz, of contacts and objects, in simulated time; 0 for none',
+        'Rate of the RViz markers of contacts and objects, in simulated time; 0 for none',
         unit='Hz',
         low=0.0,
     )
     marker_force_scale: float = parameter(
-        0.005, 'Length of the arrows that show contact forces', unit='m/N', low=0.0
+        0.005, 'Length of the contact force arrows', unit='m/N', low=0.0
     )
     publish_truth: bool = parameter(
         False, 'Publish every sensor also without noise, on <topic>/truth'
     )
     imu_data_topics: bool = parameter(
         False,
-        'Publish IMUs also as REP 145 names them: <sensor>/data_raw, and with an orientation '
-        '<sensor>/data',
+        'Publish IMUs also under the names of REP 145: <sensor>/data_raw, and <sensor>/data if '
+        'they measure orientation',
     )
     sensor_qos: str = parameter(
         'reliable',
-        "QoS of sensors' topics: 'reliable', or 'sensor_data', best effort, which subscribers "
-        'that ask for reliability, such as `ros2 bag record` beside others, do not get',
+        "QoS of sensor topics: 'reliable', or 'sensor_data', best effort; reliable subscribers, "
+        'such as `ros2 bag record` beside other publishers, then receive nothing',
         choices=('reliable', 'sensor_data'),
     )
     publish_robot_description: bool = parameter(
-        True, 'Publish the URDF on robot_description; switch off where robot_state_publisher does'
+        True,
+        'Publish the URDF on robot_description; switch off if robot_state_publisher publishes it',
     )
     diagnostics_rate: float = parameter(
         1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
     )
     view: bool = parameter(
         False,
-        'Open the live page, and print its address; only on this machine, with a token. See '
-        'docs/view_node.md',
+        'Open the live page and print its address, valid only on this machine and with its token. '
+        'See docs/view_node.md',
     )
     view_port: int = parameter(
-        0, 'Port of the live page on this machine; 0 for one that is free', low=0, high=65535
+        0, 'Port of the live page on this machine; 0 for any free port', low=0, high=65535
     )
 
     # recording
     record: str = parameter(
         '',
-        'Folder of a bag (rosbag2, MCAP) to record all topics and commands to; if it exists, '
+        'Folder of a bag (rosbag2, MCAP) for recording all topics and commands; if it exists, '
         'NAME_2 and so on beside it. Empty for none; see docs/recording.md',
     )
     record_topics: tuple[str, ...] = parameter(
@@ -396,9 +403,8 @@ class SimulatorParameters:
     )
     record_epoch: str = parameter(
         'simulated',
-        "What the times of messages in the bag count from: 'simulated', the simulation's start; "
-        "'wall', 1970, as rosbag2 stamps what it receives, for merging with other bags. Stamps "
-        'in messages stay simulated',
+        "Origin of message times in the bag: 'simulated', the start of the simulation; 'wall', "
+        '1970 as in rosbag2, for merging with other bags. Stamps in messages stay simulated',
         choices=('simulated', 'wall'),
     )
     record_compression: str = parameter(
@@ -420,14 +426,14 @@ class SimulatorParameters:
     )
     record_hash_period: float = parameter(
         1.0,
-        'Simulated time between two state hashes in the bag, which `sim_bridge replay` compares; '
+        'Simulated time between two state hashes in the bag, compared by `sim_bridge replay`; '
         'each takes about 0.2 ms',
         unit='s',
         low=0.001,
     )
 
     def __post_init__(self) -> None:
-        """Check constraints between several values, and those beyond a value's type and range."""
+        """Check constraints beyond type and range, and between several values."""
         norm = math.hypot(*self.orientation)
         if abs(norm - 1.0) > 1e-3:
             expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
@@ -444,7 +450,7 @@ class SimulatorParameters:
         if self.changes:
             changes_from_text(self.changes, "parameter 'changes'")
         if self.world_values:
-            # imported here, since it takes time that few need to spend
+            # imported here to save start-up time
             from sim_bridge.description.scene.scene import check_values
 
             check_values(self.world_values)
@@ -454,25 +460,25 @@ class SimulatorParameters:
                 )
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
-        """Return the parameters of a node in a namespace, with the prefix of its frames."""
+        """Return the parameters for a node in a namespace, with its frame prefix."""
         return replace(self, frame_prefix=frame_prefix_in(self.frame_prefix, namespace))
 
     @property
     def time_step_ns(self) -> int:
-        """Time of one physics step [ns]."""
+        """Physics step [ns]."""
         return round(NANOSECONDS / (self.rate * self.substeps))
 
     @property
     def tick_ns(self) -> int:
-        """Simulated time of one control step [ns]."""
+        """Control step [ns of simulated time]."""
         return self.time_step_ns * self.substeps
 
     @property
     def own_robot(self) -> str:
-        """The robot besides those of `world`: its description, name or file; '' for none."""
+        """Description, name or file of the robot besides those in `world`; '' for none."""
         return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
 
     @property
     def fixed_base(self) -> bool | None:
-        """The base in the form that `World.load_urdf` takes."""
+        """Value of `fixed_base` for `World.load_urdf`."""
         return FIXED_BASE[self.base]

@@ -1,4 +1,4 @@
-"""Parameter files and default controllers of robots and scenes."""
+"""Parameter files and default controllers for robots and scenes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def robots_of(
     world: str, robot: str, package_paths: Iterable[str | Path] = ()
 ) -> Iterator[tuple[str, str, str]]:
     """
-    Yield namespace, file or name, and default controller of every controllable robot.
+    Yield namespace, file or name, and default controller for every controllable robot.
 
     world: scene file or gallery/NAME, '' for none. robot: an additional robot; '' for
     DEFAULT_ROBOT, or for none if there is a scene. The controller is one of CONTROLLERS or, only
@@ -91,7 +91,7 @@ def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
 
 def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) -> Path | None:
     """
-    Return the path of `quadruped.params.yaml` beside `quadruped.urdf`; None without this file.
+    Return the path to `quadruped.params.yaml` beside `quadruped.urdf`; None without this file.
 
     robot, package_paths: see `find_robot`. Returns None for an unknown robot; the node reports the
     error.
@@ -105,7 +105,7 @@ def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) 
 
 def parameter_file_of_scene(world: str) -> Path | None:
     """
-    Return the path of `scene.params.yaml` beside `scene.yaml`; None without this file.
+    Return the path to `scene.params.yaml` beside `scene.yaml`; None without this file.
 
     world: scene file or gallery/NAME; '' for none. Raises UnknownNameError.
     """

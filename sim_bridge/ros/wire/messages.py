@@ -175,9 +175,9 @@ class PoseStateMessage(PreparedMessage):
 
 class FieldMessage(PreparedMessage):
     """
-    A message with a header whose fields are blocks of numbers.
+    A message with a header, and a block of numbers for each listed field.
 
-    blocks: one per path, in order: (1,) of a number, (3,) of a message of x, y, z, (4,) with w.
+    blocks: one per path, in order: (1,) for a number, (3,) for x, y, z, (4,) for x, y, z, w.
     """
 
     def __init__(
@@ -190,9 +190,9 @@ class FieldMessage(PreparedMessage):
         """
         Serialize the message.
 
-        paths: of the fields, names with dots in between. deviations: (n,) standard deviations for
-        each covariance field, zeros for unknown. None marks a field without measurement: its first
-        element is then -1 (REP 145).
+        paths: field names, nested ones joined by dots. deviations: (n,) standard deviations for
+        each covariance field, zeros for unknown; None: not measured by the sensor, then the first
+        covariance element is -1 (REP 145).
         """
         message = message_type()
         message.header.frame_id = frame_id
@@ -216,7 +216,7 @@ class FieldMessage(PreparedMessage):
 
 
 def _covariance(stddev: np.ndarray | None, field: Any) -> Any:
-    """Return a covariance (9,), row-major, or the variance for a field of one number."""
+    """Return a row-major (9,) covariance, or the variance if the field is one number."""
     if isinstance(field, float):
         return NOT_ESTIMATED if stddev is None else float(stddev[0]) ** 2
     if stddev is None:

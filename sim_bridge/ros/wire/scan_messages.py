@@ -1,4 +1,4 @@
-"""Messages of range sensors, lidars and contact sensors, serialized once and filled in place."""
+"""Messages for range sensors, lidars and contact sensors, serialized once, filled in place."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from sim_bridge.description.rays import RADIATIONS
 from sim_bridge.ros.wire.messages import FlagMessage, PreparedMessage
 from sim_bridge.sensors.devices import Reading
 
-# found again in the serialized bytes; no other field of a message holds this number
+# searched for in the serialized bytes; no other message field holds this number
 _MARK = np.float32(-2.7182818e-30)
 
 
 class _RangesMessage(PreparedMessage):
     """
-    A message with a block of 32-bit floats, filled when it is sent.
+    A message with a 32-bit float block, filled when the message is sent.
 
     source: (n,) distances [m], read in place.
     """
 
     def __init__(self, message: Any, source: np.ndarray, count: int) -> None:
-        """Serialize a message with `count` floats of value `_MARK`: its block."""
+        """Serialize a message. count: length of its float block, filled with `_MARK`."""
         super().__init__(message, ())
         at = bytes(self.buffer).index(np.full(count, _MARK).tobytes())
         self.block = np.frombuffer(self.buffer, np.float32, count, at)
         self.source = source
 
     def fill(self) -> None:
-        """Write the present distances."""
-        # only noise of an immense stddev exceeds the range of a float
+        """Write the current distances."""
+        # only noise with an immense stddev exceeds the float range
         with np.errstate(over='ignore'):
             self.block[:] = self.source
 
@@ -52,7 +52,7 @@ class RangeMessage(_RangesMessage):
     """A sensor_msgs/Range."""
 
     def __init__(self, frame_id: str, sensor: Any, reading: Reading) -> None:
-        """Prepare the message of a `RangeSensor`. reading: its values or its truth."""
+        """Prepare the message for a `RangeSensor`. reading: with or without noise."""
         rays = sensor.rays
         message = Range(
             radiation_type=RADIATIONS.index(rays.radiation),
@@ -66,10 +66,10 @@ class RangeMessage(_RangesMessage):
 
 
 class LaserScanMessage(_RangesMessage):
-    """A sensor_msgs/LaserScan of a lidar with rays in one plane."""
+    """A sensor_msgs/LaserScan from a lidar with all rays in one plane."""
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
-        """Prepare the message of a `LidarSensor`. reading: its values or its truth."""
+        """Prepare the message for a `LidarSensor`. reading: with or without noise."""
         rays, angles = lidar.rays, lidar.angles
         message = LaserScan(
             angle_min=angles[0],
@@ -92,7 +92,7 @@ class LidarCloudMessage(_RangesMessage):
     """
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
-        """Prepare the message of a `LidarSensor`. reading: its values or its truth."""
+        """Prepare the message for a `LidarSensor`. reading: with or without noise."""
         count, width = len(reading.ranges), len(lidar.angles)
         self._directions = lidar.directions
         message = PointCloud2(
@@ -125,7 +125,7 @@ class TouchMessage(FlagMessage):
     """A std_msgs/Bool: whether anything touches the geometries watched by a contact sensor."""
 
     def __init__(self, frame_id: str, sensor: Any, reading: Reading) -> None:
-        """Prepare the message of a `ContactSensor`; it has no frame, and no noise."""
+        """Prepare the message for a `ContactSensor`, without frame and noise."""
         super().__init__()
         self._sensor = sensor
 
