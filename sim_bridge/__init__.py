@@ -1,9 +1,10 @@
 """
 A robot simulator for ROS 2.
 
-URDF in, an in-house ODE-like stepper, the topics of a real robot's drivers out. What this module
-offers is imported when it is first used, so that commands which need no simulation start at once.
-`__init__.pyi` lists it, one name a line, for type checkers and editors too.
+Input: URDF. Output: the topics of a real robot's drivers. The stepper is written in-house and
+works like ODE. Public names are imported at their first use, so commands without a simulation
+start at once. `__init__.pyi` lists the public names, one a line, also for type checkers and
+editors.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ with open(os.path.join(__path__[0], '__init__.pyi'), encoding='utf-8') as _names
 
 __all__ = [*_MODULE_OF]  # noqa: PLE0604 — the names are texts
 
-# deprecated names, and those that replace them
+# deprecated name: new name
 _RENAMED = {'MadeContact': 'UserContact', 'contact': 'contact_problems'}
 
 

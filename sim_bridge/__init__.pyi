@@ -1,4 +1,4 @@
-"""The public names, one a line; `__init__.py` reads them here."""
+"""The public names, one a line; `__init__.py` reads this file."""
 
 from sim_bridge import contact_problems as contact_problems
 from sim_bridge import laws as laws

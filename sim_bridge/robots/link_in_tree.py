@@ -1,4 +1,4 @@
-"""What a link tells of the tree that it is in, and of the joint to its parent."""
+"""Attributes of a link that describe its kinematic tree and the joint to its parent."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from sim_bridge.robots.owners import Link
 
 
 def joint_above(link: Link) -> Joint:
-    """Return the joint to the parent; raises StateError for a root."""
+    """Return the joint to the parent; raise StateError for a root link."""
     if link.joint is None:
         raise StateError(
             f'robot {link.robot.name!r}, link {link.name!r} is the root of its tree: '
-            'no joint leads to it'
+            'it has no joint to a parent'
         )
     return link.joint
 
 
 def of_joint(name: str, doc: str) -> Settable[Coordinates, Number | Vector]:
-    """Return the property of the joint to the parent; raises StateError where there is none."""
+    """Return a property of the joint to the parent; it raises StateError for a root link."""
     return Settable(
         lambda link: getattr(joint_above(link), name),
         lambda link, value: setattr(joint_above(link), name, value),
@@ -35,7 +35,7 @@ def of_joint(name: str, doc: str) -> Settable[Coordinates, Number | Vector]:
 
 
 def limit_of_joint(name: str, sign: float, doc: str) -> ReadOnly[float]:
-    """Return the property of a limit of the joint; without one axis, `sign` times infinity."""
+    """Return a limit property of a one-axis joint; for other joints `sign` times infinity."""
 
     def read(link: Link) -> float:
         axis = _only_axis(link)
@@ -45,7 +45,7 @@ def limit_of_joint(name: str, sign: float, doc: str) -> ReadOnly[float]:
 
 
 def sibling_of(link: Link) -> Link | None:
-    """Return the next child of its parent, None for the last one."""
+    """Return the next child of the link's parent; None for the last child."""
     if link.parent is None:
         return None
     among = link.parent.children
@@ -54,7 +54,7 @@ def sibling_of(link: Link) -> Link | None:
 
 
 def joint_number(link: Link) -> int:
-    """Return the number of the joint among those with one axis, -1 if it is none of them."""
+    """Return the index among the robot's one-axis joints; -1 for other joints and roots."""
     names = link.robot.joint_names
     if link.joint is None or _only_axis(link) is None or link.joint.name not in names:
         return -1
@@ -62,33 +62,33 @@ def joint_number(link: Link) -> int:
 
 
 def joint_type_of(link: Link) -> JointType:
-    """Return the type of the joint; of a root FIXED or FLOATING, as its base is."""
+    """Return the type of the joint to the parent; for a root FIXED or FLOATING, by its base."""
     if link.joint is not None:
         return JointType(link.joint.type)
     return JointType.FIXED if link.robot.fixed_base else JointType.FLOATING
 
 
 def joint_axis(link: Link) -> FloatArray:
-    """Return (3,) the unit vector of the joint's only axis, link axes; zero without one."""
+    """Return (3,) the unit vector of a one-axis joint, link axes; zeros for other joints."""
     if link.joint is None or _only_axis(link) is None:
         return np.zeros(3)
     return np.array(link.joint.description.axis, float)
 
 
 def joint_offset(link: Link) -> FloatArray:
-    """Return (3,) the position of the joint in the parent's frame [m]; zero for a root."""
+    """Return (3,) the joint position in the parent's frame [m]; zeros for a root."""
     if link.joint is None:
         return np.zeros(3)
     return np.array(link.joint.description.origin.position, float)
 
 
 def joints_of(link: Link) -> list[Joint | ConstraintJoint]:
-    """Return the joints of its robot and its world of which it is the first or second link."""
+    """Return the joints of its robot and world with this link as first or second link."""
     everyone = {id(each): each for each in (*link.robot.joints, *link.robot.world.joints.values())}
     return [joint for joint in everyone.values() if joint.link1 is link or joint.link2 is link]
 
 
 def _only_axis(link: Link) -> Any:
-    """Return the axis of a joint that has one; else None."""
+    """Return the axis of a one-axis joint; None for other joints."""
     axes = () if link.joint is None else link.joint.axes
     return axes[0] if len(axes) == 1 else None

@@ -1,4 +1,4 @@
-"""A frame that moves with a link: poses, velocities and accelerations of points in it."""
+"""Frame that moves with a link: poses, velocities and accelerations of points in it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from sim_bridge.foundation.validation import finite_vector, instance_of
 
 class RelativeMotion(NamedTuple):
     """
-    Pose and motion of a frame as an observer in another frame sees them, in the axes of that.
+    Pose and motion of a frame as seen from another frame (the observer), in the observer's axes.
 
     p: (3,) position [m]. R: (3, 3) rotation, takes vectors in the frame's axes to the observer's.
-    v, w: velocity [m/s] and angular velocity [rad/s]. dv, dw: their rates, in the observer's axes.
+    v, w: (3,) velocity [m/s] and angular velocity [rad/s]. dv, dw: (3,) their rates in the
+    observer's axes [m/s², rad/s²].
     """
 
     p: FloatArray
@@ -31,9 +32,11 @@ class RelativeMotion(NamedTuple):
 
 class MovingFrame(DeclaredAttributes):
     """
-    The common base of links and observer frames.
+    Common base class of links and observer frames.
 
-    p, R, v, w, dv, dw: pose and motion of the frame in the world, of its origin, in world axes.
+    p, R, v, w, dv, dw: pose and motion of the frame's origin in the world, in world axes. p: (3,)
+    position [m]. R: (3, 3) rotation, takes vectors in the frame's axes to world axes. v, w: (3,)
+    velocity [m/s] and angular velocity [rad/s]. dv, dw: (3,) accelerations [m/s², rad/s²].
     """
 
     __slots__ = ()
@@ -47,36 +50,36 @@ class MovingFrame(DeclaredAttributes):
 
     @property
     def T(self) -> FloatArray:
-        """(4, 4) homogeneous transform: takes points of the frame to the world; a copy."""
+        """(4, 4) homogeneous transform from the frame to the world; a copy."""
         result = np.eye(4)
         result[:3, :3], result[:3, 3] = self.R, self.p
         return result
 
     def point_to_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the position in the world of a point given in the frame [m]."""
+        """Return (3,) the world position [m] of a point given in the frame [m]."""
         return self.p + self.R @ self._vector('point', point)
 
     def point_from_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the position in the frame of a point given in the world [m]."""
+        """Return (3,) the position in the frame [m] of a point given in the world [m]."""
         return (self._vector('point', point) - self.p) @ self.R
 
     def vector_to_world(self, vector: Vector) -> FloatArray:
-        """Return (3,) a vector in world axes, given in the frame's."""
+        """Return (3,) a vector in world axes, given in the frame's axes."""
         return self.R @ self._vector('vector', vector)
 
     def vector_from_world(self, vector: Vector) -> FloatArray:
-        """Return (3,) a vector in the frame's axes, given in those of the world."""
+        """Return (3,) a vector in the frame's axes, given in world axes."""
         return self._vector('vector', vector) @ self.R
 
     def velocity_at(
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the velocity v + w × r of a point that moves with the frame; world axes [m/s].
+        Return (3,) the velocity v + w × r of a point fixed to the frame; world axes [m/s].
 
-        point: (3,) where it is in the world [m]. rel_point: where it is in the frame, instead. The
-        frame's origin if both are None. Raises InvalidValueError for both, and for what is not
-        three finite numbers.
+        point: (3,) position in the world [m]. rel_point: (3,) position in the frame [m], instead
+        of `point`. If both are None, the frame's origin. Raises InvalidValueError if both are
+        given, and unless the point is three finite numbers.
         """
         return self.v + cross(self.w, self._arm(point, rel_point))
 
@@ -84,18 +87,19 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the acceleration dv + dw × r + w × (w × r) of such a point; world axes [m/s²].
+        Return (3,) the acceleration dv + dw × r + w × (w × r) of a fixed point; world axes [m/s²].
 
-        Arguments and errors as of `velocity_at`.
+        Arguments and errors as for `velocity_at`.
         """
         arm, w = self._arm(point, rel_point), self.w
         return self.dv + cross(self.dw, arm) + cross(w, cross(w, arm))
 
     def relative_to(self, other: MovingFrame) -> RelativeMotion:
         """
-        Return pose, velocity and acceleration as seen from a link or an observer frame.
+        Return pose, velocity and acceleration as seen from another link or observer frame.
 
-        Without the motion of that, so with centrifugal and Coriolis terms where it turns.
+        They exclude the observer's own motion; in a rotating observer frame they contain the
+        centrifugal and Coriolis terms. Raises InvalidValueError for other objects.
         """
         other = instance_of('other', other, MovingFrame, 'a link or an observer frame')
         R, w, w_other = other.R, self.w, other.w
@@ -113,17 +117,17 @@ class MovingFrame(DeclaredAttributes):
         raise NotImplementedError
 
     def _arm(self, point: object, rel_point: object) -> FloatArray:
-        """Return (3,) the way from the origin to a point given in either frame; world axes [m]."""
+        """Return (3,) the vector from the origin to a point given in either frame; world [m]."""
         place = self._where(point, rel_point)
         return np.zeros(3) if place is None else place - self.p
 
     def _where(self, point: object, rel_point: object) -> FloatArray | None:
-        """Return (3,) a point given in either frame [m], world; None for None."""
+        """Return (3,) the world position [m] of a point given in either frame; None for None."""
         if rel_point is None:
             return None if point is None else self._vector('point', point)
         if point is not None:
             raise InvalidValueError(
-                'rel_point', rel_point, 'None beside point, which says the same', self._place
+                'rel_point', rel_point, 'None beside point: give one of both', self._place
             )
         return self.p + self.R @ self._vector('rel_point', rel_point)
 

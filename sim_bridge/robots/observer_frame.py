@@ -1,4 +1,4 @@
-"""A frame fixed to a link, to measure motion at a point of it; after AGX's ObserverFrame."""
+"""Frame fixed to a link, for motion measurements at a point; after AGX's ObserverFrame."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ from sim_bridge.robots.robot import Robot
 
 class ObserverFrame(MovingFrame):
     """
-    A frame fixed to a link, which moves with it and acts on nothing; after AGX's.
+    Massless frame fixed to a link, for measurements only; after AGX's ObserverFrame.
 
-    p, R, v, w, dv and dw are pose and motion of the frame in the world: of its origin, in world
-    axes. They are computed for the present state when they are read. A frame belongs to no list of
-    the world; a copy of the world, or a pickled one, has the frames that are copied or pickled
-    along with it.
+    p, R, v, w, dv and dw are pose and motion of the frame's origin in the world, in world axes,
+    computed for the current state at each access. The world keeps no list of observer frames. A
+    copied or pickled world has only the observer frames copied or pickled along with it.
     """
 
     __slots__ = ('link', 'name', 'orientation', 'position')
@@ -36,8 +35,9 @@ class ObserverFrame(MovingFrame):
         """
         Attach a frame to a link, or to a body (a robot of one link).
 
-        position, orientation: of the frame in the link's [m; quaternion x y z w]. name: for
-        messages. Raises InvalidValueError for what is no link, and for an invalid pose.
+        position: (3,) origin in the link frame [m]. orientation: (4,) quaternion x y z w in the
+        link frame. name: for messages. Raises InvalidValueError for other objects and for an
+        invalid pose.
         """
         if isinstance(link, Robot) and len(link.links) == 1:
             link = link.root_link
@@ -54,11 +54,11 @@ class ObserverFrame(MovingFrame):
         self.orientation: Final = quaternion
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the link, and the pose on it."""
+        """Return the constructor arguments for pickles and copies: link, pose and name."""
         return ObserverFrame, (self.link, self.position, self.orientation, self.name)
 
     def __repr__(self) -> str:
-        """Show name and link."""
+        """Show the name and the link."""
         return (
             f'<ObserverFrame {self.name!r} on link {self.link.name!r} of {self.link.robot.name!r}>'
         )
@@ -70,7 +70,7 @@ class ObserverFrame(MovingFrame):
 
     @property
     def R(self) -> FloatArray:
-        """(3, 3) rotation of the frame: takes vectors in its axes to world axes."""
+        """(3, 3) rotation of the frame; takes vectors in its axes to world axes."""
         return self.link.R @ matrix_from_quaternion(self.orientation)
 
     @property

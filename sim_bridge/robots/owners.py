@@ -1,8 +1,8 @@
 """
-The types of what parts of a robot refer to: their link, their robot, its world.
+Types of link, robot and world, for annotations in parts of a robot.
 
-Robots hold links and joints, and links hold geometries, so they import these. In the other
-direction they are named in annotations only, and by no other module.
+Robots import joints and links, and links import geometries. The opposite direction exists in
+annotations only, and only through this module.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sim_bridge.robots.robot import Robot
 
 
 def checked_positions(joint_positions: object) -> Mapping[str, float]:
-    """Return positions of joints by name; raises InvalidValueError for what is no mapping."""
+    """Return joint positions by name; raise InvalidValueError unless given a mapping."""
     if not isinstance(joint_positions, Mapping):
         raise InvalidValueError(
             'joint_positions', joint_positions, 'a mapping of names of joints to positions'
@@ -24,10 +24,12 @@ def put_at_start(
     robot: Robot, joint_positions: Mapping[str, Any], *, of_any_type: bool = False
 ) -> None:
     """
-    Set every joint to 0, or to the stop nearest to 0, and mimic joints to their law.
+    Set every joint to 0 or the stop nearest to 0, and mimic joints to their law.
 
-    joint_positions: other positions of one-axis joints [rad or m], or of joints of any type.
-    Raises UnknownNameError for other joints, InvalidValueError for values that are not finite.
+    joint_positions: other positions by joint name [rad or m]. of_any_type: accept joints of any
+    type, with vectors as positions, and ignore unknown names. Otherwise raises UnknownNameError
+    for any name except a one-axis joint's. Raises InvalidValueError for values that are not
+    finite.
     """
     known = set(robot.joint_names)
     for name in joint_positions:

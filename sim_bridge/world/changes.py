@@ -1,4 +1,4 @@
-"""Changing entities of a running world, as `description.scene.changes` says."""
+"""Changes to entities of a running world; see `description.scene.changes`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.world.scene_joints import link_of, set_joint
 def apply_changes(
     robots: Mapping[str, Robot], simulation: Simulation, text: str, what: str
 ) -> tuple[EntityChange, ...]:
-    """Make the changes of a YAML text, or none; raises InvalidValueError with all errors."""
+    """Apply all changes of a YAML text, or none; raise InvalidValueError with all errors."""
     changes = changes_from_text(text, what)
     shown = [robot.geometries for robot in robots.values()]
     shown += [link.geometries for robot in robots.values() for link in robot.links]
@@ -59,7 +59,7 @@ def _change(robots: Mapping[str, Robot], change: EntityChange, additions: Additi
 def _change_link(
     robots: Mapping[str, Robot], robot: Robot, change: LinkChange, additions: Additions
 ) -> None:
-    """Change a link: its shapes before the masses that they may give it."""
+    """Change a link: shapes first, because they may set the mass."""
     if change.name is None and not (
         change.values.items or change.mass.items or change.shapes or change.density
     ):
@@ -90,7 +90,7 @@ def _shape(link: Link, name: str) -> Geometry:
 
 
 def _finish(robot: Robot, change: EntityChange) -> None:
-    """Enable or disable a robot: last, since what is written to wakes."""
+    """Enable or disable a robot; last, because every write to a robot wakes it."""
     disabled = change.own.items.get('disabled')
     if disabled is not None:
         (robot.disable if disabled else robot.enable)()

@@ -1,4 +1,4 @@
-"""The motion of connectors of an OpenPLX scene relative to each other."""
+"""Relative motion of the connectors of an OpenPLX scene."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.world.owners import OpenPlxScene
 
 
 class _Connector:
-    """A connector that moves with a body, or stands in the world of the scene."""
+    """A connector fixed to a body, or to the world frame of the scene."""
 
     def __init__(self, scene: OpenPlxScene, signal: Signal, number: int):
         frame = signal.frames[number] if number < len(signal.frames) else None
@@ -58,12 +58,12 @@ def motion_of_connector(
     scene: OpenPlxScene, signal: Signal, what: str
 ) -> Callable[[], np.ndarray]:
     """
-    Return the reader of the motion of a connector as an observer on the other one sees it.
+    Return the reader of a connector's motion relative to the other connector of the signal.
 
-    In the axes of that. what: 'p', 'rpy', 'v', 'w', 'dv' or 'dw'.
+    The result is in the other connector's axes. what: 'p', 'rpy', 'v', 'w', 'dv' or 'dw'.
 
-    Position, velocity and acceleration in a frame that moves: Siciliano et al., Robotics, 2009,
-    section 3.1 and 7.1; Coriolis and Euler terms among them.
+    Position, velocity and acceleration in a moving frame: Siciliano et al., Robotics, 2009,
+    sections 3.1 and 7.1; with Coriolis and Euler terms.
     """
     own, other = _Connector(scene, signal, 0), _Connector(scene, signal, 1)
 

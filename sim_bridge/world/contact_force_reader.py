@@ -17,10 +17,10 @@ from sim_bridge.world.bodies import Body, geometries_of
 
 class ContactForceReader(DeclaredAttributes):
     """
-    The sums of the forces of b on a at all their contacts in the last step, read when asked for.
+    Total contact force on a body a by a body b in the last step, computed at each access.
 
-    force = normal_force + tangential_force; (3,) [N], means of the last step, in the axes of
-    `frame`, of its present pose.
+    force = normal_force + tangential_force; (3,) [N], mean over the last step, in the axes of
+    `frame` at its current pose.
     """
 
     __slots__ = ('a', 'b', 'frame')
@@ -29,9 +29,9 @@ class ContactForceReader(DeclaredAttributes):
         """
         Read the forces on a body.
 
-        a, b: a robot, link or geometry; b: None for all that touches a. frame: a link or an
-        observer frame, in whose axes forces are, and about whose origin the torque is; the world's
-        if None. Raises InvalidValueError for anything else, and for what is of two worlds.
+        a: robot, link or geometry. b: the same, or None for all bodies touching a. frame: link or
+        observer frame; forces are in its axes, and the torque is about its origin; None for the
+        world frame. Raises InvalidValueError for other objects and for objects of two worlds.
         """
         world = _world_of(a)
         geometries_of('a', a, world)
@@ -44,34 +44,34 @@ class ContactForceReader(DeclaredAttributes):
         self.frame: Final = frame
 
     def __repr__(self) -> str:
-        """Show between which bodies it reads."""
+        """Show the two bodies."""
         return f'<ContactForceReader of {self.b or "all"!r} on {self.a!r}>'
 
     @property
     def force(self) -> FloatArray:
-        """(3,) the whole force [N]."""
+        """(3,) total force on a [N]."""
         return self._turned(self._read()[0].sum(axis=0))
 
     @property
     def normal_force(self) -> FloatArray:
-        """(3,) the part along the contacts' normals [N]."""
+        """(3,) force component along the contact normals [N]."""
         return self._turned(self._parts()[0])
 
     @property
     def tangential_force(self) -> FloatArray:
-        """(3,) the part across them: friction [N]."""
+        """(3,) force component across the contact normals: friction [N]."""
         return self._turned(self._parts()[1])
 
     @property
     def torque(self) -> FloatArray:
-        """(3,) the torque about the frame's origin, or the world's [N m]."""
+        """(3,) torque on a about the origin of `frame`, or of the world [N m]."""
         forces, _, positions, torques = self._read()
         origin = np.zeros(3) if self.frame is None else self.frame.p
         return self._turned((torques + np.cross(positions - origin, forces)).sum(axis=0))
 
     @property
     def count(self) -> int:
-        """The number of their contacts in the last step, also of those without force."""
+        """Number of contacts in the last step, including contacts without force."""
         return len(self._read()[0])
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
@@ -80,7 +80,7 @@ class ContactForceReader(DeclaredAttributes):
         return along.sum(axis=0), (forces - along).sum(axis=0)
 
     def _read(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return forces on a, normals, positions and torques, (n, 3) each; world axes."""
+        """Return forces on a, normals, positions and torques, each (n, 3); world axes."""
         contacts = _world_of(self.a).contacts
         signs = contacts.signs(self.a, self.b)
         chosen = np.flatnonzero(signs)

@@ -1,4 +1,4 @@
-"""Points where geometries touch or nearly touch, found without a step: with frames on both."""
+"""Points where geometries touch or nearly touch, with contact frames, found without a step."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from sim_bridge.robots.robot import Robot
 
 class ContactFrame(NamedTuple):
     """
-    Placement of a contact frame in the world or in a link.
+    Pose of a contact frame in the world or in a link.
 
-    p: (3,) origin [m]. R: (3, 3) rotation, takes vectors in the frame's axes to those of the world
-    or the link; its columns are x, y and z. z is the contact's normal.
+    p: (3,) origin [m]. R: (3, 3) rotation, takes vectors in the frame's axes to the axes of the
+    world or link; its columns are x, y and z. z is the contact normal.
     """
 
     p: np.ndarray
@@ -34,10 +34,10 @@ class ContactPoint:
     A pair of witness points of two geometries. All vectors are (3,), in world axes.
 
     point_a, point_b: on the surface of each geometry [m]. normal: unit vector from b to a. gap:
-    signed distance along the normal, negative inside [m]: point_a - point_b = gap normal.
-    frame_a, frame_b: at these points, in the world; both have the same axes: z is the normal, x
-    and y an arbitrary pair that changes as little as possible with z. placement_a, placement_b:
-    the same frames in the links' axes, at the time of the query.
+    signed distance along the normal, negative for overlap [m]: point_a - point_b = gap normal.
+    frame_a, frame_b: contact frames at these points, in the world. Both have the same axes: z is
+    the normal; x and y are an arbitrary pair that changes as little as possible with z.
+    placement_a, placement_b: the same frames in link axes, at the time of the query.
     """
 
     geometry_a: Geometry
@@ -58,18 +58,18 @@ class ContactPoint:
 
     @property
     def position(self) -> np.ndarray:
-        """(3,) midway between both points [m], world."""
+        """(3,) midpoint of both points [m], world."""
         return 0.5 * (self.point_a + self.point_b)
 
     def __repr__(self) -> str:
-        """Show the geometries' links and the gap."""
+        """Show the links and the gap."""
         links = (self.link_b, self.link_a)
         names = ' to '.join(f'{link.robot.name}/{link.name}' for link in links)
         return f'<ContactPoint: {names}, gap {self.gap + 0.0:.3g} m>'
 
 
 class _Kept(NamedTuple):
-    """Arrays of n points; of placements (n, 2, …), those of a and of b."""
+    """Arrays of n points; placement arrays are (n, 2, …), for a and b."""
 
     indices: np.ndarray
     points_a: np.ndarray
@@ -85,27 +85,27 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     """
     Points found by `World.find_contacts` or `World.find_distances`; also as arrays.
 
-    points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) the
-    rotations of the contact frames. indices: (n, 2) places of both geometries in
-    `world.geometries`. A slice, or a list or an array of places or a mask, gives others.
+    points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) contact
+    frame rotations. indices: (n, 2) indices of both geometries in `world.geometries`. Indexing
+    with a slice, a list or array of indices, or a mask returns another `ContactPoints`.
     """
 
     __slots__ = ('_geometries', '_kept')
 
-    indices = ReadOnly[np.ndarray]('_kept.indices', '(n, 2) in `world.geometries`.')
-    points_a = ReadOnly[np.ndarray]('_kept.points_a', '(n, 3) on the first [m], world.')
-    points_b = ReadOnly[np.ndarray]('_kept.points_b', '(n, 3) on the second [m], world.')
-    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) from b to a, world axes.')
-    gaps = ReadOnly[np.ndarray]('_kept.gaps', '(n,) [m], negative for overlap.')
-    axes = ReadOnly[np.ndarray]('_kept.axes', '(n, 3, 3) of the contact frames, world.')
+    indices = ReadOnly[np.ndarray]('_kept.indices', '(n, 2) indices in `world.geometries`.')
+    points_a = ReadOnly[np.ndarray]('_kept.points_a', '(n, 3) points on a [m], world.')
+    points_b = ReadOnly[np.ndarray]('_kept.points_b', '(n, 3) points on b [m], world.')
+    normals = ReadOnly[np.ndarray]('_kept.normals', '(n, 3) normals from b to a, world axes.')
+    gaps = ReadOnly[np.ndarray]('_kept.gaps', '(n,) gaps [m], negative for overlap.')
+    axes = ReadOnly[np.ndarray]('_kept.axes', '(n, 3, 3) contact frame rotations, world.')
 
     def __init__(self, geometries: Sequence[Geometry], kept: _Kept):
-        """Keep points of some geometries; `World` makes these."""
+        """Store points between geometries of a world; only `World` calls this."""
         self._geometries, self._kept = geometries, kept
 
     @classmethod
     def of(cls, points: Sequence[ContactPoint], geometries: Sequence[Geometry]) -> ContactPoints:
-        """Collect single points; geometries: all of their world."""
+        """Collect single points; geometries: all geometries of their world."""
 
         def stacked(name: str, *shape: int) -> np.ndarray:
             return np.array([attrgetter(name)(each) for each in points], float).reshape(-1, *shape)
@@ -127,7 +127,7 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
         )
 
     def are_among(self, geometries: Sequence[Geometry]) -> bool:
-        """Return whether `indices` are those in a world's geometries: none came or went since."""
+        """Return whether `indices` still hold: no geometry was added or removed since."""
         return self._geometries == geometries
 
     def __len__(self) -> int:
@@ -143,7 +143,7 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     def __getitem__(
         self, index: int | slice | np.ndarray | Sequence[int]
     ) -> ContactPoint | ContactPoints:
-        """Return a point, or several."""
+        """Return one point, or several as `ContactPoints`."""
         kept = self._kept
         if isinstance(index, slice | np.ndarray | list):
             if isinstance(index, list):
@@ -169,12 +169,12 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number of points and the least gap."""
+        """Show the number of points and the smallest gap."""
         least = f', least gap {self.gaps.min() + 0.0:.3g} m' if len(self) else ''
         return f'<ContactPoints: {counted(len(self), "point")}{least}>'
 
     def patches(self) -> list[ContactPoints]:
-        """Return the points of each pair of geometries: the corners of its contact patch."""
+        """Return the points of each geometry pair: the corners of its contact patch."""
         ends = np.flatnonzero(np.diff(self.indices, axis=0).any(axis=1)) + 1
         bounds = [0, *ends.tolist(), len(self)] if len(self) else []
         return [self[first:end] for first, end in zip(bounds, bounds[1:], strict=False)]
@@ -189,10 +189,10 @@ def contact_points(
     gaps: np.ndarray,
 ) -> ContactPoints:
     """
-    Return points of geometries with their frames.
+    Return contact points with their frames.
 
-    geometries: of the world. indices: (n, 2) in these. The other arrays are those of
-    `ContactPoints`.
+    geometries: all geometries of the world. indices: (n, 2) indices in `geometries`. The other
+    arrays are as in `ContactPoints`.
     """
     axes = contact_axes(normals)
     numbers, row = np.unique(indices, return_inverse=True)
@@ -220,7 +220,7 @@ def contact_points(
 
 def contact_axes(normals: np.ndarray) -> np.ndarray:
     """
-    Return (n, 3, 3) rotations with z along normals (n, 3), and the x of the engine's contacts.
+    Return (n, 3, 3) rotations with z along normals (n, 3), and x as in the engine's contacts.
 
     See `engine.contact.prepare.any_tangent`.
     """

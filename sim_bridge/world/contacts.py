@@ -23,9 +23,9 @@ class Contact:
     A point where two geometries touch or nearly touch. All vectors are (3,), in world axes.
 
     position: midway between both surfaces [m]. normal: unit vector from b to a, the direction in
-    which a is pushed. depth: penetration depth [m], negative for separated geometries. force: of b
-    on a, mean of the last step [N]. torque: of b on a about the point, where there is rolling or
-    spinning friction [N m].
+    which a is pushed. depth: penetration depth [m], negative for separated geometries. force: on a
+    by b, mean over the last step [N]. torque: on a by b about the point, from rolling or spinning
+    friction [N m].
     """
 
     geometry_a: Geometry
@@ -40,7 +40,7 @@ class Contact:
     link_b = ReadOnly[Link]('geometry_b.link', 'The link of the second geometry.')
 
     def __repr__(self) -> str:
-        """Show the touching geometries, the force and the depth."""
+        """Show the touching links, the force and the depth."""
         links = (self.link_b, self.link_a)
         names = ' on '.join(f'{link.robot.name}/{link.name}' for link in links)
         force = float(np.linalg.norm(self.force))
@@ -60,27 +60,27 @@ class _Kept(NamedTuple):
 
 class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
-    The contact points of the last step at the time of the query; also as arrays.
+    Contact points of the last step at the time of the query; also as arrays.
 
     positions, normals, forces, torques: (n, 3), depths: (n,); as in `Contact`. indices: (n, 2)
-    places of both geometries in `world.geometries`.
+    indices of both geometries in `world.geometries`.
     """
 
     __slots__ = ('_kept',)
     internal_names = DeclaredAttributes.internal_names | {'signs'}
 
-    indices = ReadOnly[IntArray]('_kept.indices', '(n, 2) in `world.geometries`.')
-    positions = ReadOnly[FloatArray]('_kept.positions', '(n, 3) [m], world.')
-    normals = ReadOnly[FloatArray]('_kept.normals', '(n, 3) from b to a, world axes.')
-    depths = ReadOnly[FloatArray]('_kept.depths', '(n,) [m], positive for overlap.')
-    forces = ReadOnly[FloatArray]('_kept.forces', '(n, 3) on a [N], world axes.')
-    torques = ReadOnly[FloatArray]('_kept.torques', '(n, 3) on a [N m], world axes.')
+    indices = ReadOnly[IntArray]('_kept.indices', '(n, 2) indices in `world.geometries`.')
+    positions = ReadOnly[FloatArray]('_kept.positions', '(n, 3) contact positions [m], world.')
+    normals = ReadOnly[FloatArray]('_kept.normals', '(n, 3) normals from b to a, world axes.')
+    depths = ReadOnly[FloatArray]('_kept.depths', '(n,) depths [m], positive for overlap.')
+    forces = ReadOnly[FloatArray]('_kept.forces', '(n, 3) forces on a [N], world axes.')
+    torques = ReadOnly[FloatArray]('_kept.torques', '(n, 3) torques on a [N m], world axes.')
 
     def __init__(self, world: World):
-        """Copy the contacts of a world out of its state."""
+        """Copy the contacts from a world's state."""
         state, time_step = world.state, world.time_step
         count = int(state.contact_size[0])
-        # in one attribute, as each takes its time to be set
+        # one attribute for all arrays: each declared attribute takes time to set
         self._kept = _Kept(
             world,
             world.geometries,
@@ -103,7 +103,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
     def __getitem__(self, index: slice) -> list[Contact]: ...
 
     def __getitem__(self, index: int | slice) -> Contact | list[Contact]:
-        """Return a point, or several."""
+        """Return one contact, or a list for a slice."""
         if isinstance(index, slice):
             return [self[k] for k in range(*index.indices(len(self)))]
         first, second = (self._kept.geometries[g] for g in self.indices[index])
@@ -122,16 +122,16 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number of points and the greatest force."""
+        """Show the number of points and the largest force."""
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
     def force_on(self, body: Body, by: Body | None = None) -> FloatArray:
         """
-        Return (3,) the force of all contacts on a body, or of those with a body `by` [N].
+        Return (3,) the contact force on a body, from all contacts or those with a body `by` [N].
 
-        body, by: a robot, link or geometry; forces between parts of a robot cancel. Raises
-        InvalidValueError for anything else, and for what is of another world.
+        body, by: a robot, link or geometry; forces between parts of one robot cancel. Raises
+        InvalidValueError for other objects and for objects of another world.
         """
         total: FloatArray = self.signs(body, by, 'body', 'by') @ self.forces
         return total
@@ -140,9 +140,10 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         self, a: Body, b: Body | None = None, name_a: str = 'a', name_b: str = 'b'
     ) -> FloatArray:
         """
-        Return (n,) 1 for contacts whose force is on a body, -1 for those where it is by it, or 0.
+        Return (n,) 1 for contacts with body a first, -1 with body a second, 0 for others.
 
-        Of those with a body b, if it is not None. name_a, name_b: for messages; as `force_on`.
+        Multiplied by these signs, `forces` act on a. b: restricts the contacts to those between a
+        and b. name_a, name_b: argument names for messages. Errors as for `force_on`.
         """
         is_on = self._has(name_a, a)
         if b is None:
@@ -151,7 +152,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         return (is_on[:, 0] & is_by[:, 1]).astype(float) - (is_on[:, 1] & is_by[:, 0])
 
     def _has(self, what: str, body: object) -> np.ndarray:
-        """Return (n, 2) where a geometry is the body's; raises InvalidValueError for no body."""
+        """Return (n, 2) whether a geometry is the body's; raise InvalidValueError for no body."""
         own = set(geometries_of(what, body, self._kept.world))
         numbers = [k for k, geometry in enumerate(self._kept.geometries) if geometry in own]
         return np.isin(self.indices, numbers)

@@ -1,4 +1,4 @@
-"""Named groups of joints, to switch or remove together; after ODE's joint groups."""
+"""Named groups of joints, to enable, disable or remove together; after ODE's joint groups."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     """
     A sequence of joints of `World.joints`; a joint may be in several groups.
 
-    Joints that were removed from the world are in none.
+    A joint removed from the world leaves its groups.
     """
 
     __slots__ = ('_groups', '_keys', 'name')
     internal_names = DeclaredAttributes.internal_names | {'keys'}
 
     def __init__(self, groups: JointGroups, name: str):
-        """Begin empty; `JointGroups.add` makes groups."""
+        """Create an empty group; use `JointGroups.add`."""
         self._groups = groups
         self._keys: dict[str, _ANY] = {}
         self.name = name
@@ -46,11 +46,11 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     def __getitem__(self, index: slice) -> list[_ANY]: ...
 
     def __getitem__(self, index: int | slice) -> _ANY | list[_ANY]:
-        """Return a joint, or several, in the order of adding."""
+        """Return one joint, or a list for a slice, in the order of addition."""
         return self._present()[index]
 
     def add(self, *joints: _ANY) -> None:
-        """Add joints; raises InvalidValueError for what is not in `World.joints`, adding none."""
+        """Add joints; raise InvalidValueError and add none if one is not in `World.joints`."""
         known, place = self._groups.tree.joints, f'joint group {self.name!r}'
         for joint in joints:
             if not isinstance(joint, AnyJoint) or known.get(str(joint.key)) is not joint:
@@ -66,11 +66,10 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     @property
     def enabled(self) -> bool:
         """
-        Whether its joints act; can be set for all at once.
+        Whether all joints of the group act; can be set for all at once.
 
-        A disabled joint is as a broken one (`ConstraintJoint.is_broken`), so `World.reset` enables
-        it. If some are disabled, the value is False. Setting it raises StateError if a joint is
-        part of a tree, and changes none.
+        A disabled joint counts as broken (`ConstraintJoint.is_broken`), so `World.reset` enables
+        it. Setting raises StateError and changes no joint if one of them is part of a tree.
         """
         return not any(isinstance(each, ConstraintJoint) and each.is_broken for each in self)
 
@@ -82,20 +81,20 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
             if not isinstance(joint, ConstraintJoint):
                 raise StateError(
                     f'joint {joint.name!r} is part of a tree and cannot be disabled: remove it, '
-                    'or add it by add_joint(…, tree=False)'
+                    'or add it with add_joint(…, tree=False)'
                 )
             switched.append(joint)
         for joint in switched:
             joint.is_broken = not is_on
 
     def remove_joints(self) -> None:
-        """Remove all of its joints from the world; the group stays, empty."""
+        """Remove all joints of the group from the world; the group stays, empty."""
         for joint in self._present():
             self._groups.tree.remove(joint)
         self._keys.clear()
 
     def keys(self) -> list[str]:
-        """Return the names of the joints among those of the world."""
+        """Return the names of the joints in `World.joints`."""
         return [str(joint.key) for joint in self._present()]
 
     def _present(self) -> list[_ANY]:
@@ -104,13 +103,13 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
 
 
 class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
-    """The joint groups of a world by name."""
+    """Joint groups of a world by name."""
 
     __slots__ = ('_groups', 'tree')
     internal_names = DeclaredAttributes.internal_names | {'records', 'restore', 'tree'}
 
     def __init__(self, tree: SpanningTree):
-        """Begin with none."""
+        """Start without groups."""
         self.tree = tree
         self._groups: ByName[JointGroup] = ByName('joint group', 'the world')
 
@@ -138,8 +137,8 @@ class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
         """
         Add a group; return it.
 
-        name: unique; if None, 'group', numbered if it is in use. joints: of `World.joints`. Raises
-        InvalidValueError for others, and for a name in use.
+        name: unique; if None, 'group', with a number if it is in use. joints: of `World.joints`.
+        Raises InvalidValueError for other joints and for a name in use.
         """
         group = JointGroup(self, new_name(name, 'group', self._groups, 'joint_groups.add'))
         group.add(*items_of('joints', joints, AnyJoint, 'joints'))
@@ -151,10 +150,10 @@ class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
         del self._groups[self._groups[name].name]
 
     def records(self) -> dict[str, list[str]]:
-        """Return the names of the groups, and of the joints in each."""
+        """Return the joint names of each group, by group name."""
         return {name: group.keys() for name, group in self._groups.items()}
 
     def restore(self, records: Mapping[str, Sequence[str]]) -> None:
-        """Add the groups of a world that this one is a copy of."""
+        """Add the groups of the world from which this one was copied; records: see `records`."""
         for name, keys in records.items():
             self.add(name, [self.tree.joints[key] for key in keys])

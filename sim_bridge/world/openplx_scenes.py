@@ -1,7 +1,7 @@
 """
-The OpenPLX scenes of a world, by name.
+OpenPLX scenes of a world, by name.
 
-The readers of OpenPLX are imported with the first scene: a world without one starts without them.
+The OpenPLX readers are imported with the first scene, so worlds without scenes start faster.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 
 
 class OpenPlxScenes:
-    """Loads OpenPLX scenes into a world, and keeps them. scenes: by name."""
+    """Loader and registry of the OpenPLX scenes of a world. scenes: by name."""
 
     def __init__(
         self, world: World, simulation: Simulation, registry: RobotRegistry, tree: SpanningTree
@@ -36,7 +36,7 @@ class OpenPlxScenes:
         pose: GivenPose,
         bundle_paths: Sequence[str | Path],
     ) -> OpenPlxScene:
-        """Read a scene from a file, text or description, and add it; as `World.load_openplx`."""
+        """Read a scene from a file, text or description, and add it; see `World.load_openplx`."""
         from sim_bridge.description.openplx.load import load_openplx
         from sim_bridge.description.openplx.mapping.records import MappedScene
 
@@ -45,7 +45,7 @@ class OpenPlxScenes:
         return self.add(source, name, pose)
 
     def add(self, scene: MappedScene, name: str | None, pose: GivenPose) -> OpenPlxScene:
-        """Add a scene as a whole, or nothing if it is refused; as `World.load_openplx`."""
+        """Add a whole scene, or nothing after an error; see `World.load_openplx`."""
         from sim_bridge.world.openplx import SceneLoader
 
         loader = SceneLoader(self._world, self._simulation, self._registry, self._tree)
@@ -54,13 +54,13 @@ class OpenPlxScenes:
         return added
 
     def forget_gone(self) -> None:
-        """Forget scenes without any robot left in the world: their names are free again."""
+        """Forget scenes whose robots have all left the world; their names become free."""
         for scene in list(self.scenes.values()):
             if scene.record.robots and not scene.robots:
                 del self.scenes[scene.name]
 
     def restore(self, records: Iterable[SceneRecord]) -> None:
-        """Recreate scenes of a copied world, whose robots and joints exist already."""
+        """Recreate the scenes of a copied world; its robots and joints exist already."""
         for record in records:
             from sim_bridge.world.openplx import OpenPlxScene
 

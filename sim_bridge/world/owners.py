@@ -1,8 +1,8 @@
 """
-The types of OpenPLX scenes, for annotations.
+Types of OpenPLX scenes, for annotations.
 
-`openplx` imports the modules with these annotations, and is itself imported with the first scene;
-this module names its classes without an import at run time.
+`openplx` imports the modules with these annotations and is imported with the first scene only.
+This module names its classes without an import at run time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Adding a scene to a world."""
+"""Addition of a scene to a world."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _Added = TypeVar('_Added')
 
 
 class Additions:
-    """Adds and sets one item after another; what is wrong with one is noted with its place."""
+    """Adds items and sets attributes one by one; records each error with its place in the file."""
 
     def __init__(self) -> None:
         self.findings = Findings()
 
     def attempt(self, place: Callable[[str], Place], add: Callable[[], _Added]) -> _Added | None:
-        """Return what a function adds; place: of a key, or of the item where it has none such."""
+        """Return the result of `add`; place: place of a key, or of the item for other errors."""
         try:
             return add()
         except DescriptionError as err:
@@ -52,7 +52,7 @@ class Additions:
         return None
 
     def set_all(self, target: object, values: Values) -> None:
-        """Set attributes of an object."""
+        """Set attributes of an object, and record refused values."""
         for key, value in values.items.items():
             self.attempt(partial(_at, values.place(key)), partial(setattr, target, key, value))
 
@@ -61,9 +61,9 @@ def add_scene(
     world: World, scene: SceneDescription, start: Callable[[SceneRobot], None] | None = None
 ) -> None:
     """
-    Add a whole scene; raises SceneError, after a part of it was added, if anything is wrong.
+    Add a whole scene; raise SceneError on any error, after part of the scene was added.
 
-    start: is called with each robot that was added, before anything is joined to it.
+    start: called for each robot after it is added, before joints connect it.
     """
     additions = Additions()
     attempt = additions.attempt
@@ -89,7 +89,7 @@ def add_scene(
             partial(_at, Place('world', f'openplx.{openplx.name}', openplx.line)),
             partial(world.load_openplx, openplx.file, name=openplx.name, **openplx.arguments),
         )
-    # their directions of friction are those of links
+    # after bodies and robots: friction directions refer to links
     for number, (a, b, contact) in enumerate(scene.contact_materials):
         attempt(
             partial(_at, Place('world', f'contact_materials[{number}]')),
@@ -112,14 +112,14 @@ def add_scene(
         world.gravity = scene.gravity
     for joint in scene.joints:
         join_groups(world, joint)
-    # last, since what is written to wakes
+    # last, because every write to a robot wakes it
     for own in scene.placed:
         if own.own.items.get('disabled'):
             world.robots[own.name].disable()
 
 
 def add_scene_field(world: World, field: SceneField) -> None:
-    """Add a field of force; raises UnknownNameError for what it is to act on."""
+    """Add a force field; raise UnknownNameError for unknown links."""
     links = None if field.links is None else [part_of(world.robots, name) for name in field.links]
     world.add_force_field(field.field, field.name, links)
 
@@ -137,7 +137,7 @@ def _add_robot(
     start: Callable[[SceneRobot], None] | None,
     additions: Additions,
 ) -> None:
-    """Load a robot, and set what is said of it."""
+    """Load a robot, and set the attributes given in the scene."""
     robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
     if start is not None:
         start(scene)
@@ -155,14 +155,14 @@ def _add_robot(
 
 
 def set_rest(robot: Robot, values: Values, additions: Additions) -> None:
-    """Set when a robot sleeps."""
+    """Set the sleep thresholds of a robot."""
     values = _with_sleep(values, additions)
     if 'sleep' in values.items:
         additions.set_all(robot, values.only('sleep'))
 
 
 def _with_sleep(values: Values, additions: Additions) -> Values:
-    """Return values with a `Sleep` where they have its arguments."""
+    """Return values with `Sleep` objects in place of their arguments."""
     given = values.items.get('sleep')
     if not isinstance(given, Mapping):
         return values
@@ -172,5 +172,5 @@ def _with_sleep(values: Values, additions: Additions) -> Values:
 
 
 def _at(place: Place, key: str) -> Place:
-    """Return a place, which has no keys."""
+    """Return the place itself, for items without keys."""
     return place

@@ -1,4 +1,4 @@
-"""Adding the joints of a scene to a world, and setting what scenes say of joints."""
+"""Addition of a scene's joints to a world, and their settings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from sim_bridge.robots.robot import Robot
 
 _Found = TypeVar('_Found')
 SetAll = Callable[[object, Values], None]
-"""Sets attributes of an object, and notes what is refused at its place."""
+"""Sets attributes of an object, and records refused values with their place in the file."""
 
 
 def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint | ConstraintJoint:
-    """Add a joint, in no group yet; raises what adding it raises, with the keys of the scene."""
+    """Add a joint, without its groups; errors name the keys of the scene file."""
     try:
         added = _added(world, joint)
     except InvalidValueError as err:
@@ -48,18 +48,18 @@ def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint |
             raise InvalidValueError(
                 key,
                 joint.settings.own.items[key],
-                'tree: false beside it, since the joint is part of a tree',
+                'tree: false beside it, because the joint is part of a tree',
             )
     set_joint(added, joint.settings, set_all)
     if not joint.enabled:
         if not isinstance(added, ConstraintJoint):
-            raise StateError(f'enabled: joint {joint.name!r} is part of a tree; say tree: false')
+            raise StateError(f'enabled: joint {joint.name!r} is part of a tree; add tree: false')
         added.is_broken = True
     return added
 
 
 def join_groups(world: World, joint: SceneJoint) -> None:
-    """Add a joint that was added to its groups."""
+    """Add a joint of the world to its groups."""
     for name in joint.groups:
         if name not in world.joint_groups:
             world.joint_groups.add(name)
@@ -67,7 +67,7 @@ def join_groups(world: World, joint: SceneJoint) -> None:
 
 
 def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None:
-    """Set what a scene says of a joint and its axes."""
+    """Set the attributes of a joint and its axes given in a scene."""
     targets: list[tuple[AnyJoint | Axis, Values]] = [(joint, settings.own)]
     for target, values in (*targets, *zip(joint.axes, settings.axes, strict=False)):
         if {'lower', 'upper'} <= set(values.items):
@@ -80,7 +80,7 @@ def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None
 
 
 def part_of(robots: Mapping[str, Robot], name: str) -> Robot | Link:
-    """Return a robot, or a link as robot/link; names may have a / in them."""
+    """Return a robot, or a link given as robot/link; names may contain a /."""
     if name in robots:
         return robots[name]
     robot, _, link = name.rpartition('/')
@@ -115,7 +115,7 @@ def _added(world: World, joint: SceneJoint) -> Joint | ConstraintJoint:
 
 
 def link_of(robots: Mapping[str, Robot], name: str) -> Link:
-    """Return a link as robot/link, or the only one of a robot."""
+    """Return a link given as robot/link, or the only link of a robot."""
     part = part_of(robots, name)
     if isinstance(part, Link):
         return part
@@ -127,15 +127,15 @@ def link_of(robots: Mapping[str, Robot], name: str) -> Link:
 
 
 def _named(key: str, name: str, find: Callable[[str], _Found]) -> _Found:
-    """Return what a name at a key is of; raises InvalidValueError."""
+    """Return the object of a name given at a key; raise InvalidValueError if unknown."""
     try:
         return find(name)
     except UnknownNameError as err:
-        raise InvalidValueError(key, name, f'a name that is known; {err}') from None
+        raise InvalidValueError(key, name, f'a known name; {err}') from None
 
 
 def _joint_of(world: World, name: str) -> Joint | ConstraintJoint:
-    """Return a joint of the world, or of a robot as robot/joint."""
+    """Return a joint of the world, or a robot's joint given as robot/joint."""
     robot, _, own = name.rpartition('/')
     if name not in world.joints and robot in world.robots:
         return world.robots[robot].joint(own)

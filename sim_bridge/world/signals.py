@@ -1,8 +1,8 @@
 """
-Inputs and outputs of an OpenPLX scene in a world: what controllers command and read by name.
+Inputs and outputs of an OpenPLX scene in a world, for controllers, by name.
 
-They act on axes and bodies of the world, and keep nothing of their own: snapshots, copies and
-resets of the world comprise them.
+They act on axes and bodies of the world and have no state of their own. Snapshots, copies and
+resets of the world therefore include them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _Made = TypeVar('_Made', 'Input', 'Output')
 
 class Input(DeclaredAttributes):
     """
-    A value that a scene takes.
+    An input signal of a scene.
 
-    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector in world axes. unit: of
-    the value; FLAG where it is true or false.
+    size: 1 for a number, 2 for a range (minimum, maximum), 3 for a vector in world axes. unit:
+    unit of the value; FLAG for true or false.
     """
 
     __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
 
     def __init__(self, scene: OpenPlxScene, signal: Signal):
-        """Open the input of a scene."""
+        """Create the input of a scene for a signal."""
         self.signal = signal
         self.unit, self.size, prepare = _INPUTS[signal.kind]
         self._place = f'input {signal.name!r}'
@@ -51,20 +51,20 @@ class Input(DeclaredAttributes):
 
     @property
     def name(self) -> str:
-        """The name, with / between its parts."""
+        """Name of the signal, with / between its parts."""
         return self.signal.name
 
     def set(self, value: Number | Vector) -> None:
         """
-        Set the value, which acts from the next step on.
+        Set the value; it acts from the next step on.
 
-        Raises InvalidValueError, and changes nothing, for what is not finite, where ranges may be
-        infinite, and for a range without 0 in it.
+        Raises InvalidValueError and changes nothing for values that are not finite and for ranges
+        that do not contain 0. The ends of a range may be infinite.
         """
         self.write(self.checked(value))
 
     def checked(self, value: object) -> np.ndarray:
-        """Return (size,) a value for `write`; raises InvalidValueError, as `set`."""
+        """Return (size,) a value for `write`; raise InvalidValueError as in `set`."""
         if self.size == 2:
             return _checked_range(value, self._place, self.unit)
         if self.unit == FLAG:
@@ -74,45 +74,45 @@ class Input(DeclaredAttributes):
         return finite_vector('value', value, 3, self._place)
 
     def __repr__(self) -> str:
-        """Show name, kind and unit."""
+        """Show the name, kind and unit."""
         return f'<Input {self.name!r}: {self.signal.kind} [{self.unit}]>'
 
 
 class Output(DeclaredAttributes):
     """
-    A value that a scene gives.
+    An output signal of a scene.
 
-    size: 1 for a number, 2 for a range (least, greatest), 3 for a vector. unit: of the value;
-    FLAG where it is true or false.
+    size: 1 for a number, 2 for a range (minimum, maximum), 3 for a vector. unit: unit of the
+    value; FLAG for true or false.
     """
 
     __slots__ = ('_read', 'signal', 'size', 'unit')
 
     def __init__(self, scene: OpenPlxScene, signal: Signal):
-        """Open the output of a scene."""
+        """Create the output of a scene for a signal."""
         self.signal = signal
         self.unit, self.size, prepare = _OUTPUTS[signal.kind]
         self._read: Callable[[], Reading] = prepare(scene, signal)
 
     @property
     def name(self) -> str:
-        """The name, with / between its parts."""
+        """Name of the signal, with / between its parts."""
         return self.signal.name
 
     def read(self) -> Reading:
         """
-        Return the value for the present state: a float, a bool, or an array (size,).
+        Return the value for the current state: a float, a bool, or an array (size,).
 
-        Efforts of motors, stops and friction are those of the last step.
+        Efforts of motors, stops and friction are from the last step.
         """
         return self._read()
 
     def source(self) -> tuple[np.ndarray, float, float] | None:
         """
-        Return (1,) a view of the number that the value is copied from, an offset and a sign.
+        Return (1,) a view of the source number, an offset and a sign.
 
-        The value is sign * (number - offset); the view is as of `Axis.view`. None for what is
-        computed.
+        The value is sign * (number - offset); the view is as from `Axis.view`. None for computed
+        values, which have no source number.
         """
         read = self._read
         if not isinstance(read, _Number):
@@ -121,7 +121,7 @@ class Output(DeclaredAttributes):
         return None if view is None else (view, read.offset, read.sign)
 
     def __repr__(self) -> str:
-        """Show name, kind and unit."""
+        """Show the name, kind and unit."""
         return f'<Output {self.name!r}: {self.signal.kind} [{self.unit}]>'
 
 
@@ -129,8 +129,8 @@ def inputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, 
     """
     Return the inputs of a scene by name.
 
-    But for velocities of bodies that a joint holds, for whether mates in trees are enabled, and
-    for distances of 0, which are joints of another type.
+    Excluded are velocities of bodies held by a joint, enable inputs of mates in trees, and
+    distances of 0, because their joints are of another type.
     """
     return MappingProxyType(
         {
@@ -142,7 +142,7 @@ def inputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, 
 
 
 def _acts(scene: OpenPlxScene, signal: Signal) -> bool:
-    """Return whether an input can do what it is for."""
+    """Return whether an input has an effect in the world."""
     if signal.model == 'RigidBody':
         return not _is_held(scene.link(signal.source))
     if signal.kind == ENABLE:
@@ -151,7 +151,7 @@ def _acts(scene: OpenPlxScene, signal: Signal) -> bool:
 
 
 def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
-    """Return the outputs of a scene by name, sent or not."""
+    """Return all outputs of a scene by name, enabled for sending or not."""
     return MappingProxyType(
         {
             each.name: each
@@ -163,7 +163,7 @@ def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str,
 def _present(
     scene: OpenPlxScene, make: Callable[[OpenPlxScene, Signal], _Made], signals: Iterable[Signal]
 ) -> Iterator[_Made]:
-    """Yield the signals, but for those of robots that have left the world."""
+    """Yield the signals, except those of robots removed from the world."""
     for each in signals:
         try:
             yield make(scene, each)
@@ -178,7 +178,7 @@ _Write = Callable[[np.ndarray], None]
 
 
 def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set where a spring is at rest."""
+    """Set the rest position of a spring."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
         return lambda value: setattr(joint, 'distance', float(value[0]))
@@ -190,8 +190,8 @@ def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
     def rest(value: np.ndarray) -> None:
         if not is_one:
             raise StateError(
-                f'input {signal.name!r}: several springs act along {axis.place} and are added up '
-                'to one. Give them limits of effort (min_effort, max_effort) to move one of them'
+                f'input {signal.name!r}: several springs act along {axis.place} as one sum. '
+                'Give them effort limits (min_effort, max_effort) to move one of them'
             )
         setattr(axis, name, offset + sign * float(value[0]))
 
@@ -199,26 +199,26 @@ def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _target_velocity(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the speed of a motor."""
+    """Set the target velocity of a motor."""
     axis, sign, _ = scene.axis(signal.source)
     motor = _motor(scene, signal)
 
     def aim(value: np.ndarray) -> None:
         axis.target_velocity = sign * float(value[0])
         if motor is not None and motor.hold is not None:
-            # it holds the place where it is told to stand, and else has no spring
+            # a holding motor has a spring only at a target velocity of 0
             set_gains(axis, motor, is_driven(axis))
 
     return aim
 
 
 def _company(scene: OpenPlxScene, signal: Signal) -> tuple[str, ...]:
-    """Return the paths of what acts along the axis as one with a signal's interaction."""
+    """Return the paths of all interactions merged along the axis with the signal's own."""
     return company_of(scene.settings(signal.source), signal.model)
 
 
 def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set what a torque or force motor gives."""
+    """Set the effort of a torque or force motor."""
     axis, sign, _ = scene.axis(signal.source)
     (lower, upper) = next(
         (each[1:] for each in scene.settings(signal.source).efforts if each[0] == signal.source),
@@ -229,8 +229,8 @@ def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
     def push(value: np.ndarray) -> None:
         if not is_there:
             raise StateError(
-                f'input {signal.name!r}: {signal.source} is disabled, and cannot be enabled, '
-                f'since others act along {axis.place}'
+                f'input {signal.name!r}: {signal.source} is disabled and cannot be enabled, '
+                f'because other interactions act along {axis.place}'
             )
         axis.u = min(max(sign * float(value[0]), lower), upper)
 
@@ -238,7 +238,7 @@ def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the least and the greatest effort of a motor."""
+    """Set the minimum and maximum effort of a motor."""
     axis, sign, _ = scene.axis(signal.source)
 
     def limit(value: np.ndarray) -> None:
@@ -250,7 +250,7 @@ def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _base_velocity(scene: OpenPlxScene, signal: Signal, is_linear: bool) -> _Write:
-    """Set the velocity of a body that nothing holds: of its centre of mass, and angular."""
+    """Set the centre-of-mass velocity or the angular velocity of a free body."""
     link = scene.link(signal.source)
     robot = link.robot
 
@@ -316,7 +316,7 @@ class _Number:
 
 
 def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return where a mate's axis is, or where a spring is to be at rest."""
+    """Return the position of a mate's axis, or the rest position of a spring."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
         return lambda: float(np.linalg.norm(joint.anchor2 - joint.anchor))
@@ -328,7 +328,7 @@ def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the distance that a mate keeps."""
+    """Return the target distance of a mate."""
     joint = scene.joint(signal.source)
     if not isinstance(joint, ConstraintJoint) or joint.type != 'distance':
         return lambda: 0.0
@@ -336,7 +336,7 @@ def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return how fast a mate's axis moves, or a motor is to turn it."""
+    """Return the velocity of a mate's axis, or the target velocity of its motor."""
     if signal.model not in _WITH_AXES:
         axis, sign, _ = scene.axis(signal.source)
         return lambda: sign * axis.target_velocity
@@ -360,7 +360,7 @@ def _effort_given(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _pressure(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the force with which a distance mate presses its connectors apart."""
+    """Return the force with which a distance mate pushes its connectors apart."""
     joint = scene.joint(signal.source)
 
     def press() -> float:
@@ -398,7 +398,7 @@ def _of_body(scene: OpenPlxScene, signal: Signal, read: Callable[[Link], np.ndar
 def _motion(
     what: str, of_body: Callable[[Link], np.ndarray]
 ) -> Callable[[OpenPlxScene, Signal], _Read]:
-    """Return the reader of what both bodies and connectors have."""
+    """Return the reader of a quantity that both bodies and connectors have."""
     return lambda scene, signal: (
         motion_of_connector(scene, signal, what)
         if signal.model == 'MateConnector'
@@ -436,19 +436,19 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[OpenPlxScene, Signal], _Read]]]
     'AngularAcceleration3DOutput': ('rad/s²', 3, _motion('dw', lambda link: link.dw)),
 }
 
-# mates with axes of their own: others act along those
+# mates with axes of their own; other interactions act along these axes
 _WITH_AXES = ('Hinge', 'Prismatic', 'Cylindrical')
 
 
 def _axis_of_mate(scene: OpenPlxScene, signal: Signal) -> Axis:
-    """Return the axis of a mate that turns or slides, as the signal wants it."""
+    """Return the axis of a mate, linear or revolute according to the signal's kind."""
     is_linear = signal.kind.startswith(('Position', 'Linear'))
     axes = scene.joint(signal.source).axes
     return next(axis for axis in axes if axis.is_linear == is_linear)
 
 
 def _motor(scene: OpenPlxScene, signal: Signal) -> Motor | None:
-    """Return the servo that stands for the source, if one does."""
+    """Return the servo of the source; None if it has none."""
     return motor_of(scene.settings(signal.source), signal.source)
 
 

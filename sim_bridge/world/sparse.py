@@ -1,4 +1,4 @@
-"""Products and factors of matrices that are mostly zeros, as those of many bodies are."""
+"""Products and factors of mostly zero matrices, as occur with many bodies."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_FEW = 200  # columns up to which matrices count as dense
-_DEPENDENT = 1e-10  # share of a unit row that is rounding where rows depend on others
-_SPARSE = 0.1  # share of entries that are not 0 up to which they do not
+_FEW = 200  # largest number of columns of a matrix always treated as dense
+_DEPENDENT = 1e-10  # relative singular value below which rows count as linearly dependent
+_SPARSE = 0.1  # largest share of nonzero entries of a sparse matrix
 
 
 def sparse_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
@@ -32,10 +32,10 @@ def gram_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def inverse_factor(matrix: np.ndarray) -> np.ndarray:
     """
-    Return C⁻¹, where a symmetric matrix is C Cᵀ, C lower triangular.
+    Return C⁻¹ for a symmetric matrix C Cᵀ with lower triangular C.
 
-    Blocks that share no entries, as robots do not, are factorized apart. Raises
-    numpy.linalg.LinAlgError for a matrix that is not positive definite.
+    Blocks without common entries, for example of separate robots, are factorized separately.
+    Raises numpy.linalg.LinAlgError unless the matrix is positive definite.
     """
     found = np.zeros_like(matrix)
     for places in _blocks(matrix):
@@ -46,7 +46,7 @@ def inverse_factor(matrix: np.ndarray) -> np.ndarray:
 
 
 def null_space(columns: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of what is orthogonal to columns of any size."""
+    """Return an orthonormal basis of the space orthogonal to columns of any length."""
     parts = []
     for rows, own in _parts(columns):
         block = columns[np.ix_(rows, own)]
@@ -66,7 +66,7 @@ def null_space(columns: np.ndarray) -> np.ndarray:
 
 
 def least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the least x for which columns x is nearest to (n,) right."""
+    """Return the smallest x that minimizes |columns x - right|; right: (n,)."""
     found = np.zeros(columns.shape[1])
     for rows, own in _parts(columns):
         if len(rows) and len(own):
@@ -77,7 +77,7 @@ def least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return rows and columns of the parts of a matrix that share no entries."""
+    """Return row and column indices of each part of a matrix; parts share no entries."""
     height, width = matrix.shape
     if max(height, width) <= _FEW:
         return [(np.arange(height), np.arange(width))]
@@ -95,7 +95,7 @@ def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
-    """Return the places (n, size) of the blocks of a matrix, those of one size together."""
+    """Return the indices (n, size) of the diagonal blocks, grouped by block size."""
     if len(matrix) <= _FEW:
         return [np.arange(len(matrix))[None]]
     from scipy.sparse.csgraph import connected_components
@@ -111,8 +111,8 @@ def _is_dense(matrix: np.ndarray) -> bool:
 
 
 def _compressed(matrix: np.ndarray) -> csr_array:
-    """Return a matrix in scipy's form; scipy itself looks for entries in a slower way."""
-    # imported here, since worlds without such problems need none of it
+    """Return a matrix in scipy's CSR form; scipy's own search for entries is slower."""
+    # imported here: worlds without sparse problems do not load scipy
     from scipy.sparse import csr_array
 
     mask = matrix != 0.0

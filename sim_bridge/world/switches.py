@@ -1,8 +1,8 @@
 """
-Enabling and disabling interactions of an OpenPLX scene while it runs.
+Enabling and disabling of OpenPLX interactions in a running scene.
 
-What an interaction does is taken from its axis, or its joint holds nothing; so whether it is
-enabled is told by the arrays of the world, as all that signals change.
+A disabled interaction has no effect on its axis, or its joint is broken. The arrays of the world
+therefore tell whether it is enabled, as for all signals.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 
 
 class Switch:
-    """Whether an interaction is enabled: a mate, or what acts along an axis."""
+    """The enabled state of an interaction: a mate, or an interaction along an axis."""
 
     def __init__(self, scene: OpenPlxScene, source: str, model: str):
-        """Find an interaction by its path and its model without namespace."""
+        """Find an interaction by its path; model: its OpenPLX model without namespace."""
         self._source, self._model = source, model
         self._joints = scene.parts(source) if model in MATES else []
         if not self._joints:
@@ -33,11 +33,11 @@ class Switch:
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it cannot be disabled: a mate that is a joint of a tree."""
+        """Whether the interaction cannot be disabled: a mate that is a tree joint."""
         return bool(self._joints) and self._joints[0].is_tree
 
     def is_on(self) -> bool:
-        """Return whether the interaction is enabled; a mate that broke is not."""
+        """Return whether the interaction is enabled; a broken mate is not."""
         if self._joints:
             joint = self._joints[0]
             return isinstance(joint, Joint) or not joint.is_broken
@@ -56,18 +56,18 @@ class Switch:
         return axis.effort_limit > 0.0 or axis.lower_effort_limit < 0.0
 
     def set(self, is_on: bool) -> None:
-        """Enable or disable it; raises StateError where it does not act alone."""
+        """Enable or disable the interaction; raise StateError if it is merged or a tree joint."""
         if is_on == self.is_on():
             return
         if not self._is_alone:
             raise StateError(
                 f'{self._place}: it acts along {self._axis.place} together with others, as one. '
-                'Springs with limits of effort (min_effort, max_effort) act by themselves'
+                'Springs with effort limits (min_effort, max_effort) act separately'
             )
         if self._joints:
             if self.is_fixed:
                 raise StateError(
-                    f'{self._place}: it is a joint of a tree, which always holds. Name its '
+                    f'{self._place}: it is a tree joint and cannot be disabled. Name its '
                     'enable_interaction_input in a SignalInterface'
                 )
             for joint in self._joints:
@@ -83,7 +83,7 @@ class Switch:
             self._set_effort(is_on)
 
     def restart(self, is_on: bool) -> None:
-        """Enable or disable it, as the file does, where it can be."""
+        """Enable or disable the interaction as in the file, where possible."""
         if not self.is_fixed and self._is_alone:
             self.set(is_on)
 
@@ -120,9 +120,9 @@ class Switch:
 
 def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
     """
-    Return the paths of what acts along an axis as one with an interaction, itself among them.
+    Return the paths of all interactions merged along an axis with one, and its own path.
 
-    It is not there where it is disabled in the file, and others act in its place.
+    Its own path is missing if the file disables it while other interactions act in its place.
     """
     if model.endswith('Spring'):
         return tuple(path for path, *_ in settings.springs)
@@ -133,7 +133,7 @@ def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
 
 
 def motor_of(settings: AxisSettings, source: str) -> Motor | None:
-    """Return the servo that stands for an interaction, if one does."""
+    """Return the servo of an interaction; None if it has none."""
     return next((each for each in settings.motors if each.source == source), None)
 
 
@@ -143,7 +143,7 @@ def is_driven(axis: Axis) -> bool:
 
 
 def set_gains(axis: Axis, motor: Motor, is_on: bool = True) -> None:
-    """Give a servo its gains, of which it may hold its place where it is told to stand."""
+    """Set the servo gains; a motor with `hold` gets a spring only at a target velocity of 0."""
     axis.kp, axis.kd = motor.kp, motor.kd
     if motor.hold is not None:
         is_standing = axis.target_velocity == 0.0

@@ -1,4 +1,4 @@
-"""The live page of a world, as programs see it."""
+"""Interface to the live page of a world."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Protocol
 
 class WorldViewer(Protocol):
     """
-    What `World.view` returns; a context manager that closes the page.
+    Result of `World.view`; a context manager that closes the page.
 
-    url: address of the page, with the token that opens it. visitor_url: for those who may look and
-    change nothing. is_open: whether the page is there.
+    url: address of the page, with the token that opens it. visitor_url: address of the read-only
+    page. is_open: whether the page's process runs.
     """
 
     @property
@@ -19,23 +19,23 @@ class WorldViewer(Protocol):
 
     @property
     def visitor_url(self) -> str:
-        """Address for visitors."""
+        """Address for visitors, who can look but change nothing."""
 
     @property
     def is_open(self) -> bool:
         """Whether the page's process runs."""
 
     def sync(self) -> None:
-        """Show the present state, and do what the page wishes; steps do so by themselves."""
+        """Show the current state, and execute requests from the page; steps call this."""
 
     def wait(self) -> None:
-        """Show the world, without a step, until the page's process ends."""
+        """Show the world without stepping until the page's process ends."""
 
     def close(self) -> None:
-        """Close the page; the world goes on."""
+        """Close the page; the world continues."""
 
     def __enter__(self) -> WorldViewer:
-        """Return itself."""
+        """Return this object."""
 
     def __exit__(self, *args: object) -> None:
         """Close the page."""

@@ -278,7 +278,7 @@ def test_media_rest_and_settings_have_the_bits_of_code():
         ),
         (
             '  joints: {j: {type: hinge, between: [a, d]}}\n',
-            ['between="d": expected a name that is known', 'Known: a, b, c.'],
+            ['between="d": expected a known name', 'Known: a, b, c.'],
         ),
         ('  joints: {j: {type: hinge, between: [a]}}\n', ['must be a list of 2 texts']),
         ('  joints: {j: {type: hinge, between: [b, b]}}\n', ['two links that can move relative']),
@@ -307,10 +307,7 @@ def test_media_rest_and_settings_have_the_bits_of_code():
             ['axes="1": expected at most 0 entries'],
         ),
         ('  joints: {j: {type: ball, between: [a, b], enabled: false}}\n', ['tree: false']),
-        (
-            '  joints: {j: {type: motor, beside: k}}\n',
-            ['beside="k": expected a name that is known'],
-        ),
+        ('  joints: {j: {type: motor, beside: k}}\n', ['beside="k": expected a known name']),
         ('  joints: {j: {type: motor}}\n', ['beside: missing']),
         (
             '  joints: {j: {type: angular_motor, between: [a, b], axes: [{damping: 1}]}}\n',

@@ -1,6 +1,6 @@
 """
-Joints and their axes, as users see them, and the backends that provide their numbers.
+Joints and their axes for users, and the joint backends behind them.
 
-A joint's backend is in a tree (`tree`, `mounted`) or among the constraints (`constraint`). Imports
-`robots.owners`, by which joints know links and robots, and what is below `robots`.
+The backend of a joint is in a tree (`tree`, `mounted`) or among the constraints (`constraint`).
+Imports `robots.owners`, the types of links and robots, and the layers below `robots`.
 """

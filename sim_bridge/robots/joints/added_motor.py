@@ -1,4 +1,4 @@
-"""Further motors on the axes of joints: joints that hold nothing, with one axis."""
+"""Additional motors on joint axes: joints without constraint rows, with one axis."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PLACE = 'add_motor'
 
 
 def axis_of(given: object) -> Axis:
-    """Return an axis, or the only one of a joint; else raise InvalidValueError."""
+    """Return an axis as given, or the only axis of a joint; raise InvalidValueError otherwise."""
     axis = given.axes[0] if isinstance(given, AnyJoint) and len(given.axes) == 1 else given
     if not isinstance(axis, Axis):
         raise InvalidValueError(
@@ -31,16 +31,16 @@ def axis_of(given: object) -> Axis:
 
 def motor_beside(axis: Axis) -> JointSpec:
     """
-    Return a motor whose axis is another one, without a name.
+    Return the specification of a motor without a name, on the line of a joint's axis.
 
-    Raises InvalidValueError for an axis that neither slides nor turns as that of a hinge.
+    Raises InvalidValueError for an axis that is neither linear nor a hinge axis.
     """
     found = _line_of(axis.backend, axis.number)
     if found is None:
         raise InvalidValueError(
             'axis',
             axis,
-            'one that slides, or turns as a hinge does; for others see add_angular_motor',
+            'a linear axis or a hinge axis; add_angular_motor drives other axes',
             _PLACE,
         )
     is_linear, line = found
@@ -52,7 +52,7 @@ def motor_beside(axis: Axis) -> JointSpec:
 
 
 def _line_of(backend: JointBackend, number: int) -> tuple[bool, np.ndarray] | None:
-    """Return whether an axis slides, and its unit vector in both frames of the joint, if any."""
+    """Return whether an axis is linear, and its unit vector in both joint frames; None if none."""
     if isinstance(backend, (MountedJointBackend, ConstraintJointBackend)):
         spec = backend.spec
         if spec.type in WITH_AXIS2:

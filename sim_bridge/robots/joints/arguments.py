@@ -1,4 +1,4 @@
-"""Checks of the arguments of `World.add_joint` and `add_angular_motor`, and their `JointSpec`."""
+"""Argument checks for `World.add_joint` and `add_angular_motor`; they return a `JointSpec`."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from sim_bridge.robots.owners import Link
 
 Links = tuple[Link | None, Link | None]
 
-_PARALLEL = 1e-6  # greatest sine of the angle between parallel axes
-_RIGHT_ANGLE = 1e-6  # greatest cosine of the angle between orthogonal axes
-_SHORTEST = 1e-9  # least distance of a distance joint [m]
-# axes of angular motors by what they are fixed on
+_PARALLEL = 1e-6  # largest sine of the angle between parallel axes
+_RIGHT_ANGLE = 1e-6  # largest cosine of the angle between orthogonal axes
+_SHORTEST = 1e-9  # smallest length of a distance joint [m]
+# kinds of angular-motor axes by the link that they are fixed to
 _TURNS = {'first': TURN_A, 'second': TURN_B, 'world': TURN_W}
 
 
@@ -47,7 +47,7 @@ def described_spec(
     compliance: object,
     suspension: object,
 ) -> JointSpec:
-    """Return the joint that arguments of `World.add_joint` describe, without a name."""
+    """Return a joint specification without a name from the arguments of `World.add_joint`."""
     place = 'add_joint'
     kind = one_of('kind', kind, TYPES, place)
     expected = '3 finite numbers [m]'
@@ -74,7 +74,7 @@ def described_spec(
     if kind == 'distance':
         check_distance('anchor2', anchor2, distance, place)
     spec = spec_at('', kind, links, (point, point2), first, second, across)
-    # a joint with a gap between the anchors is a constraint, which closes it
+    # the constraint rows of a joint with a gap between its anchors close the gap
     spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
     return _with_compliance(spec, erp, cfm, compliance, suspension, place)
 
@@ -82,7 +82,7 @@ def described_spec(
 def motor_spec(
     name: str, links: Links, axes: Any, fixed_on: Sequence[str] | None, euler: bool
 ) -> JointSpec:
-    """Return the angular motor that arguments of `World.add_angular_motor` describe."""
+    """Return an angular-motor specification from `World.add_angular_motor`'s arguments."""
     place = 'add_angular_motor'
     euler = truth('euler', euler, place)
     is_list = isinstance(axes, (Sequence, np.ndarray)) and not isinstance(axes, str)
@@ -102,7 +102,7 @@ def motor_spec(
         directions[1] if euler else None,
     )
     if euler:
-        # the last axis is x of both frames where the angles are 0
+        # at angles of 0 the last axis is x of both frames
         return replace(spec, axes=EULER_AXES, axis2=None)
     kinds = tuple((_TURNS[side], 0) for side in sides)
     rotations = {'first': spec.first.pose[0], 'second': spec.second.pose[0], 'world': np.eye(3)}
@@ -113,27 +113,27 @@ def motor_spec(
 def check_crossing(
     what: str, value: object, axis: np.ndarray, other: np.ndarray, place: str
 ) -> None:
-    """Raise InvalidValueError for two unit vectors along each other; what, value: as given."""
+    """Raise InvalidValueError if two unit vectors are parallel; what, value: as given."""
     if np.linalg.norm(np.cross(axis, other)) < _PARALLEL:
         expected = 'one that is not along axis'
         raise InvalidValueError(what, value, f'{expected}2' if what == 'axis' else expected, place)
 
 
 def check_distance(what: str, value: object, distance: float, place: str) -> None:
-    """Raise InvalidValueError for anchors that coincide [m]; what, value: as given."""
+    """Raise InvalidValueError for anchors at one point; distance: [m]; what, value: as given."""
     if distance < _SHORTEST:
         raise InvalidValueError(
-            what, value, 'a point away from the anchor [m], whose distance is kept', place
+            what, value, 'a point away from the anchor [m]: the distance is kept', place
         )
 
 
 def checked_erp(value: object, place: str) -> float:
-    """Return an error reduction from 0 to 1; else raise InvalidValueError."""
+    """Return an error reduction parameter between 0 and 1; raise InvalidValueError otherwise."""
     return number_from('erp', value, 0.0, 1.0, place, 'a share from 0 to 1')
 
 
 def checked_cfm(value: object, place: str) -> float:
-    """Return a constraint force mixing of at least 0; else raise InvalidValueError."""
+    """Return a constraint force mixing of at least 0; raise InvalidValueError otherwise."""
     expected = 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
     return number_from('cfm', value, 0.0, math.inf, place, expected)
 
@@ -141,7 +141,7 @@ def checked_cfm(value: object, place: str) -> float:
 def of_rows(
     check: Callable[[object, str], float], value: object, count: int, place: str
 ) -> float | tuple[float, ...]:
-    """Return a checked number, or `count` of them; else raise InvalidValueError."""
+    """Return one checked number, or `count` of them; raise InvalidValueError otherwise."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
         return check(value, place)
@@ -156,7 +156,7 @@ def of_rows(
 
 
 def compliance_of(value: object, place: str) -> Compliance:
-    """Return a checked compliance; else raise InvalidValueError."""
+    """Return a checked compliance; raise InvalidValueError otherwise."""
     if not isinstance(value, tuple) or not 1 <= len(value) <= 2:
         raise InvalidValueError(
             'compliance', value, 'a Compliance, or a tuple of stiffness and damping', place
@@ -167,12 +167,12 @@ def compliance_of(value: object, place: str) -> Compliance:
 def _with_compliance(
     spec: JointSpec, erp: object, cfm: object, compliance: object, suspension: object, place: str
 ) -> JointSpec:
-    """Return a joint with ERP, CFM, compliance and suspension as far as they are given."""
+    """Return the specification with ERP, CFM, compliance and suspension, where given."""
     rows = len(ROWS_OF_TYPE[spec.type])
     if compliance is not None:
         if erp is not None or cfm is not None:
             raise InvalidValueError(
-                'compliance', compliance, 'None beside erp and cfm, which say the same', place
+                'compliance', compliance, 'None beside erp and cfm: both set the same', place
             )
         spec = replace(spec, compliance=compliance_of(compliance, place))
     if erp is not None:
@@ -193,32 +193,32 @@ def _with_compliance(
 
 
 def _second_origin(links: Links) -> np.ndarray:
-    """Return the origin of the second link, or the first where that is the world [m]."""
+    """Return the origin of the second link [m], or of the first if the second is the world."""
     link = links[1] or links[0]
     if link is None:
-        raise ValueError('the world is joined to nothing')
+        raise ValueError('a joint needs at least one link, not only the world')
     return link.p
 
 
 def direction(what: str, value: object, place: str) -> np.ndarray:
-    """Return a vector of length 1."""
+    """Return a vector scaled to length 1; raise InvalidValueError for a zero vector."""
     expected = '3 finite numbers that are not all 0'
     vector = finite_vector(what, value, 3, place, expected)
     greatest = np.abs(vector).max()
     if greatest == 0.0:
         raise InvalidValueError(what, value, expected, place)
-    # scaled first, so that squares neither overflow nor underflow
+    # divide by the largest component first: squares neither overflow nor underflow
     vector /= greatest
     return vector / np.linalg.norm(vector)
 
 
 def _sides(fixed_on: object, count: int, euler: bool, place: str) -> list[str]:
-    """Return what each of an angular motor's axes stays on: 'first', 'second' or 'world'."""
+    """Return the body that each angular-motor axis is fixed to: 'first', 'second' or 'world'."""
     if fixed_on is None:
         return ['first'] * count
     if euler:
         raise InvalidValueError(
-            'fixed_on', fixed_on, 'None for Euler angles, whose axes have their links', place
+            'fixed_on', fixed_on, 'None for Euler angles, whose axes have fixed links', place
         )
     sides: list[object] = []
     if isinstance(fixed_on, Sequence) and not isinstance(fixed_on, str):

@@ -1,4 +1,4 @@
-"""Reaction forces and torques of a joint on both of its links."""
+"""Reaction forces and torques of a joint on its two links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint_backend import JointBackend
 
-# the property of axes that holds each part of the effort along them
+# property of an axis that holds each part of its effort
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
 PARTS = ('all', *_OF_AXES)
 FRAMES = ('world', 'joint')
@@ -23,7 +23,7 @@ class Feedback(NamedTuple):
     """
     Forces f [N] and torques t [N m] of a joint on its links, (3,) each; as ODE's dJointFeedback.
 
-    f1, t1 act on the first link, f2, t2 on the second, or on the world where there is no link.
+    f1, t1 act on the first link, f2, t2 on the second link, or on the world in place of a link.
     """
 
     f1: FloatArray
@@ -36,7 +36,7 @@ def feedback_of(
     backend: JointBackend, axes: Sequence[Axis], frame: str, about: str, part: str
 ) -> Feedback:
     """
-    Return the forces and torques of a joint on both its links; as `AnyJoint.feedback`.
+    Return the forces and torques of a joint on both links, as `AnyJoint.feedback`.
 
     frame: one of FRAMES. about: one of POINTS. part: one of PARTS. Raises InvalidValueError for
     other words.
@@ -61,10 +61,11 @@ def share_of_axes(
     backend: JointBackend, axes: Sequence[Axis], part: str
 ) -> tuple[FloatArray, FloatArray]:
     """
-    Return force [N] and torque [N m] on the second link of one of PARTS of the axes' efforts.
+    Return the force [N] and torque [N m] on the second link from one part of the axis efforts.
 
-    About the second anchor, world axes. It is the smallest wrench that does the work of each
-    axis' effort along that axis. The independent axes of an angular motor are summed instead.
+    part: one of PARTS except 'all'. The torque is about the second anchor; both are in world axes.
+    They form the smallest wrench that does the work of each axis effort along its axis. For the
+    independent axes of an angular motor, the efforts are summed along the axes instead.
     """
     force, torque = np.zeros(3), np.zeros(3)
     for linear, total in ((True, force), (False, torque)):

@@ -1,4 +1,4 @@
-"""The frames of a joint on its two links."""
+"""Joint frames on the two links."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from sim_bridge.robots.owners import Link
 
 class JointFrame(NamedTuple):
     """
-    A joint's frame on a link; in the world if `link` is None.
+    Frame of a joint on a link; in the world if `link` is None.
 
-    rotation: (3, 3) takes vectors in its axes to the link's; the joint's axis is its z. position:
-    (3,) its origin in the link's frame [m].
+    rotation: (3, 3), takes vectors in the frame's axes to link axes; z is the joint axis.
+    position: (3,) origin in the link frame [m].
     """
 
     link: Link | None
@@ -24,21 +24,21 @@ class JointFrame(NamedTuple):
 
     @property
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation (3, 3) and origin (3,) [m] in the world."""
+        """Rotation (3, 3) and origin (3,) [m] of the frame in the world."""
         if self.link is None:
             return self.rotation, self.position
         R = self.link.R
         return R @ self.rotation, self.link.p + R @ self.position
 
     def velocity(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the link's velocity at a world point [m/s] and angular velocity [rad/s]."""
+        """Return the link's velocity at a world point [m/s], and its angular velocity [rad/s]."""
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         w = self.link.w
         return self.link.v + cross(w, point - self.link.p), w
 
     def acceleration(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the link's acceleration there [m/s²] and angular acceleration [rad/s²]."""
+        """Return the link's acceleration at a world point [m/s²] and angular one [rad/s²]."""
         if self.link is None:
             return np.zeros(3), np.zeros(3)
         arm, w, dw = point - self.link.p, self.link.w, self.link.dw
@@ -47,9 +47,9 @@ class JointFrame(NamedTuple):
 
 class JointFrames(NamedTuple):
     """
-    The frames of a joint on its first and its second link.
+    Frames of a joint on its first and second link.
 
-    axis: (3,) the first axis, in the first frame. axis2: (3,) the last axis, in the second frame.
+    axis: (3,) first axis, in the first frame. axis2: (3,) last axis, in the second frame.
     """
 
     first: JointFrame

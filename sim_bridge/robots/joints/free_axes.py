@@ -1,4 +1,4 @@
-"""The coordinates that a joint's two frames leave free: where they are, and how they move."""
+"""Free coordinates of a constraint joint: positions, directions, rates and accelerations."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MIDDLE, _LAST = (EULER, 1), (EULER, 2)
 
 class AxisKinds(NamedTuple):
     """
-    Axes as the kernels of `engine.constraints.axes` read them.
+    Axes in the form read by the kernels of `engine.constraints.axes`.
 
-    axis_kind: (n, 2) kind; axis of A or B, or which angle. axis_vector: (n, 3) unit vector in A, B
-    or the world, of TURN_A, TURN_B and TURN_W.
+    axis_kind: (n, 2) kind of each axis, and its axis number in A or B or its angle number.
+    axis_vector: (n, 3) unit vector in A, B or the world, for the kinds TURN_A, TURN_B and TURN_W.
     """
 
     axis_kind: np.ndarray
@@ -34,9 +34,9 @@ def axis_rate(
     """
     Return the rate of an axis [m/s, rad/s].
 
-    R_A, R_B: rows of rotations. moving, turning: velocity [m/s] and angular velocity [rad/s] of
-    the second link relative to the first, where the joint is on the second. Their numbers may be
-    arrays, of several axes that are alike.
+    R_A, R_B: rows of the frames' rotations. moving, turning: velocity [m/s] and angular velocity
+    [rad/s] of the second link relative to the first, at the second anchor. Their components may be
+    arrays, for several axes of the same kind.
     """
     torque, force = axis_wrench(kinds, axis, R_A, R_B)
     return dot(torque, turning) + dot(force, moving)
@@ -44,29 +44,29 @@ def axis_rate(
 
 class FreeAxes:
     """
-    The n coordinates of a constraint joint, computed from the present motion of its links.
+    The n free coordinates of a constraint joint, computed from the current motion of its links.
 
-    The relative angular velocity is the sum of all rates along their axes; the independent axes of
-    an angular motor measure its component along each instead.
+    The relative angular velocity is the sum of all rates along their axes. The independent axes of
+    an angular motor measure its component along each axis instead.
     """
 
     def __init__(self, frames: JointFrames, kinds: Sequence[tuple[int, int]], vectors: np.ndarray):
-        """Keep the frames. kinds, vectors: as the engine's LoopJoint has them."""
+        """Store the frames. kinds, vectors: as in the engine's LoopJoint."""
         self._frames = frames
         self.pairs = tuple(kinds)
-        """Kind and axis, or angle, of each; as in `kinds`."""
+        """Kind of each axis, and its axis or angle number; as in `kinds`."""
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
-        """(n,) whether each slides; else it turns."""
+        """(n,) whether each axis is linear; otherwise it is revolute."""
         self.are_users = any(kind in (TURN_A, TURN_B, TURN_W) for kind, _ in kinds)
-        """Whether they are the independent axes of an angular motor."""
+        """Whether the axes are the independent axes of an angular motor."""
 
     def positions(self, last: np.ndarray) -> np.ndarray:
         """
         Return (n,) the positions [m, rad].
 
-        last: (n,) the positions before; angles are continued from them without jumps of a turn.
-        The independent axes of an angular motor have only this sum of their rates.
+        last: (n,) previous positions; angles continue from them without jumps of a turn. The
+        independent axes of an angular motor have only the sum of their rates as position.
         """
         poses = [part.tolist() for frame in self._frames[:2] for part in frame.pose]
         return np.array(
@@ -77,7 +77,7 @@ class FreeAxes:
         )
 
     def directions(self) -> np.ndarray:
-        """Return (n, 3) the unit vectors along or about which they move; world axes."""
+        """Return (n, 3) the unit vectors along or about which the axes move; world axes."""
         R_A, R_B = self._rotations()
         return np.array(
             [axis_direction(self.kinds, axis, R_A, R_B) for axis in range(len(self.pairs))]
@@ -86,7 +86,7 @@ class FreeAxes:
     def vectors_on(
         self, first: JointFrame, second: JointFrame, directions: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return (n, 3) the vectors of directions in the world, the present ones if None."""
+        """Return (n, 3) world directions in the axes' own frames; current directions if None."""
         turns = {TURN_A: first.pose[0], TURN_B: second.pose[0]}
         directions = self.directions() if directions is None else directions
         return np.array(
@@ -97,7 +97,7 @@ class FreeAxes:
         )
 
     def velocities(self) -> np.ndarray:
-        """Return (n,) their rates [m/s, rad/s]."""
+        """Return (n,) the axis rates [m/s, rad/s]."""
         (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         moving, turning = (v_B - v_A).tolist(), (w_B - w_A).tolist()
         R_A, R_B = self._rotations()
@@ -109,12 +109,12 @@ class FreeAxes:
         )
 
     def accelerations(self) -> np.ndarray:
-        """Return (n,) the accelerations [m/s², rad/s²] for the present state and efforts."""
+        """Return (n,) the accelerations [m/s², rad/s²] for the current state and efforts."""
         point = self._frames.second.pose[1]
         (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         (a_A, dw_A), (a_B, dw_B) = (frame.acceleration(point) for frame in self._frames[:2])
         directions, result = self.directions(), np.zeros(len(self.pairs))
-        # relative to the first link, with the Coriolis term
+        # linear acceleration relative to the first link, with the Coriolis term
         moving = a_B - a_A - 2.0 * np.cross(w_A, v_B - v_A)
         result[self.linear] = directions[self.linear] @ moving
         about, turning, gained = directions[~self.linear], w_B - w_A, dw_B - dw_A
@@ -122,7 +122,7 @@ class FreeAxes:
         if self.are_users:
             result[~self.linear] = about @ gained + change @ turning
         else:
-            # the rate of N Nᵀ rates = N turning, where N is `about`
+            # time derivative of N Nᵀ rates = N turning, where N is `about`
             rates = self.velocities()[~self.linear]
             right = about @ (gained - rates @ change) + change @ (turning - rates @ about)
             result[~self.linear] = np.linalg.pinv(about @ about.T) @ right
@@ -135,7 +135,7 @@ class FreeAxes:
     def _turning_of_axes(
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray
     ) -> np.ndarray:
-        """Return (n, 3) the rates of the directions."""
+        """Return (n, 3) the time derivatives of the directions."""
         on_second = [
             kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST for kind, number in self.pairs
         ]

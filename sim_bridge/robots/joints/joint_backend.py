@@ -1,8 +1,8 @@
 """
-The backend of a joint, which provides its numbers: in a tree, or as rows beside the trees.
+Joint backends, which read and write the arrays behind `Joint`: in a tree, or as constraint rows.
 
-Arrays of numbers have a row for each of the joint's coordinates, nq positions and nv others. They
-are views where they can be written.
+Arrays have one row for each coordinate of the joint: nq rows for positions, nv rows for all
+others. Writable arrays are views.
 """
 
 from sim_bridge.robots.joints.constraint import ConstraintJointBackend

@@ -1,4 +1,4 @@
-"""What the motors of axes can be told to do."""
+"""Control modes of axis motors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTROLS = {
 }
 CONTROL_NAMES = {number: name for name, number in CONTROLS.items()}
 
-# columns of State.target, and which controls go for each, by their numbers
+# columns of State.target, and the control modes that read each column, by number
 POSITION, VELOCITY = range(2)
 FITTING = np.array(
     [

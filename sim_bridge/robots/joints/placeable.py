@@ -1,4 +1,4 @@
-"""Constraint joints are placed anew while a world runs: anchors, axes, and the links they tie."""
+"""Relocation of constraint joints in a running world: anchors, axes and connected links."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sim_bridge.robots.joints.spec import spec_at, WITH_AXIS, WITH_AXIS2
 def _settable(
     name: str, write: Callable[[Any, object], None], doc: str
 ) -> Settable[FloatArray, Vector]:
-    """Return the property of all joints of that name, which can be set too."""
+    """Return a settable version of a property of `AnyJoint`."""
     return Settable(getattr(AnyJoint, name).fget, write, doc=doc)
 
 
 class PlaceableJoint(AnyJoint):
-    """The part of constraint joints that says where they are; see `ConstraintJoint`."""
+    """Constraint joint with settable anchors and axes; base class of `ConstraintJoint`."""
 
     __slots__ = ()
     internal_names = AnyJoint.internal_names | {'attach'}
@@ -36,7 +36,7 @@ class PlaceableJoint(AnyJoint):
     _backend: ConstraintJointBackend
 
     def __init__(self, backend: ConstraintJointBackend):
-        """Show what a backend among the constraints provides."""
+        """Show the values of a constraint backend."""
         super().__init__(backend)
         backend.joint = self
 
@@ -68,10 +68,11 @@ class PlaceableJoint(AnyJoint):
         'anchor',
         _set_anchor,
         """
-        (3,) position of the joint frame on the first link [m], world; after ODE; can be set.
+        (3,) position of the joint frame on the first link [m], world; can be set.
 
-        Then the joint is there on both links, and its slides count from there; a distance joint
-        keeps its other anchor and has the new distance. Raises InvalidValueError for no point.
+        Named after ODE's anchor. Setting it places the joint at this point on both links; slider
+        positions are 0 there. A distance joint keeps its other anchor and takes the new distance.
+        Raises InvalidValueError unless given three finite numbers.
         """,
     )
     anchor2: Settable[FloatArray, Vector] = _settable(
@@ -80,31 +81,33 @@ class PlaceableJoint(AnyJoint):
         """
         (3,) position of the joint frame on the second link [m], world; can be set.
 
-        A joint whose anchors are apart closes the gap; a distance joint keeps the new distance.
+        If the two anchors differ afterwards, the joint closes the gap; a distance joint takes the
+        new distance instead. Raises InvalidValueError unless given three finite numbers.
         """,
     )
     axis: Settable[FloatArray, Vector] = _settable(
         'axis',
         _set_axis,
         """
-        (3,) unit vector of the first axis, fixed on the first link; world axes; can be set.
+        (3,) unit vector of the first axis, fixed to the first link; world axes; can be set.
 
-        To a vector of any length. Coordinates are then 0 at the present poses of the links, and
-        are so again after `World.reset`. Raises StateError for a joint without an axis.
+        Accepts a vector of any length. Afterwards the joint's coordinates are 0 at the current
+        poses of the links, also after `World.reset`. Raises StateError for a joint without an
+        axis.
         """,
     )
     axis2: Settable[FloatArray, Vector] = _settable(
         'axis2',
         _set_axis2,
         """
-        (3,) unit vector of the last axis, fixed on the second link; world axes; can be set.
+        (3,) unit vector of the last axis, fixed to the second link; world axes; can be set.
 
-        As `axis`, of a 'universal' or 'hinge2'.
+        Only for 'universal', 'hinge2' and 'perpendicular'; otherwise as `axis`.
         """,
     )
 
     def attach(self, links: Links) -> None:
-        """Tie other links, checked before, at the present anchors and axes; `World` calls it."""
+        """Connect other links at the current anchors and axes; `World` calls it after checks."""
         spec, axes = self._backend.spec, self._backend.free
         anchors = self.anchor, self.anchor2 if self.type == 'distance' else self.anchor
         first, across = self.axis, self.rotation[:, 0]
@@ -125,7 +128,7 @@ class PlaceableJoint(AnyJoint):
     def _turn_to(
         self, axis: FloatArray, axis2: FloatArray | None, what: str, value: object
     ) -> None:
-        """Take other axes, at the present poses; what, value: which was set, for messages."""
+        """Set the axes at the current poses; what, value: argument as given, for messages."""
         if axis2 is not None:
             check_crossing(what, value, axis, axis2, self.place)
         spec = self._backend.spec
@@ -151,6 +154,6 @@ class PlaceableJoint(AnyJoint):
 
 
 def _moved(frame: JointFrame, point: np.ndarray) -> JointFrame:
-    """Return a frame with its origin at a point in the world [m]."""
+    """Return a frame with its origin moved to a world point [m]."""
     place = point if frame.link is None else frame.link.point_from_world(point)
     return frame._replace(position=place)

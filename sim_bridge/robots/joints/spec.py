@@ -1,4 +1,4 @@
-"""The specification of a joint between two links of a world, before its backend is chosen."""
+"""Joint specification between two links of a world, before a backend is chosen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.engine.data.loops import ROWS_OF_TYPE
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 from sim_bridge.robots.owners import Link
 
-# joint types of trees by kind; other kinds are always constraints
+# tree joint types by kind; all other kinds are always constraints
 TREE_TYPES = {
     'ball': JointType.BALL,
     'hinge': JointType.REVOLUTE,
@@ -31,9 +31,9 @@ TREE_TYPES = {
     'piston': JointType.PISTON,
     'planar': JointType.PLANAR,
 }
-# what holds nothing: an axis with all that can act on one
+# joints without constraint rows: one axis for motors, springs, friction and stops
 MOTOR_TYPES = ('hinge_motor', 'slider_motor')
-# what holds a part of what others hold, to put together other joints of
+# joints with some of the constraint rows of other kinds: building blocks for new joints
 PARTIAL_TYPES = ('inline', 'parallel', 'perpendicular')
 TYPES = (*TREE_TYPES, 'distance', *PARTIAL_TYPES, *MOTOR_TYPES)
 WITH_AXIS = (
@@ -47,7 +47,7 @@ WITH_AXIS = (
     *MOTOR_TYPES,
 )
 WITH_AXIS2 = ('universal', 'hinge2', 'perpendicular')
-# kinds whose coordinates are the same with links swapped and axis reversed
+# kinds with the same coordinates after exchange of the links and reversal of the axis
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
 
 _Z = np.array([0.0, 0.0, 1.0])
@@ -56,17 +56,17 @@ _Z = np.array([0.0, 0.0, 1.0])
 @dataclass(frozen=True, eq=False)
 class JointSpec:
     """
-    A joint between a first and a second link, or the world.
+    Specification of a joint between two links, or a link and the world.
 
-    first, second: the joint frames on both, which coincide for coordinates of 0; the axis is z.
-    axis2: (3,) the second axis in that frame, fixed on the second link, in the plane of x and z.
-    distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; the first two
-    of all rows or of each. suspension: of a hinge-2. toughness: force and torque that break it,
-    and those that break it in each direction, None where none does. loose: the directions, as of a
-    compliance, that it leaves free though its type does not. gapes: whether the two origins are
-    apart, so that the joint has a gap to close. gathers: whether it puts its links together at
-    once in the first step, where they begin apart. axes, vectors: of an angular motor, as the
-    engine's LoopJoint has them.
+    first, second: joint frames on the links; they coincide at coordinates of 0; z is the axis.
+    axis2: (3,) second axis in the second frame, fixed to the second link, in the plane of x and z.
+    distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; erp and cfm
+    have one value for all rows, or one per row. suspension: spring and damper of a hinge-2.
+    toughness: force and torque at which the joint breaks, then one value per direction; None if it
+    never breaks. loose: directions left free in addition to those of the type, numbered as in a
+    compliance. gapes: whether the origins are apart, so the joint has a gap to close. gathers:
+    whether the first step moves links that start apart together at once. axes, vectors: angular
+    motors only, as in the engine's LoopJoint.
     """
 
     name: str
@@ -88,24 +88,24 @@ class JointSpec:
 
     @property
     def yields(self) -> bool:
-        """Whether it is compliant."""
+        """Whether the joint is compliant."""
         if self.compliance is not None:
             return self.compliance.yields
         return self.cfm is not None and bool(np.any(self.cfm))
 
     @property
     def holds(self) -> bool:
-        """Whether it takes any freedom; else it only acts on what is free."""
+        """Whether the joint has constraint rows; otherwise it only acts along free axes."""
         return bool(ROWS_OF_TYPE[self.type])
 
     @property
     def frames(self) -> JointFrames:
-        """Its frames, and its axes in them."""
+        """Both joint frames, and the axes in them."""
         return JointFrames(self.first, self.second, _Z, _Z if self.axis2 is None else self.axis2)
 
     @property
     def constraint_frames(self) -> JointFrames:
-        """Frames A and B of the constraint rows: z of B is the second axis, if there is one."""
+        """Frames A and B of the constraint rows; z of B is the second axis, if there is one."""
         second = self.second
         if self.axis2 is not None:
             z = self.axis2
@@ -116,21 +116,21 @@ class JointSpec:
         return JointFrames(self.first, second, _Z, _Z)
 
     def sides(self, by_second: bool) -> tuple[Link | None, Link]:
-        """Return the parent link, or None for the world, and the child link."""
+        """Return the parent link (None for the world) and the child link."""
         carrier, own = self.first.link, self.second.link
         if not by_second:
             carrier, own = own, carrier
         if own is None:
-            raise ValueError('the world hangs on nothing')
+            raise ValueError('the world has no parent: only a link can be the child')
         return carrier, own
 
     def mount(self, by_second: bool) -> JointDescription:
-        """Return the joint of a robot's base; by_second: the second link's robot is the child."""
+        """Return the base joint of a robot; by_second: the second link's robot is the child."""
         carrier, own, axis = self.first, self.second, np.array([0.0, 0.0, 1.0])
         if not by_second:
             carrier, own, axis = own, carrier, -axis
         _, link = self.sides(by_second)
-        # the root link's frame, wherever on its body the joint's link is
+        # the root link's frame, also when the joint's link is another link of the same body
         root = link.robot.root_link.slot.placement
         place = link.slot.placement.placement_of(own.rotation, own.position)
         child = Pose(place.position, place.rotation).inverse @ Pose(root.position, root.rotation)
@@ -161,10 +161,10 @@ def spec_at(
     normal: np.ndarray | None = None,
 ) -> JointSpec:
     """
-    Return a joint whose coordinates are 0 at the present poses of its links.
+    Return a specification whose joint coordinates are 0 at the current poses of the links.
 
-    anchors: (3,) where it is on either link [m]. axis, axis2: (3,) unit vectors. normal: (3,)
-    towards x of the joint's axes; axis2, or any, if None. All in the world.
+    anchors: (3,) joint position on each link [m]. axis, axis2: (3,) unit vectors. normal: (3,)
+    direction of the joint frame's x; if None, axis2 or an arbitrary direction. All in the world.
     """
     rotation = axis_frame(axis)
     toward = axis2 if normal is None else normal
@@ -187,10 +187,10 @@ def spec_at(
 
 def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> JointSpec:
     """
-    Return a joint as a description says; links: by name.
+    Return the specification of a described constraint joint; links: by name.
 
-    A second anchor and a relative rotation at coordinates of 0 that are not described are those of
-    the present poses of the links.
+    If the description has no second anchor, or no relative rotation at coordinates of 0, they
+    follow from the current poses of the links.
     """
     one, other = links[constraint.link1], links.get(constraint.link2)
     anchor = one.p + one.R @ constraint.position1
@@ -198,7 +198,7 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> Joi
     R_other, p_other = (np.eye(3), np.zeros(3)) if other is None else (other.R, other.p)
     turned = np.eye(3)
     if constraint.rotation is not None:
-        # rotates the second link and its axis to coordinates of 0
+        # takes the second link and its axis to coordinates of 0
         turned = one.R @ constraint.rotation @ R_other.T
     axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
     normal = None if constraint.normal is None else one.R @ constraint.normal
