@@ -1,4 +1,4 @@
-"""Bounding boxes of entities."""
+"""Bounding boxes for entities."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sim_bridge.world.openplx import OpenPlxScene
 
 def box_around(entity: sb.Robot | OpenPlxScene) -> np.ndarray | None:
     """
-    Return the (2, 3) lower and upper corner of the box around a robot or a scene [m].
+    Return lower and upper corner (2, 3) for the box around a robot or a scene [m].
 
-    Of a robot in the root link's frame, of a scene in its own; None for what has no geometry, or
-    one without end.
+    Corners are in the robot's root link frame, or in the scene's frame. None for an entity without
+    geometry, or with infinite geometry.
     """
     if isinstance(entity, OpenPlxScene):
         robots, frame = entity.robots, entity.record.pose

@@ -1,8 +1,9 @@
 """
-The entities of a running simulation: everything in the world, spawned and removed at run time.
+Entities in a running simulation: everything in the world, spawned and removed at run time.
 
 An entity is a robot in the library's sense. Entities with joints, sensors or tracks have their own
-topics; the others are objects. An OpenPLX scene may consist of several; it is removed by its name.
+topics; the others are objects. An OpenPLX scene may consist of several entities; it is removed by
+its own name.
 """
 
 from __future__ import annotations
@@ -56,21 +57,21 @@ if TYPE_CHECKING:
 
 # called with the name of the spawned entity, or the error
 Spawned = Callable[['str | SimBridgeError'], None]
-# names of what was added to the world, and what opens its topics
+# names of added entities, and the function that opens their topics
 _Added = tuple[list[str], Callable[[], None]]
 _Pose = tuple['np.ndarray', 'np.ndarray']
 # called with None, or the error
 Changed = Callable[['SimBridgeError | None'], None]
-# called with the boxes by name, or the error
+# called with boxes by entity name, or the error
 Measured = Callable[['dict[str, np.ndarray | None] | SimBridgeError'], None]
 
 
 class Entities:
     """
-    The robots and objects in the world; called on the physics thread.
+    Robots and objects in the world; called on the physics thread.
 
     Another thread reads a spawned robot and compiles its kernels. The robot then enters the world
-    between two steps, so that spawning delays no step of the others.
+    between two steps, so spawning delays no step.
     """
 
     def __init__(
@@ -82,24 +83,24 @@ class Entities:
         parameters: SimulatorParameters,
         node: Node,
     ) -> None:
-        """Start with the loaded entities; node: reports compilation on /diagnostics."""
+        """Start with the loaded entities. node: reports compilation on /diagnostics."""
         self._node = node
         self._simulator, self._controls, self._pacer = simulator, controls, pacer
         self._calls, self._parameters = calls, parameters
         self._background = Background()
-        # of shipped robots; the background thread's own
+        # boxes for shipped robots; only the background thread accesses them
         self._boxes: dict[str, np.ndarray | None] = {}
         self._loaded = simulator.world.census()
         self._spawned: set[str] = set()
 
     @property
     def world(self) -> sb.World:
-        """The world they are in."""
+        """The world containing the entities."""
         return self._simulator.world
 
     @property
     def missing(self) -> list[str]:
-        """Names of the loaded entities that have been removed."""
+        """Names of loaded entities removed since."""
         present = set(self.world.census())
         return [name for name, number in self._loaded if (name, number) not in present]
 
@@ -110,33 +111,33 @@ class Entities:
         return self.world.robots[name]
 
     def is_robot(self, name: str) -> bool:
-        """Return whether an entity has topics of its own."""
+        """Return whether an entity has its own topics."""
         return any(interface.robot.name == name for interface in self._simulator.interfaces)
 
     def spawn(self, request: SpawnRequest, on_done: Spawned) -> None:
         """
-        Add a robot or a scene as soon as it is ready; on the physics thread.
+        Add a robot or a scene once it is ready; on the physics thread.
 
         on_done: called on the physics thread. Errors are DescriptionError or another
-        SimBridgeError, whose `code` gives the cause.
+        SimBridgeError; `code` gives the cause.
         """
         self._background.submit(lambda: self._prepare(request, on_done))
 
     def measure(self, names: Iterable[str], on_done: Measured) -> None:
         """
-        Find the bounding boxes of shipped robots, as `box_around` returns them, by their names.
+        Compute bounding boxes for shipped robots by name; see `box_around`.
 
-        on_done: called on the physics thread with them, or with the error.
+        on_done: called on the physics thread with the boxes, or with the error.
         """
         wanted = list(names)
         self._background.submit(lambda: self._measure(wanted, on_done))
 
     def change(self, text: str, on_done: Changed) -> None:
         """
-        Change entities as a YAML text says; see `description.scene.changes`.
+        Change entities according to a YAML text; see `description.scene.changes`.
 
-        on_done: called on the physics thread with None, or the error. Kernels of shapes that are
-        new are compiled before, while the simulation runs.
+        on_done: called on the physics thread with None, or the error. Kernels for new shapes are
+        compiled before, while the simulation runs.
         """
         changes = changes_from_text(text, "parameter 'changes'")
         added = [placed.shape for change in changes for placed in change.added]
@@ -149,7 +150,7 @@ class Entities:
             try:
                 with reporting_kernels(self._node):
                     compile_beside(added, present, self._parameters)
-            except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+            except Exception as err:  # noqa: BLE001 - passed on to the caller
                 failure = _as_own_error(err)
                 self._pacer.submit(lambda: on_done(failure))
                 return
@@ -158,16 +159,16 @@ class Entities:
         self._background.submit(prepare_shapes)
 
     def remove(self, name: str) -> None:
-        """Remove an entity, or all of a scene, with its topics; raises UnknownNameError."""
+        """Remove an entity, or a whole scene, with its topics; raises UnknownNameError."""
         for part in self.parts(name) or [self.get(name).name]:
             self._calls.call(partial(self._withdraw, part))
             self._spawned.discard(part)
 
     def parts(self, name: str) -> list[str]:
-        """Return the entities of the OpenPLX scene of this name; [] if there is none."""
+        """Return the entity names in the OpenPLX scene with this name; [] if there is none."""
         scene = self.world.openplx.get(name)
         own = [] if scene is None else [robot.name for robot in scene.robots]
-        # a robot of its own may have the name of a scene that was loaded
+        # a separate robot may have the name of a loaded scene
         return [] if name in self.world.robots and name not in own else own
 
     def remove_spawned(self) -> list[str]:
@@ -181,7 +182,7 @@ class Entities:
         self, frame: str, position: object, orientation: object, what: str = 'initial_pose'
     ) -> tuple[np.ndarray, np.ndarray]:
         """
-        Return position [m] and quaternion x y z w in the world of a pose in a frame.
+        Return a pose's position [m] and quaternion x y z w in the world, from a pose in `frame`.
 
         frame: '' or 'world'; an entity's name, for its root link; or a link's frame name on the
         graph. Raises UnknownNameError for other frames, InvalidValueError for an invalid pose.
@@ -212,7 +213,7 @@ class Entities:
         return links[name]
 
     def close(self) -> None:
-        """Accept no more spawn requests."""
+        """Accept no further spawn requests."""
         self._background.close()
 
     # --- on the background thread ----------------------------------------------------------------
@@ -221,12 +222,12 @@ class Entities:
         try:
             for name in names:
                 if name not in self._boxes:
-                    # what only is looked at needs no kernels of steps
+                    # a box needs no step kernels
                     _, pattern = load_pattern(SpawnRequest(name), self._parameters)
                     self._boxes[name] = box_around(
                         pattern.scene if isinstance(pattern, ScenePattern) else pattern
                     )
-        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+        except Exception as err:  # noqa: BLE001 - passed on to the caller
             failure = _as_own_error(err)
             self._pacer.submit(lambda: on_done(failure))
             return
@@ -238,15 +239,15 @@ class Entities:
             check_name(request)
             with reporting_kernels(self._node):
                 pattern = prepare(request, self._parameters, self._shapes())
-        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+        except Exception as err:  # noqa: BLE001 - passed on to the caller
             failure = _as_own_error(err)
             self._pacer.submit(lambda: on_done(failure))
             return
         self._pacer.submit(lambda: on_done(self._admit(request, pattern)))
 
     def _shapes(self) -> list[Shape]:
-        """Return what collides, on any thread."""
-        # a copy, as the physics thread may add or remove meanwhile
+        """Return all collision shapes, on any thread."""
+        # a copy, since the physics thread may add or remove entities meanwhile
         robots = list(self.world.robots.values())
         return [geometry.shape for robot in robots for geometry in robot.geometries]
 
@@ -255,7 +256,7 @@ class Entities:
     def _change(self, text: str, on_done: Changed) -> None:
         try:
             self._calls.call(partial(self._simulator.change, text))
-        except Exception as err:  # noqa: BLE001 - whatever it is, who asked is to be told
+        except Exception as err:  # noqa: BLE001 - passed on to the caller
             on_done(_as_own_error(err))
         else:
             on_done(None)
@@ -263,7 +264,7 @@ class Entities:
     def _admit(
         self, request: SpawnRequest, pattern: sb.Robot | ScenePattern
     ) -> str | SimBridgeError:
-        """Add what is prepared to the world; return its name, or the error."""
+        """Add a prepared pattern to the world; return its name, or the error."""
         try:
             with coded(ErrorCode.POSE_INVALID):
                 pose = self.pose_in_world(request.frame, request.position, request.orientation)
@@ -276,7 +277,7 @@ class Entities:
             return err
         try:
             self._calls.call(announce)
-        except Exception as err:  # noqa: BLE001 - the graph has errors of its own
+        except Exception as err:  # noqa: BLE001 - ROS raises its own errors
             for each in added:
                 self._calls.call(partial(self._withdraw, each))
             return _as_own_error(err)
@@ -316,7 +317,7 @@ class Entities:
             raise InvalidValueError(
                 'name',
                 wanted,
-                'one that is not taken yet, or leave to change it '
+                'an unused name, or permission to change it '
                 f'(allow_renaming); taken: {", ".join(taken)}',
                 code=ErrorCode.NAME_TAKEN,
             )
@@ -325,7 +326,7 @@ class Entities:
     # --- on the executor's thread, while the physics thread waits --------------------------------
 
     def _announce(self, interfaces: Iterable[RobotInterface | None]) -> None:
-        """Declare the parameters of robots whose topics have been opened."""
+        """Declare the parameters of robots with newly opened topics."""
         for interface in interfaces:
             if interface is not None:
                 self._controls.add(interface)
@@ -338,7 +339,7 @@ class Entities:
 
 
 def _as_own_error(err: Exception) -> SimBridgeError:
-    """Return the error as one of this package; others get their class name and message."""
+    """Return an error as a SimBridgeError; others are given with class name and message."""
     return (
         err if isinstance(err, SimBridgeError) else SimBridgeError(f'{type(err).__name__}: {err}')
     )

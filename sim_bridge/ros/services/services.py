@@ -1,4 +1,4 @@
-"""The node's services with std_srvs messages, which every ROS 2 distribution has."""
+"""The node's services with std_srvs messages, available in every ROS 2 distribution."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sim_bridge.ros.session.simulator import Simulator
 
 class Services:
     """
-    Pause, reset, step and snapshots.
+    Services for pausing, resets, steps, snapshots and changes.
 
     ~/pause (SetBool): true pauses, false resumes. ~/reset (Trigger): returns all robots to their
-    start; /clock continues, unless the parameter `reset_clock` is set otherwise. ~/step (Trigger):
-    takes `step_count` control steps at the usual pace while paused; the response follows the last
-    step. ~/save_snapshot, ~/restore_snapshot (Trigger): use the name in the parameter `snapshot`.
+    start; /clock continues, unless the parameter `reset_clock` is set. ~/step (Trigger): takes
+    `step_count` control steps at the usual pace while paused; the response follows the last step.
+    ~/save_snapshot, ~/restore_snapshot (Trigger): use the name in the parameter `snapshot`.
     ~/list_snapshots (Trigger): returns the names, separated by newlines. ~/apply_changes
-    (Trigger): changes entities as the parameter `changes` says, or none.
+    (Trigger): applies the entity changes in the parameter `changes`, all or none.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Services:
         """
         Create the services.
 
-        parameters: returns the parameters at the time of a request.
+        parameters: returns the current parameters.
         """
         self._control, self._simulator, self._parameters = control, simulator, parameters
         self._entities = entities

@@ -1,4 +1,4 @@
-"""Running, pausing, stepping and resetting a simulation: the code that all services share."""
+"""Running, pausing, stepping and resetting a simulation: code shared by all services."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 
 class Scope(enum.Flag):
-    """The parts of the simulation that a reset affects."""
+    """Parts of the simulation affected by a reset."""
 
     TIME = 1
     STATE = 2
@@ -30,7 +30,7 @@ _SCOPES = {'time': Scope.TIME, 'state': Scope.STATE, 'spawned': Scope.SPAWNED}
 
 
 class Phase(enum.Enum):
-    """The phase of a simulation; stopped: paused at its start."""
+    """Phase of a simulation; stopped: paused at its start."""
 
     STOPPED = 'stopped'
     PLAYING = 'playing'
@@ -43,11 +43,10 @@ class SimulationControl:
 
     An impossible request raises StateError or another SimBridgeError and changes nothing.
 
-    ~/resets (std_msgs/String, transient local, JSON) announces every jump of the state or of the
-    time before any message after the jump. Its fields: count since the start; cause ('reset',
-    'stop', 'restore'); scope (of 'time', 'state', 'spawned'); snapshot, its name, or null;
-    time_ns, the stamp of the next messages; time_ns_before; removed, names of the removed
-    entities.
+    ~/resets (std_msgs/String, transient local, JSON) announces every jump of state or time before
+    any message after the jump. Its fields: count since the start; cause ('reset', 'stop',
+    'restore'); scope (list of 'time', 'state', 'spawned'); snapshot, its name or null; time_ns,
+    stamp of the next messages; time_ns_before; removed, names of removed entities.
     """
 
     def __init__(
@@ -62,11 +61,11 @@ class SimulationControl:
         is_active: bool = True,
     ) -> None:
         """
-        Start with a simulation as it was loaded.
+        Start with a simulation as loaded.
 
-        read_back: lets parameters say what is so after a restore, on the executor's thread.
-        reset_clock: returns whether /clock is reset with the time, if a request does not say so.
-        is_active: whether the simulation may run; that of an inactive managed node may not.
+        read_back: updates parameters after a restore, on the executor's thread. reset_clock:
+        returns whether /clock is reset with the time, unless a request decides it. is_active:
+        whether the simulation may run; False for an inactive managed node.
         """
         self._pacer, self._simulator, self._entities = pacer, simulator, entities
         self._read_back, self._calls = read_back, calls
@@ -79,7 +78,7 @@ class SimulationControl:
 
     @property
     def phase(self) -> Phase:
-        """The present phase of the simulation."""
+        """Current simulation phase."""
         if not self._pacer.is_paused:
             return Phase.PLAYING
         return Phase.STOPPED if self._is_stopped else Phase.PAUSED
@@ -96,13 +95,13 @@ class SimulationControl:
         self._pacer.pause()
 
     def activate(self, plays: bool) -> None:
-        """Allow running from now on; plays: whether to run at once."""
+        """Allow running from now on. plays: whether to run at once."""
         self._is_active = True
         if plays:
             self.play()
 
     def deactivate(self) -> None:
-        """Pause, drop requested steps, and no longer allow running."""
+        """Pause, drop requested steps, and forbid running."""
         self._is_active = False
         self._pacer.drop_steps(StateError('the node was deactivated'))
         self.pause()
@@ -121,7 +120,7 @@ class SimulationControl:
         on_done: Callable[[Exception | None], None],
         on_tick: Callable[[int], bool] = lambda remaining: True,
     ) -> None:
-        """Take control steps at the usual pace; `on_done`, `on_tick`: as in `Pacer.step`."""
+        """Take control steps at the usual pace. on_done, on_tick: see `Pacer.step`."""
         self._check_active()
         if count < 1:
             raise InvalidValueError('steps', count, 'at least 1')
@@ -132,9 +131,9 @@ class SimulationControl:
 
     def reset(self, scope: Scope, clock: bool | None = None) -> None:
         """
-        Reset the parts of the simulation in the scope.
+        Reset the parts in the scope.
 
-        clock: whether /clock is set to 0 with the time; None: as the parameter `reset_clock`.
+        clock: whether /clock is set to 0 with the time; None: see the parameter `reset_clock`.
         """
         if scope == Scope.ALL:
             self._check_complete()
@@ -144,11 +143,11 @@ class SimulationControl:
 
     @property
     def snapshots(self) -> list[str]:
-        """Names of all snapshots, in the order of their first saving."""
+        """Names of all snapshots, in order of their first saving."""
         return list(self._snapshots)
 
     def save(self, name: str) -> None:
-        """Save a snapshot under a name, replacing one of the same name."""
+        """Save a snapshot; it replaces an earlier one with the same name."""
         self._snapshots[name] = self._simulator.save()
 
     def restore(self, name: str) -> None:
@@ -219,7 +218,6 @@ class SimulationControl:
         missing = self._entities.missing
         if missing:
             raise StateError(
-                f'{", ".join(map(repr, missing))} of the world as it was loaded was deleted, and '
-                'no reset brings that back: reset time, state or spawned alone, or start '
-                'the node again'
+                f'the loaded entities {", ".join(map(repr, missing))} were deleted, and no reset '
+                'restores them: reset time, state or spawned alone, or restart the node'
             )

@@ -1,5 +1,5 @@
 """
-A running simulation on the graph: loading, robots' interfaces, the control step, spawning.
+A running simulation on the graph: loading, robot interfaces, control steps, spawning.
 
-Imports `ros.command`, `ros.publish` and what these may import.
+Imports `ros.command`, `ros.publish` and their dependencies.
 """

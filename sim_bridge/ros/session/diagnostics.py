@@ -31,19 +31,20 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
 
-# share of missed deadlines, and of the aimed real-time factor not reached, that is worth a warning
+# warning thresholds: share of missed deadlines, relative shortfall of the real-time factor
 _MISSED_WARNING = 1e-3
 _SLOW_WARNING = 0.02
 
-# wait for an answer in lockstep that is worth a warning [s]
+# warning threshold for the wait for a lockstep answer [s]
 _LONG_WAIT_S = 1.0
 
-# by how much commands may be stamped ahead of the simulated time, since some are for the future
+# warning threshold for command stamps ahead of the simulated time [s]; some commands are for
+# the future
 _AHEAD_WARNING = 10.0
 
 
 class Diagnostics:
-    """Publishes one status each for pacing and solver, and one for each robot's commands."""
+    """Publishes one status each for pacing and solver, and one per robot for its commands."""
 
     def __init__(
         self,
@@ -54,10 +55,10 @@ class Diagnostics:
         show: Callable[[list[DiagnosticStatus]], None] | None = None,
     ) -> None:
         """
-        Start to publish.
+        Start publishing.
 
-        rate_hz: in real time [Hz]; 0 to publish nothing. show: also gets all statuses, at 1 Hz
-        where nothing is published.
+        rate_hz: rate in real time [Hz]; 0 to publish nothing. show: also called with all statuses,
+        at 1 Hz if nothing is published.
         """
         self._pacer, self._simulator, self._faults = pacer, simulator, node.faults
         self._failures = 0
@@ -73,7 +74,7 @@ class Diagnostics:
             node.create_publisher(DiagnosticArray, '/diagnostics', 10) if rate_hz else None
         )
         if rate_hz or show is not None:
-            # this node is the source of ROS time, and must not depend on it
+            # this node is the source of ROS time, so its timer must not depend on ROS time
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             node.create_timer(1.0 / (rate_hz or 1.0), self._publish, clock=steady)
 
@@ -151,7 +152,7 @@ class Diagnostics:
             level = DiagnosticStatus.WARN
             summary = (
                 f'commands are stamped {ahead:.6g} s ahead of the simulated time: set '
-                'use_sim_time where they come from'
+                'use_sim_time in the node that sends them'
             )
         elif late or missed:
             level = DiagnosticStatus.WARN
@@ -178,7 +179,7 @@ class Diagnostics:
         return self._status(f'commands of {robot.name}', level, summary, values)
 
     def _trajectories(self, interface: RobotInterface) -> DiagnosticStatus:
-        """Return the status of a robot's trajectories."""
+        """Return the status for a robot's trajectories."""
         trajectories = interface.trajectories
         counts = Counter(trajectories.counts)
         failed = sum(
@@ -226,7 +227,7 @@ class Diagnostics:
         return self._status('solver', level, summary, values)
 
     def _topics(self) -> DiagnosticStatus:
-        """Return how many messages a second of real time go out on each topic."""
+        """Return the status with the message rate per topic, in real time."""
         now = time.monotonic()
         elapsed, self._sent_at = max(now - self._sent_at, 1e-9), now
         before, self._sent = self._sent, {}
@@ -244,7 +245,7 @@ class Diagnostics:
         )
 
     def _joints(self) -> Iterator[DiagnosticStatus]:
-        """Yield the status of joints that broke, if any did."""
+        """Yield the status for broken joints, if there are any."""
         broken = self._simulator.world_interface.broken_joints.told
         if broken:
             yield self._status(
@@ -255,7 +256,7 @@ class Diagnostics:
             )
 
     def _lockstep(self) -> Iterator[DiagnosticStatus]:
-        """Yield the status of the lockstep, if used: the command sources it waits for."""
+        """Yield the lockstep status, if lockstep is used: the missing command sources."""
         lockstep = self._simulator.lockstep
         if not lockstep.sources:
             return
@@ -285,7 +286,7 @@ class Diagnostics:
         )
 
     def _recording(self) -> Iterator[DiagnosticStatus]:
-        """Yield the progress of the recording, if there is one."""
+        """Yield the recording's progress, if there is one."""
         for each in self._simulator.journal.statuses():
             if each.error is not None:
                 level, summary = DiagnosticStatus.ERROR, str(each.error)
@@ -304,7 +305,7 @@ class Diagnostics:
             )
 
     def _callbacks(self) -> DiagnosticStatus:
-        """Return the status of the callbacks: exceptions that the node has survived."""
+        """Return the status for callbacks: exceptions survived by the node."""
         counts = self._faults.counts
         lately = sum(counts.values()) - self._failures
         self._failures += lately

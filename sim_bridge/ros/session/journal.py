@@ -1,7 +1,7 @@
 """
-The record of a simulator's inputs.
+Record for a simulator's inputs.
 
-The simulator knows only this class, which by itself records nothing. `bag.recording` extends it.
+The simulator knows only this class, which records nothing itself. `bag.recording` extends it.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 class JournalStatus(NamedTuple):
     """
-    The progress of a recording.
+    Recording progress.
 
-    folder: of the bag. error: the error that ended the recording, if any. messages, size: number
-    of messages and bytes written. queued: bytes in the queue.
+    folder: bag folder. error: the error that ended the recording, if any. messages: written so
+    far. size: bytes written so far. queued: bytes in the queue.
     """
 
     folder: Path
@@ -37,25 +37,25 @@ class JournalStatus(NamedTuple):
 
 class Journal:
     """
-    Records the inputs of a simulator in the order in which they take effect.
+    Records a simulator's inputs in the order in which they take effect.
 
-    This base class records nothing: each method is what a simulator without a recording needs.
+    This base class records nothing; a simulator without a recording uses it.
     """
 
     def add_interface(self, interface: RobotInterface) -> None:
-        """Record the commands of a robot from now on."""
+        """Record a robot's commands from now on."""
 
     def note(self, kind: str, **values: Any) -> None:
-        """Record a change of the simulation between two steps, after the inputs before it."""
+        """Record a simulation change between two steps, after all earlier inputs."""
 
     def note_spawn(
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
     ) -> None:
         """
-        Record that a robot or object (loaded: None) was added to the world.
+        Record a robot or object (loaded: None) added to the world.
 
-        position [m], orientation (x y z w): of `World.add_copy`; None if it was added in another
-        way, so that a replay cannot add it.
+        position [m], orientation (x y z w): arguments of `World.add_copy`; None if it was added in
+        another way, so a replay cannot add it.
         """
 
     def note_scene(
@@ -66,26 +66,26 @@ class Journal:
         loaded: Sequence[LoadedRobot],
     ) -> None:
         """
-        Record that an OpenPLX scene was added to the world.
+        Record an OpenPLX scene added to the world.
 
-        pose: position [m] and orientation (x y z w) of the scene. loaded: its robots with topics.
+        pose: the scene's position [m] and orientation (x y z w). loaded: its robots with topics.
         """
 
     def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
-        """Record which functions of Python act from now on, so that a replay ends here."""
+        """Record the Python functions acting from now on; a replay ends here."""
 
     def watch_deadlines(self, missed: Callable[[], int]) -> None:
-        """Record deadlines that are missed; missed: returns how many have been."""
+        """Record missed deadlines. missed: returns their number so far."""
 
     def flush(self) -> None:
         """Record the inputs since the last step, while no step is taken."""
 
     def end_tick(self) -> None:
-        """Record the state hash if it is due."""
+        """Record the state hash if due."""
 
     def close(self) -> None:
         """End the recording; no step may be in progress."""
 
     def statuses(self) -> list[JournalStatus]:
-        """Return the progress of the recording; empty if there is none."""
+        """Return the recording progress; empty if there is no recording."""
         return []

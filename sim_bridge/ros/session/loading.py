@@ -1,4 +1,4 @@
-"""Building a world from parameters: the scene, the robot, its start pose, the ground."""
+"""World construction from parameters: scene, robot, its start pose, ground."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sim_bridge.world.scene_joints import part_of
 
 _ORIGIN = (0.0, 0.0, 0.0)
 _UPRIGHT = (0.0, 0.0, 0.0, 1.0)
-# parameters of robots that an OpenPLX file has in its stead
+# robot parameters without effect on an OpenPLX file, since the file defines these properties
 _NOT_OF_SCENES = (
     'base',
     'initial_positions',
@@ -49,12 +49,12 @@ _NOT_OF_SCENES = (
 @dataclass(frozen=True)
 class LoadedRobot:
     """
-    A robot that has topics of its own.
+    A robot with its own topics.
 
-    namespace: prefix of its topic and frame names; '' for none. joints: joints of commands without
-    names, in order; () for all that do not mimic another joint. scene: the OpenPLX scene whose
-    signals come and go with the robot; None for none. scene_namespace: prefix of their topics, ''
-    for none.
+    namespace: prefix for its topic and frame names; '' for none. joints: joint order in
+    commands without names; () for all joints except mimic joints. scene: OpenPLX scene whose
+    signals are added and removed with the robot; None for none. scene_namespace: topic prefix of
+    the signals, '' for none.
     """
 
     robot: sb.Robot
@@ -65,17 +65,17 @@ class LoadedRobot:
 
     @property
     def prefix(self) -> str:
-        """The namespace followed by a slash; '' for none."""
+        """Namespace followed by a slash; '' for none."""
         return f'{self.namespace}/' if self.namespace else ''
 
     @property
     def scene_prefix(self) -> str:
-        """The namespace of the scene followed by a slash; '' for none."""
+        """The scene's namespace followed by a slash; '' for none."""
         return f'{self.scene_namespace}/' if self.scene_namespace else ''
 
 
 class HasNamespace(Protocol):
-    """A robot with topics of its own, loaded or on the graph."""
+    """A robot with its own topics, loaded or on the graph."""
 
     @property
     def robot(self) -> sb.Robot:
@@ -83,12 +83,12 @@ class HasNamespace(Protocol):
 
     @property
     def namespace(self) -> str:
-        """The prefix of the names of its topics and frames; '' for none."""
+        """Prefix for its topic and frame names; '' for none."""
 
 
 @dataclass(frozen=True)
 class LoadedWorld:
-    """A world, and which of its contents are robots; the others are objects."""
+    """A world, and the robots in it; its other contents are objects."""
 
     world: sb.World
     robots: tuple[LoadedRobot, ...]
@@ -96,7 +96,7 @@ class LoadedWorld:
 
 def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     """
-    Build the world the parameters describe, with every kernel compiled that its first step calls.
+    Build the world described by parameters; compile all kernels needed by its first step.
 
     Raises DescriptionError, InvalidValueError or UnknownNameError.
     """
@@ -128,10 +128,10 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
 
 @sharing()
 def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
-    """Add a scene; return its robots, and the objects with sensors."""
+    """Add a scene; return its robots, and its objects with sensors."""
 
     def start(each: SceneRobot) -> None:
-        # before it is joined to anything
+        # before it is joined to other bodies
         robot = world.robots[each.name]
         given: Any = each.arguments.get('joint_positions', {})
         _start_at(robot, {**initial_values(robot.description), **given})
@@ -139,7 +139,7 @@ def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[Loaded
     scene = read_scene(parameters.world, parameters.world_values)
     add_scene(world, scene, start)
     if parameters.world.endswith(PROJECT_SUFFIX):
-        # what runs a project gives its solver as the parameter, unless told otherwise
+        # the parameter contains the project's solver, unless the user has overridden it
         world.solver = parameters.solver
     return [
         LoadedRobot(world.robots[each.name], each.namespace)
@@ -149,13 +149,13 @@ def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[Loaded
 
 
 def _has_topics(item: SceneBody | SceneRobot) -> bool:
-    """Return whether a scene says so; sensors aside."""
+    """Return whether the scene file gives an item topics; sensors aside."""
     return isinstance(item, SceneRobot) and not item.is_object
 
 
 def replace_fields(world: sb.World, text: str) -> None:
     """
-    Replace the fields of force of a world by those of a YAML text.
+    Replace a world's force fields by the fields in a YAML text.
 
     Raises InvalidValueError or UnknownNameError, and then changes nothing.
     """
@@ -169,7 +169,7 @@ def replace_fields(world: sb.World, text: str) -> None:
 
 def checked_fields(world: sb.World, text: str) -> tuple[SceneField, ...]:
     """
-    Read fields of force, and look up what they act on, on any thread.
+    Read force fields, and check the robot and link names they act on; on any thread.
 
     Raises InvalidValueError or UnknownNameError.
     """
@@ -184,33 +184,33 @@ def checked_fields(world: sb.World, text: str) -> tuple[SceneField, ...]:
     return fields
 
 
-def check_namespace(name: str, namespace: str, others: Iterable[HasNamespace], what: str) -> None:
-    """Raise InvalidValueError, about `what`, if another robot has the same namespace."""
+def check_namespace(name: str, namespace: str, others: Iterable[HasNamespace], field: str) -> None:
+    """Raise InvalidValueError, naming `field`, if another robot has the same namespace."""
     for other in others:
         if other.namespace == namespace and other.robot.name != name:
             raise InvalidValueError(
-                what,
+                field,
                 namespace,
-                f'one of its own; robot {other.robot.name!r} has this one',
+                f'a namespace of its own; robot {other.robot.name!r} has this one',
                 code=ErrorCode.NAMESPACE_INVALID,
             )
 
 
 def has_interface(robot: sb.Robot) -> bool:
-    """Return whether a robot has anything to command or to publish; otherwise it is an object."""
+    """Return whether a robot has inputs or outputs on the graph; otherwise it is an object."""
     return bool(_moves_in_parts(robot.description) or robot.devices() or robot.crawlers)
 
 
 def _moves_in_parts(description: sb.RobotDescription) -> bool:
-    """Return whether a robot has a joint that moves."""
+    """Return whether a robot has a movable joint."""
     return any(joint.type is not JointType.FIXED for joint in description.joints.values())
 
 
 def robots_of_scene(scene: OpenPlxScene, namespace: str) -> list[LoadedRobot]:
     """
-    Return the robots of a scene that are no objects, in namespaces of their names.
+    Return a scene's robots, without its objects, in namespaces named after them.
 
-    The signals of the scene, in the namespace, are the first one's, or those of a body where all
+    The scene's signals, in `namespace`, belong to the first robot, or to a body if all entities
     are objects.
     """
     robots = [robot for robot in scene.robots if has_interface(robot)]
@@ -228,10 +228,10 @@ def namespaces_of_scene(
     scene: MappedScene, name: str | None, is_own: bool
 ) -> list[tuple[MappedRobot, str]]:
     """
-    Return the robots of a scene that `load_world` gives topics, and their namespaces.
+    Return the robots given topics by `load_world` in a scene, and their namespaces.
 
-    name: of the scene in the world; None for its model's. is_own: whether the parameter `robot`
-    names it.
+    name: the scene's name in the world; None for its model's. is_own: whether the scene comes
+    from the parameter `robot`.
     """
     robots = [
         each
@@ -250,7 +250,7 @@ def namespaces_of_scene(
 
 
 def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
-    """Add the robot of the parameters, or those of an OpenPLX file."""
+    """Add the robot selected by the parameters, or all robots in an OpenPLX file."""
     source: str | Path = parameters.robot_description or find_robot(
         parameters.own_robot, package_paths=parameters.package_paths
     )
@@ -260,7 +260,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
         value = getattr(parameters, name)
         if value != getattr(SimulatorParameters(), name):
             raise InvalidValueError(
-                f'parameter {name!r}', value, 'its default: an OpenPLX file says that itself'
+                f'parameter {name!r}', value, 'its default, since the OpenPLX file defines this'
             )
     scene = world.load_openplx(
         source,
@@ -278,7 +278,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
 def _load_robot(
     world: sb.World, source: str | Path, parameters: SimulatorParameters
 ) -> LoadedRobot:
-    """Add the robot of the parameters at its start pose; source: file or text."""
+    """Add the robot selected by the parameters at its start pose. source: file or text."""
     description = sb.load_description(
         source,
         extra_sensors=sensors_from_mapping(parameters.sensors),
@@ -301,7 +301,7 @@ def _load_robot(
     if has_ground and not robot.fixed_base:
         world.add_ground()
     if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
-        # what follows would compile some of these one by one, and the others when it stands
+        # compiled together; the following code would compile some of these one by one
         build([*world.simulation.standing_units, measure_convex_pairs.unit, *message_units()])
         robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
         robot.remember()
@@ -311,7 +311,7 @@ def _load_robot(
 def _given_positions(
     description: sb.RobotDescription, parameters: SimulatorParameters
 ) -> dict[str, float]:
-    """Check the parameter `initial_positions`; return the positions by joint [rad or m]."""
+    """Check the parameter `initial_positions`; return positions by joint [rad or m]."""
     given, limits = parameters.initial_positions, start_limits(description)
     joints = parameters.joints or [
         name for name in limits if description.joints[name].mimic is None
@@ -332,7 +332,7 @@ def _given_positions(
 
 
 def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
-    """Set joint positions [rad or m], also of mimic joints, and use them for resets."""
+    """Set joint positions [rad or m], including mimic joints, and use them for resets."""
     if not positions:
         return
     for name, position in positions.items():
@@ -347,7 +347,7 @@ def _start_at(robot: sb.Robot, positions: Mapping[str, float]) -> None:
 
 
 def _lowest(robot: sb.Robot) -> float:
-    """Return the height of the lowest collision point [m]; 0 if there is none."""
+    """Return the lowest collision point's height [m]; 0 if there is none."""
     ground = sb.Plane(), (_ORIGIN, _UPRIGHT)
     heights = [
         sb.distance(

@@ -1,4 +1,4 @@
-"""What somebody does by hand: pulls a point of a link by a spring, pushes links for a while."""
+"""Forces applied by the user: a spring on a link's point, pushes with limited duration."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 class MouseDrag:
     """
-    Pulls and pushes in each physics step; none of it outlives a reset or a restored snapshot.
+    Applies pulls and pushes in each physics step, until a reset or a restored snapshot.
 
-    is_busy: whether there is a link in hand, or a push goes on.
+    is_busy: whether a link is pulled or pushed.
     """
 
     def __init__(self, world: sb.World) -> None:
-        """Begin with nothing in hand."""
+        """Start without forces."""
         self._world = world
         self._drag: Drag | None = None
         self._pushes: Pushes | None = None
@@ -29,14 +29,14 @@ class MouseDrag:
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
     ) -> None:
         """
-        Pull a link from the next step on, instead of the one in hand.
+        Pull a link from the next step on; it replaces the link pulled before.
 
-        point: (3,) in the link's frame [m]; None for the one in hand. target: (3,) in the world
-        [m]. Raises UnknownNameError, or InvalidValueError for a link that cannot move or numbers
-        that are not finite.
+        point: (3,) in the link's frame [m]; None for the current point. target: (3,) in the world
+        [m]. Raises UnknownNameError, or InvalidValueError for an immovable link or non-finite
+        values.
         """
         if self._drag is None:
-            # imported here, since few simulations are looked at
+            # imported here, since few simulations are viewed
             from sim_bridge.view.drag import Drag
 
             self._drag = Drag(self._world)
@@ -47,11 +47,11 @@ class MouseDrag:
         """
         Push a link at its centre of mass from the next step on.
 
-        force: (3,) in world axes [N]. seconds: of simulated time. Raises UnknownNameError, or
-        InvalidValueError for a link that cannot move and numbers that cannot be.
+        force: (3,) in world axes [N]. seconds: duration in simulated time [s]. Raises
+        UnknownNameError, or InvalidValueError for an immovable link or invalid values.
         """
         if self._pushes is None:
-            # as above
+            # imported here, as above
             from sim_bridge.view.pushes import Pushes
 
             self._pushes = Pushes(self._world)
@@ -59,19 +59,19 @@ class MouseDrag:
         self.is_busy = True
 
     def drop(self) -> None:
-        """Let go of what is in hand."""
+        """Stop pulling."""
         if self._drag is not None:
             self._drag.drop()
         self._update_busy()
 
     def end(self) -> None:
-        """Let go, and push nothing more."""
+        """Stop pulling and pushing."""
         if self._pushes is not None:
             self._pushes.clear()
         self.drop()
 
     def apply(self) -> None:
-        """Push what is in hand or pushed, in the next physics step."""
+        """Apply pulls and pushes to the next physics step."""
         if self._drag is not None:
             self._drag.push()
         if self._pushes:

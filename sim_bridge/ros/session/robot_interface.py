@@ -1,4 +1,4 @@
-"""One robot on the graph: the topics it publishes and the commands it takes."""
+"""One robot on the graph: its published topics and its command topics."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 
 
 class Stateful(Protocol):
-    """State that changes while a simulation runs, and is restored with the simulation."""
+    """State that changes during a simulation, and is restored with it."""
 
     def save(self, time_ns: int) -> Any:
-        """Return the state for `restore`; time_ns: the simulated time [ns]."""
+        """Return the state for `restore`. time_ns: simulated time [ns]."""
 
     def restore(self, saved: Any, time_ns: int) -> None:
-        """Return to a saved state, at a time [ns] that may differ from that of `save`."""
+        """Return to a saved state. time_ns: current time [ns], may differ from `save`."""
 
     def restart(self, time_ns: int, reason: str) -> None:
-        """Start again at this time [ns]; reason: for clients whose commands or goals end."""
+        """Start again at this time [ns]. reason: told to clients of ended commands or goals."""
 
 
-# the saved state of each Stateful part of an interface
+# saved states of an interface's Stateful parts
 SavedInterface = tuple[Any, ...]
 
 _RESET = 'the simulation was reset'
@@ -57,10 +57,10 @@ _RESET = 'the simulation was reset'
 
 class RobotInterface:
     """
-    Publishes a robot's state after every control step; `inbox` takes commands before the next.
+    Publishes a robot's state after every control step; `inbox` takes commands before the next one.
 
-    commands, trajectories: inputs of the robot. namespace, prefix: of its topics; the prefix ends
-    in a slash. frame_prefix: of its frames.
+    commands, trajectories: robot inputs. namespace, prefix: for its topics; the prefix ends
+    with a slash. frame_prefix: prefix for its frames.
     """
 
     def __init__(
@@ -73,11 +73,11 @@ class RobotInterface:
         now: Callable[[], int],
     ) -> None:
         """
-        Open all topics of the robot, within its namespace.
+        Open all topics for the robot, within its namespace.
 
-        all_joints: of all robots, which parameters may name. lockstep: the sources to wait for
+        all_joints: joint names of all robots, allowed in parameters. lockstep: sources awaited
         before a step. now: returns the simulated time [ns]. Raises UnknownNameError for a joint
-        that the robot does not have.
+        missing in the robot.
         """
         self.robot = robot = loaded.robot
         self._world, self._now = robot.world, now
@@ -85,7 +85,7 @@ class RobotInterface:
         self.namespace, self.prefix = loaded.namespace, loaded.prefix
         prefix = loaded.prefix
         hardware = hardware_of(robot, prefix)
-        # their joints' controls must be set before commands read them
+        # drives set their joints' control modes before commands read them
         drives = drives_of(robot, parameters, all_joints)
         self.commands = RobotCommands(
             robot,
@@ -112,7 +112,7 @@ class RobotInterface:
         ]
         scene, scene_prefix = loaded.scene, loaded.scene_prefix
         self.signals_namespace = None if scene is None else loaded.scene_namespace
-        """Prefix of the signals of a scene; None if it carries none."""
+        """Topic prefix of the scene's signals; None if it carries none."""
         self._outputs = (
             []
             if scene is None
@@ -136,7 +136,7 @@ class RobotInterface:
             robot.world.time_step_ns,
         )
         self._simulation = robot.simulation
-        # what messages are filled from
+        # array layout used by the messages
         self._layout = robot.world.layout
         urdf = _urdf_of(robot) if parameters.publish_robot_description else ''
         if urdf:
@@ -152,7 +152,7 @@ class RobotInterface:
             now,
         )
         self.drives = commanded_drives(robot, self.commands, drives, parameters)
-        """Its drives, which take twists."""
+        """The robot's drives, commanded by twists."""
         if self.drives:
             self.commands.following = Followings(self.commands.following, *self.drives)
         self.inbox = CommandInbox(
@@ -174,17 +174,17 @@ class RobotInterface:
 
     @property
     def command_topics(self) -> list[CommandTopic]:
-        """The topics of commands."""
+        """Command topics."""
         return self.inbox.topics
 
     @property
     def topics(self) -> list[str]:
-        """Names of all topics that readings are published on."""
+        """Names of the topics with readings."""
         return [stream.topic for stream in self.streams]
 
     @property
     def streams(self) -> list[Stream]:
-        """What readings are published by."""
+        """Streams publishing readings."""
         return [
             *self._joint_states.streams,
             *([self._odometry] if self._odometry is not None else []),
@@ -194,7 +194,7 @@ class RobotInterface:
         ]
 
     def refresh(self) -> None:
-        """Check which topics have subscribers, and which command topics have publishers."""
+        """Check for subscribers on topics, and for publishers on command topics."""
         for stream in self.streams:
             stream.refresh()
         for outbox in self._outboxes:
@@ -202,21 +202,21 @@ class RobotInterface:
         self.inbox.refresh()
 
     def command(self, time_ns: int) -> None:
-        """Apply the commands for the control step that starts at this simulated time [ns]."""
+        """Apply commands to the control step starting at this simulated time [ns]."""
         self.commands.apply(time_ns)
         for drive in self.drives:
             drive.advance(time_ns)
 
     def publish(self, time_ns: int) -> None:
-        """Publish the messages due at this simulated time [ns]."""
+        """Publish messages due at this simulated time [ns]."""
         for drive in self.drives:
             drive.observe()
         if self._joint_states.has_crawlers:
             self._joint_states.advance(time_ns)
         if self._answers_expected and self._joint_states.rate.is_due(time_ns):
-            # before the message leaves: its answer may be here before `publish` returns
+            # before publishing: the answer may arrive before `publish` returns
             self.inbox.ask(time_ns)
-        # attributes, not properties of the world: this runs in each tick
+        # attributes instead of the world's properties: this runs in each tick
         simulation = self._simulation
         if simulation.layout != self._layout:
             self._relocate()
@@ -224,14 +224,14 @@ class RobotInterface:
             outbox.publish(time_ns, simulation.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
-        """Publish the state, due or not, for lockstep answers; no sensor messages."""
+        """Publish the state, due or not, for lockstep answers; without sensor messages."""
         self.inbox.ask(time_ns)
         self._joint_states.publish(stamp)
         for stream in self._outputs:
             stream.publish(stamp)
 
     def restart(self) -> None:
-        """Start again after the world has reset the robot, with no command yet."""
+        """Start again without commands, after the world has reset the robot."""
         for part in self._stateful:
             part.restart(self._now(), _RESET)
         self._restart_rates()
@@ -246,12 +246,12 @@ class RobotInterface:
         return tuple(part.save(self._now()) for part in self._stateful)
 
     def restore(self, saved: SavedInterface) -> None:
-        """Return to a saved state, with the robot as it was then."""
+        """Return to a saved state; the robot is restored already."""
         for part, state in zip(self._stateful, saved, strict=True):
             part.restore(state, self._now())
 
     def locate(self) -> None:
-        """Find the robot in the world's arrays again, after others were added or removed."""
+        """Find the robot in the world's arrays again, after other robots were added or removed."""
         self._joint_states.locate()
         for stream in self._outputs:
             stream.locate()
@@ -261,7 +261,7 @@ class RobotInterface:
         """
         End commands and goals before the robot leaves the world; on the executor's thread.
 
-        Clients of goals get the reason at once, since they cannot ask later. Returns whether there
+        Goal clients get the reason at once, since they cannot ask later. Returns whether there
         were any goals.
         """
         for part in (self.commands, self.trajectories):
@@ -269,7 +269,7 @@ class RobotInterface:
         return self.inbox.end_goals()
 
     def _relocate(self) -> None:
-        """Fill messages from the world's present arrays."""
+        """Fill messages from the world's current arrays."""
         self._world.simulation.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:
@@ -283,12 +283,12 @@ class RobotInterface:
 
 
 def _urdf_of(robot: sb.Robot) -> str:
-    """Return a robot's URDF: that which was read, or one of what files of other kinds say."""
+    """Return a robot's URDF: the text read, or a URDF generated from other file types."""
     for scene in robot.world.openplx.values():
         urdf: str = scene.urdf(robot.name, mesh_folder())
         if urdf:
             return urdf
     if Path(robot.description.source).suffix.lower() in BODY_SUFFIXES:
-        # as it was read, but with triangles in files, which programs draw
+        # the description as read, but with triangles in files, for programs that draw it
         return urdf_text(robot.description, (), mesh_folder())
     return str(robot.description.xml)

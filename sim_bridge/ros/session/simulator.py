@@ -1,4 +1,4 @@
-"""A world and its robots' interfaces: the control step, independent of threads and real time."""
+"""A world and its robot interfaces: the control step, independent of threads and real time."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     from sim_bridge.world.openplx import OpenPlxScene
 
 SETTINGS = ('solver', 'sleep', 'gravity', 'integrator')
-"""Parameters that change how the world is run; also names of its attributes."""
+"""Parameters for running the world; also names of its attributes."""
 
-# The part of a control step for which commands are taken in, and how long that may last while no
-# step is taken: a flood of commands must not delay steps or requests.
+# Time limits for taking commands: as a share of a control step, and while no step is taken. They
+# keep a flood of commands from delaying steps or requests.
 _TAKING_SHARE = 0.25
 _TAKING_NS = 5_000_000
 
-# /clock must never say 0, which ROS reads as "no time yet"
+# /clock must never be 0, which ROS reads as "no time yet"
 _EARLIEST_NS = 1
 
 
 class SimulatorSnapshot(NamedTuple):
     """
-    The complete state that determines a simulator's next steps, until new commands arrive.
+    Complete state that determines a simulator's next steps, until new commands arrive.
 
-    number: identifies the snapshot in recordings. force_fields: the text of the parameter.
+    number: identifies the snapshot in recordings. force_fields: parameter text.
     """
 
     number: int
@@ -67,21 +67,21 @@ class Simulator:
     Takes control steps: commands in, physics, messages out, /clock last.
 
     /clock is independent of the world's time. When the world goes back in time, /clock may
-    continue, so that subscribers see increasing time while the world repeats its previous
-    behaviour exactly.
+    continue. Subscribers then see increasing time while the world repeats its previous behaviour
+    exactly.
     """
 
     def __init__(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> None:
-        """Open /clock and the topics of every robot and of the world."""
-        # who knows the node's namespace has done that with it before
+        """Open /clock and all topics for the robots and the world."""
+        # callers that know the node's namespace have applied it already
         parameters = parameters.in_namespace('')
         self.world = loaded.world
-        # attributes, not properties of the world: these are read in each tick
+        # attributes instead of the world's properties: these are read in each tick
         self._simulation = loaded.world.simulation
         self._step_ns: int = loaded.world.time_step_ns
         self._sink, self._parameters = sink, parameters
         self._node: PollingMixin | None = None
-        # outlets on the sink, and entities on the node, of each robot
+        # per robot: outlets on the sink, entities on the node
         self._outlets: dict[str, ClosingSink] = {}
         self._scopes: dict[str, EntityScope] = {}
         # /clock when the world's step count is 0
@@ -89,11 +89,11 @@ class Simulator:
         self._saved = 0
         self._force_fields = parameters.force_fields
         self.journal = Journal()
-        """Records what this simulator takes in."""
+        """Record for this simulator's inputs."""
         self.mouse_drag = MouseDrag(loaded.world)
-        """What somebody pulls by hand."""
+        """Pulls and pushes from the page."""
         self.lockstep = _lockstep_of(loaded, parameters)
-        # of all robots there ever were, since parameters go on naming them; a set in their order
+        # joints for all robots so far, since parameters still name them; an ordered set
         self._joints = dict.fromkeys(
             name for each in loaded.robots for name in each.robot.joint_names
         )
@@ -116,13 +116,13 @@ class Simulator:
         return max(time_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
-        """Return whether a control step can be taken: in lockstep, whether all have answered."""
+        """Return whether a control step can be taken; in lockstep, whether all have answered."""
         if self.lockstep.should_ask:
             self.show_state()
         return self.lockstep.is_open()
 
     def show_state(self) -> None:
-        """Publish the present joint states for controllers; no recording has them twice."""
+        """Publish the current joint states for controllers; recordings do not repeat them."""
         time_ns = self.time_ns
         self._sink.pause()
         for interface in self.interfaces:
@@ -148,7 +148,7 @@ class Simulator:
         self.journal.end_tick()
 
     def _advance(self) -> None:
-        """Take the physics steps; trajectories and events of contacts look at each of them."""
+        """Take the physics steps; trajectories and contact events need each single step."""
         world, following = (
             self.world,
             [each.trajectories for each in self.interfaces if each.trajectories.is_active],
@@ -176,13 +176,13 @@ class Simulator:
             self._listen(interface)
 
     def poll(self) -> None:
-        """Take the commands that have arrived, while no step is taken."""
+        """Take received commands while no step is taken."""
         until_ns = time.monotonic_ns() + _TAKING_NS
         for interface in self.interfaces:
             interface.inbox.poll(until_ns)
 
     def publish_clock(self) -> None:
-        """Publish the present /clock, for subscribers that join while the simulation is paused."""
+        """Publish the current /clock, for subscribers that join while the simulation is paused."""
         self._sink.pause()
         self._clock.publish(pack_stamp(self.time_ns))
         self.journal.flush()
@@ -191,7 +191,7 @@ class Simulator:
         """
         Publish the state after a reset or another change without a step; /clock last.
 
-        /clock advances by one control step, so that no two states have the same stamp.
+        /clock advances by one control step, so each state has a different stamp.
         """
         self.journal.note('publish_state')
         now = self._step_time_ns
@@ -212,7 +212,7 @@ class Simulator:
         Start again, and publish the resulting state.
 
         state: return all robots to their start, and wait for commands. time: set the world's time
-        to 0, so that sensors and their noise repeat. clock: also set /clock to 0; otherwise it
+        to 0, so sensors and their noise repeat. clock: also set /clock to 0; otherwise it
         advances by one control step. announce: called before anything is published.
         """
         self.journal.note('reset', clock=clock, time=time, state=state)
@@ -229,7 +229,7 @@ class Simulator:
         self._publish_all()
 
     def save(self) -> SimulatorSnapshot:
-        """Return a snapshot for `restore`, which is exact to the bit."""
+        """Return a snapshot for `restore`, exact to the bit."""
         self.journal.note('save')
         self._saved += 1
         return SimulatorSnapshot(
@@ -245,9 +245,9 @@ class Simulator:
         """
         Return to a snapshot, and publish the resulting state; pending commands are dropped.
 
-        clock: set /clock to the world's time of the snapshot; otherwise it advances by one control
-        step. announce: called before anything is published. Raises InvalidValueError if robots
-        were added or removed since.
+        clock: set /clock to the snapshot's world time; otherwise it advances by one control step.
+        announce: called before anything is published. Raises InvalidValueError if robots were
+        added or removed since.
         """
         now = self._step_time_ns
         self.journal.flush()
@@ -266,10 +266,10 @@ class Simulator:
 
     def move(self, name: str, pose: Any = None, twist: Any = None) -> None:
         """
-        Set the pose or twist of a robot or an object; `publish_state` publishes it.
+        Set a robot's or object's pose or twist; `publish_state` publishes it.
 
-        name: of it. pose: position [m] and quaternion x y z w of its root link in the world.
-        twist: its linear [m/s] and angular [rad/s] velocity. None leaves either unchanged.
+        name: robot or object. pose: position [m] and quaternion x y z w for its root link in the
+        world. twist: linear [m/s] and angular [rad/s] velocity. None leaves either unchanged.
         """
         robot = self.world.robots[name]
         if pose is not None:
@@ -281,31 +281,31 @@ class Simulator:
     def pull(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]
     ) -> None:
-        """Pull a link by hand from the next step on, until `drop`; as `MouseDrag.pull`."""
+        """Pull a link from the next step on, until `drop`; see `MouseDrag.pull`."""
         self.mouse_drag.pull(robot, link, point, target)
         self.journal.note('pull', robot=robot, link=link, point=point, target=target)
 
     def push(self, robot: str, link: str, force: Sequence[float], seconds: float) -> None:
-        """Push a link by hand from the next step on; as `MouseDrag.push`."""
+        """Push a link from the next step on; see `MouseDrag.push`."""
         self.mouse_drag.push(robot, link, force, seconds)
         self.journal.note('push', robot=robot, link=link, force=force, seconds=seconds)
 
     def drop(self) -> None:
-        """Let go of what is pulled."""
+        """Stop pulling."""
         self.mouse_drag.drop()
         self.journal.note('drop')
 
     def configure(self, changes: Mapping[str, Any]) -> None:
-        """Run the world by other settings from the next step on, by the names of `SETTINGS`."""
+        """Change the world's settings from the next step on. changes: by name in `SETTINGS`."""
         for name, value in changes.items():
             setattr(self.world, name, value)
         self.journal.note('configure', **changes)
 
     def set_force_fields(self, text: str) -> None:
         """
-        Replace all fields of force by those of a YAML text, as the parameter `force_fields`.
+        Replace all force fields by the fields in a YAML text, as in the parameter `force_fields`.
 
-        Raises InvalidValueError or UnknownNameError, and changes nothing.
+        Raises InvalidValueError or UnknownNameError, and then changes nothing.
         """
         replace_fields(self.world, text)
         self._force_fields = text
@@ -313,7 +313,7 @@ class Simulator:
 
     @property
     def settings(self) -> dict[str, Any]:
-        """How the world is run now, as values of parameters; what none can say is left out."""
+        """The world's current settings as parameter values, where parameters can hold them."""
         world = self.world
         values = {
             'solver': world.solver,
@@ -328,9 +328,9 @@ class Simulator:
 
     def change(self, text: str) -> None:
         """
-        Change entities as a YAML text says; on the executor's thread, while the physics waits.
+        Change entities according to a YAML text; on the executor's thread, while physics waits.
 
-        Raises InvalidValueError, and changes nothing.
+        Raises InvalidValueError, and then changes nothing.
         """
         changes = apply_changes(self.world.robots, self._simulation, text, "parameter 'changes'")
         self.journal.note('change', text=text)
@@ -347,12 +347,12 @@ class Simulator:
         orientation: Any = None,
     ) -> RobotInterface | None:
         """
-        Open the topics of a robot that was added to the world; loaded: None for an object.
+        Open the topics for a robot added to the world. loaded: None for an object.
 
         position, orientation: arguments of `World.add_copy`, for replays; None if it was added in
         another way. Call this on the executor's thread, while the physics thread waits. Raises
-        InvalidValueError or UnknownNameError if its topics cannot be opened; it stays in the world
-        in that case.
+        InvalidValueError or UnknownNameError if its topics cannot be opened; the robot then stays
+        in the world.
         """
         self.journal.note_spawn(robot, loaded, position, orientation)
         added = self._open([] if loaded is None else [loaded])
@@ -366,9 +366,9 @@ class Simulator:
         loaded: Sequence[LoadedRobot],
     ) -> list[RobotInterface]:
         """
-        Open the topics of an OpenPLX scene that was added to the world; threads, errors as `add`.
+        Open the topics for an OpenPLX scene added to the world. Threads and errors: see `add`.
 
-        source, pose: for replays. loaded: its robots that are no objects.
+        source, pose: for replays. loaded: its robots, without objects.
         """
         self.journal.note_scene(scene, source, pose, loaded)
         for each in loaded:
@@ -379,14 +379,14 @@ class Simulator:
                 raise InvalidValueError(
                     'namespace',
                     each.scene_namespace,
-                    'one without signals of another scene',
+                    'a namespace without signals of another scene',
                     code=ErrorCode.NAMESPACE_INVALID,
                 )
         return self._open(loaded)
 
     def remove(self, name: str) -> RobotInterface | None:
         """
-        Remove a robot or an object from the world, and close its topics; threads as in `add`.
+        Remove a robot or an object from the world, and close its topics. Threads: see `add`.
 
         Returns its interface. Raises UnknownNameError.
         """
@@ -400,7 +400,7 @@ class Simulator:
             self.interfaces = [one for one in self.interfaces if one is not gone]
             self._close(name)
         self._populate()
-        # no step is to wait for a source that is gone
+        # steps must not wait for a removed source
         self.lockstep.restart()
         return gone
 
@@ -410,7 +410,7 @@ class Simulator:
             interface.retire(reason)
 
     def close(self) -> None:
-        """Close the topics of the robots; the world's topics are destroyed with the node."""
+        """Close the robots' topics; the world's topics are destroyed with the node."""
         for name in list(self._outlets):
             self._close(name)
 
@@ -424,8 +424,8 @@ class Simulator:
     # --- inside ----------------------------------------------------------------------------------
 
     def _open(self, added: Sequence[LoadedRobot]) -> list[RobotInterface]:
-        """Open the topics of robots that were added, and publish what is in the world now."""
-        # new topics and their messages belong in a bag, also while no step is taken
+        """Open the topics for added robots, and publish the world's current contents."""
+        # new topics and their messages are recorded even while no step is taken
         self._sink.begin(self.time_ns)
         opened = []
         for loaded in added:
@@ -439,7 +439,7 @@ class Simulator:
 
     @property
     def _step_time_ns(self) -> int:
-        """The time of the present step [ns]."""
+        """Current step's time [ns]."""
         time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
         return time_ns
 
@@ -478,7 +478,7 @@ class Simulator:
             self._scopes.pop(name).destroy()
 
     def _populate(self) -> None:
-        """Publish the robots and objects that are in the world now."""
+        """Publish the robots and objects now in the world."""
         for interface in self.interfaces:
             interface.locate()
         self.world_interface.populate(self._prefixes(), self._reckoned())
@@ -488,7 +488,7 @@ class Simulator:
         return {one.robot.name: one.frame_prefix for one in self.interfaces}
 
     def _reckoned(self) -> dict[str, Drive]:
-        """Return the drives that provide the pose of a robot in its odom frame, by robot."""
+        """Return drives providing a robot's pose in its odom frame, by robot name."""
         return {
             one.robot.name: each.drive
             for one in self.interfaces
@@ -517,7 +517,7 @@ class Simulator:
 
 
 def _lockstep_of(loaded: LoadedWorld, parameters: SimulatorParameters) -> LockstepPolicy:
-    """Return the lockstep of the parameters. Raises UnknownNameError or InvalidValueError."""
+    """Return the lockstep policy. Raises UnknownNameError or InvalidValueError."""
     if not parameters.lockstep:
         return FreeRunning()
     return Lockstep(

@@ -1,4 +1,4 @@
-"""Spawn requests, and preparing what they ask for while the simulation continues."""
+"""Spawn requests, and their preparation while the simulation continues."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class SpawnRequest:
     """
     A request to spawn a robot, an object or an OpenPLX scene.
 
-    resource: a shipped robot's name, a URDF, xacro or OpenPLX file, its URI, or the text of one;
-    `file.openplx#Model` for another model than the last. name: '' for the description's own name.
-    allow_renaming: whether to add a number to a name in use. namespace: of topics and frames; ''
-    for the robot's name, '/' for none. position [m] and orientation (x y z w) of the root link, or
-    of the scene, in `frame`: '' for the world.
+    resource: a shipped robot's name; a URDF, xacro or OpenPLX file, its URI, or its text;
+    `file.openplx#Model` for a model other than the last one. name: '' for the description's own
+    name. allow_renaming: whether to add a number to a name in use. namespace: prefix for topics
+    and frames; '' for the robot's name, '/' for none. position [m] and orientation (x y z w): pose
+    of the root link or the scene in `frame`; frame: '' for the world.
     """
 
     resource: str
@@ -56,7 +56,7 @@ class SpawnRequest:
 
 @dataclass(frozen=True)
 class SceneSource:
-    """Where a scene is. text: its text, or the path of its file. model: '' for the last."""
+    """A scene's source. text: its text, or its file path. model: '' for the last one."""
 
     text: str
     model: str = ''
@@ -69,21 +69,21 @@ class SceneSource:
 
 @dataclass(frozen=True)
 class ScenePattern:
-    """A scene that is to be spawned, in a world of its own."""
+    """A scene to be spawned, in a separate world."""
 
     scene: OpenPlxScene
     source: SceneSource
 
     @property
     def name(self) -> str:
-        """The name of the scene."""
+        """The scene's name."""
         return self.scene.name
 
 
 def load_pattern(
     request: SpawnRequest, parameters: SimulatorParameters
 ) -> tuple[sb.World, sb.Robot | ScenePattern]:
-    """Load a robot or a scene into a world, which is returned too; errors as of `prepare`."""
+    """Load a robot or a scene into a new world; return both. Errors: see `prepare`."""
     source = _source_of(request.resource, parameters)
     world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
     if not isinstance(source, SceneSource):
@@ -97,9 +97,9 @@ def prepare(
     request: SpawnRequest, parameters: SimulatorParameters, shapes: Iterable[Shape]
 ) -> sb.Robot | ScenePattern:
     """
-    Load a robot or a scene into a separate world, and compile all further kernels that it needs.
+    Load a robot or a scene into a separate world, and compile all additional kernels it needs.
 
-    shapes: those that it may touch. It has the requested name. Raises InvalidValueError or
+    The result has the requested name. shapes: shapes it may touch. Raises InvalidValueError or
     DescriptionError.
     """
     world, pattern = load_pattern(request, parameters)
@@ -110,7 +110,7 @@ def prepare(
 def compile_beside(
     added: Iterable[Shape], present: Iterable[Shape], parameters: SimulatorParameters
 ) -> None:
-    """Compile the kernels that shapes need which are added to a world with others."""
+    """Compile the kernels needed by shapes added to a world with other shapes."""
     world = sb.World(solver=parameters.solver, integrator=parameters.integrator)
     for shape in added:
         is_static = _motion(shape) == 'static'
@@ -132,7 +132,7 @@ def _motion(shape: Shape) -> str:
 
 
 def add_scene(world: sb.World, scene: MappedScene, name: str, pose: GivenPose) -> OpenPlxScene:
-    """Add a scene to a world that others are in too, whose gravity stays; raises SceneError."""
+    """Add a scene to a world with other entities, keeping its gravity; raises SceneError."""
     if scene.gravity is not None and _gravity_text(scene.gravity) != _gravity_text(world.gravity):
         get_logger('sim_bridge').warning(
             f'{name!r} has a gravity of {_gravity_text(scene.gravity)}; the world that it is '
@@ -150,10 +150,10 @@ def _gravity_text(gravity: AnyGravity) -> str:
 
 def robots_spawned(scene: OpenPlxScene, namespace: str, is_given: bool) -> list[LoadedRobot]:
     """
-    Return the robots of a spawned scene that have topics.
+    Return the robots with topics in a spawned scene.
 
-    namespace: of its signals, and of its robot if it has one; is_given: whether those of several
-    robots are within it, instead of being their names.
+    namespace: prefix for its signals, and for its robot if it has one. is_given: whether the
+    namespaces of several robots lie within it, instead of being their names.
     """
     robots = robots_of_scene(scene, namespace)
     if len(robots) == 1:
@@ -183,7 +183,7 @@ def _load_robot(
 
 def check_name(request: SpawnRequest) -> None:
     """
-    Raise InvalidValueError for a name that could not be part of the names of topics.
+    Raise InvalidValueError for a name impossible in topic names.
 
     Clients find an entity's topics by its name.
     """
@@ -199,7 +199,7 @@ def check_name(request: SpawnRequest) -> None:
 
 
 def namespace_of(request: SpawnRequest, name: str) -> str:
-    """Return the namespace of a spawned robot of this name; raises InvalidValueError."""
+    """Return a spawned robot's namespace. name: robot name. Raises InvalidValueError."""
     if not request.namespace:
         return topic_name(name)
     namespace = request.namespace.strip('/')
@@ -207,14 +207,14 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
         raise InvalidValueError(
             'namespace',
             request.namespace,
-            "names of letters, digits and underscores parted by slashes, or '/' for none",
+            "names of letters, digits and underscores separated by slashes, or '/' for none",
             code=ErrorCode.NAMESPACE_INVALID,
         )
     return namespace
 
 
 def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | SceneSource:
-    """Return the source for `load_description`, a file or the text itself, or that of a scene."""
+    """Return the robot source for `load_description`, a file or the text itself, or a scene's."""
     text = resource.strip()
     if not text:
         raise InvalidValueError(
@@ -224,7 +224,7 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | S
             code=ErrorCode.RESOURCE_MISSING,
         )
     if text.startswith('<'):
-        # text that is no XML is left to the reader, which says where it ends to be
+        # the reader reports invalid XML, with the error's place
         with contextlib.suppress(ElementTree.ParseError):
             if ElementTree.fromstring(text).tag == 'robot':
                 return text

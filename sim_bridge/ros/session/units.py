@@ -1,4 +1,4 @@
-"""The kernels to compile for a simulation on the graph."""
+"""Kernel units for a simulation on the graph."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from sim_bridge.ros.publish.filling import fill
 
 
 def message_units() -> list[Unit]:
-    """Return the units that process messages."""
+    """Return the units for processing messages."""
     return [fill.unit, take_repeat.unit]
 
 
 def units_of(world: sb.World) -> list[Unit]:
-    """Return all units that a node needs for a world."""
+    """Return all units needed by a node for a world."""
     return [*world.units, *message_units()]

@@ -1,8 +1,8 @@
 """
-The services and the action of ros-simulation's standard, simulation_interfaces.
+Services and action of the ros-simulation standard, simulation_interfaces.
 
-Imports `entities` and `simulation_control` beside it, which do the work, `ros.session` and what
-that may import.
+Imports `entities` and `simulation_control` of `ros.services`, where the work is done, and
+`ros.session` with its dependencies.
 """
 
 from sim_bridge.ros.services.standard.offer import offer_standard_services

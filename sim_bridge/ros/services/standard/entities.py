@@ -1,4 +1,4 @@
-"""Services of the standard about the entities: names, states and bounds."""
+"""Standard services about entities: names, states and bounds."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp, WORLD_FRAME
 
 INVALID_POSE = 101
 
-# of an entity that is no robot, by what moves it
+# categories for entities other than robots, by motion kind
 _CATEGORIES = {
     'static': 'CATEGORY_STATIC_OBJECT',
     'kinematic': 'CATEGORY_DYNAMIC_OBJECT',
@@ -44,7 +44,7 @@ class EntityServices:
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
     def handlers(self) -> dict[str, Handler]:
-        """Return the handler of each service, by its type's name."""
+        """Return the handlers by service type name."""
         return {
             'GetEntities': self._list,
             'GetEntitiesStates': self._list_states,
@@ -79,9 +79,9 @@ class EntityServices:
     def _set_state(self, request: Any, response: Any, answer: Answer) -> None:
         robot, state = self._entities.get(request.entity), request.state
         frame = state.header.frame_id
-        # before 2.1 all of it was to be set
+        # before version 2.1, requests always set pose and twist
         sets_pose, sets_twist = (
-            getattr(request, f'set_{what}', True) for what in ('pose', 'twist')
+            getattr(request, f'set_{part}', True) for part in ('pose', 'twist')
         )
         try:
             pose = self._entities.pose_in_world(
@@ -99,8 +99,7 @@ class EntityServices:
                     response,
                     OPERATION_FAILED,
                     f'twist = {np.concatenate(twist).tolist()} of {robot.name!r}: expected '
-                    'zero for '
-                    'what cannot move by itself',
+                    'zero for an entity that cannot move by itself',
                 )
             )
             return
@@ -133,7 +132,7 @@ class EntityServices:
         answer(
             agree(
                 response,
-                f'{robot.name!r} has no geometry, or one without end' if box is None else '',
+                f'{robot.name!r} has no geometry, or an infinite one' if box is None else '',
             )
         )
 
@@ -141,7 +140,7 @@ class EntityServices:
 
     def _matching(self, filters: Any, response: Any) -> list[str] | None:
         """
-        Return the names that pass all filters; None, with a response, for a filter by tags.
+        Return the names passing all filters; None, with a response, for a filter by tags.
 
         Raises InvalidValueError for another invalid filter.
         """
@@ -153,7 +152,7 @@ class EntityServices:
                 'name, category or bounds',
             )
             return None
-        # in bounded time, since all robots stand still meanwhile
+        # a filter with bounded time, since the physics thread waits meanwhile
         by_name = NameFilter(filters.filter)
         world, inside = self._entities.world, None
         if filters.bounds.type != filters.bounds.TYPE_EMPTY:
@@ -174,7 +173,7 @@ class EntityServices:
         return int(getattr(self._msg.EntityCategory, name))
 
     def _fill(self, state: Any, robot: sb.Robot) -> None:
-        """Write the pose and twist of an entity's root link."""
+        """Write an entity's root link pose and twist."""
         link = robot.root_link
         state.header.frame_id = WORLD_FRAME
         state.header.stamp = unpack_stamp(pack_stamp(self._simulator.time_ns))
@@ -196,7 +195,7 @@ class EntityServices:
         """
         Return linear and angular velocity in the world, from a twist in a frame.
 
-        Raises InvalidValueError for values that are not finite, before anything is moved.
+        Raises InvalidValueError for non-finite values, before anything is moved.
         """
         v, w = (
             finite_vector(f'twist.{part}', _vector(getattr(state.twist, part)), 3, 'state')
@@ -210,7 +209,7 @@ class EntityServices:
 
 
 def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:
-    """Return the shape of bounds and its position; raises InvalidValueError for invalid bounds."""
+    """Return shape and position for bounds; raises InvalidValueError for invalid bounds."""
     points = np.array([_vector(point) for point in bounds.points]).reshape(-1, 3)
     place = f'bounds of type {bounds.type}'
     if bounds.type == bounds.TYPE_SPHERE and len(points) == 2:

@@ -1,9 +1,9 @@
 """
-The messages of simulation_interfaces, an optional package, in the installed version.
+Messages in the optional package simulation_interfaces, in the installed version.
 
-Versions 1.x name a resource by `uri` and `resource_string`, 2.x by a message of both. Only 2.1
-tells which parts of an entity's state to set. Later versions have more services. Services that the
-installed version lacks are neither offered nor listed.
+Versions 1.x name a resource by `uri` and `resource_string`, 2.x by a message with both. Only 2.1
+can select which parts of an entity's state are set. Later versions have more services. Services
+missing in the installed version are neither offered nor listed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 
 from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 
-# simulation_interfaces/Result; services have codes of their own above 100
+# simulation_interfaces/Result; service-specific codes are above 100
 FEATURE_UNSUPPORTED, OK, NOT_FOUND, OPERATION_FAILED = 0, 1, 2, 4
 
 
 class Interfaces(NamedTuple):
-    """The modules of simulation_interfaces; action is None where the version has none."""
+    """Modules of simulation_interfaces; action is None if the version has none."""
 
     msg: Any
     srv: Any
@@ -43,21 +43,21 @@ def installed_interfaces() -> Interfaces | None:
 
 def names_of(kind: str) -> tuple[str, str]:
     """
-    Return the names of a service or action: 'GetEntities' is get_entities and ~/get_entities.
+    Return both names of a service or action: 'GetEntities' has get_entities and ~/get_entities.
 
-    The former is where clients that know of one simulator look, in the node's namespace.
+    Clients expecting a single simulator use the former, in the node's namespace.
     """
     name = re.sub(r'(?<!^)(?=[A-Z])', '_', kind).lower()
     return name, f'~/{name}'
 
 
 def fill_bounds(bounds: Any, box: np.ndarray | None) -> None:
-    """Write the (2, 3) lower and upper corner of a box [m] into a Bounds; None for no bounds."""
+    """Write lower and upper corner (2, 3) of a box [m] into a Bounds; None for no bounds."""
     if box is None:
         bounds.type, bounds.points = bounds.TYPE_EMPTY, []
         return
     lower, upper = ([float(value) for value in corner] for corner in box)
-    # to the standard, the upper right corner comes first
+    # in the standard, the upper right corner comes first
     bounds.type = bounds.TYPE_BOX
     bounds.points = [Vector3(x=x, y=y, z=z) for x, y, z in (upper, lower)]
 

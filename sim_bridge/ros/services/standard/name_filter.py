@@ -1,13 +1,13 @@
 r"""
-Regular expressions for names, as the standard defines them: POSIX extended.
+Regular expressions for names according to the standard: POSIX extended.
 
-Python's own expressions backtrack: '(a+)+$' on thirty letters takes minutes. In that time no other
-thread runs, not even the physics thread, and no time limit can end it. Here all alternatives are
-followed at once, by an automaton whose states are the characters of the expression (Glushkov's).
-The time is bounded by the product of the lengths of the expression and the name, both short.
+Python's own expressions backtrack: '(a+)+$' on thirty letters takes minutes. Meanwhile no other
+thread runs, not even the physics thread, and no time limit can end the search. Here all
+alternatives are followed at once by a Glushkov automaton: its states are the expression's
+characters. The time is bounded by the product of the lengths of expression and name, both short.
 
-Syntax that POSIX leaves undefined and that implementations read differently is refused, but \d,
-\w, \s and their opposites have their usual meaning.
+Syntax undefined in POSIX and read differently by implementations is refused, but \d, \w, \s and
+their opposites have their usual meaning.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 from sim_bridge.foundation.errors import InvalidValueError
 
-# The most characters and groups of an expression, repetitions written out. It is also how often
-# POSIX lets something be repeated.
+# Maximum number of characters and groups in an expression, with repetitions written out. POSIX
+# has the same limit for one repetition.
 MOST_PARTS = 255
 
-# The most characters to read, since in sets, and of empty alternatives, there may be any number.
+# Maximum length of the text: sets and empty alternatives may contain any number of characters.
 MOST_TEXT = 1000
 
-# what comes before the first character and after the last: '^' and '$' stand for these
+# symbols before the first character and after the last one, matched by '^' and '$'
 _BEGIN, _END = 'begin', 'end'
 
-# takes a character, _BEGIN or _END
+# called with a character, _BEGIN or _END
 _Accepts = Callable[[str], bool]
 
 _WORD = string.ascii_letters + string.digits + '_'
@@ -50,7 +50,7 @@ _BOUNDS = re.compile(r'\{(\d{1,3})(,(\d{1,3})?)?\}')
 
 
 class _Piece(NamedTuple):
-    """A part of an expression: bits of its first and last states, and whether it may be empty."""
+    """A part of an expression: bits of its first and last states; whether it may be empty."""
 
     first: int
     last: int
@@ -61,15 +61,15 @@ _NOTHING = _Piece(0, 0, True)
 
 
 class NameFilter:
-    """An expression that can be searched for in names."""
+    """An expression to search for in names."""
 
     def __init__(self, expression: str) -> None:
         """Read the expression; raises InvalidValueError."""
         self._text, self._at, self._parts = expression, 0, 0
-        # by state: what it accepts, and bits of those that may come next
+        # for each state: test of the accepted characters, bits of the next states
         self._accepts: list[_Accepts] = []
         self._next: list[int] = []
-        # what was worked out once: names have much in common
+        # caches: names have much in common
         self._accepting: dict[str, int] = {}
         self._after: dict[tuple[int, str], int] = {}
         if len(expression) > MOST_TEXT:
@@ -93,22 +93,22 @@ class NameFilter:
         return False
 
     def _advance(self, states: int, symbol: str) -> int:
-        """Return the states after a symbol."""
+        """Return the states reached by a symbol."""
         if symbol not in self._accepting:
             self._accepting[symbol] = sum(
                 1 << state for state, accepts in enumerate(self._accepts) if accepts(symbol)
             )
         accepting = self._accepting[symbol]
-        # a match may begin anywhere
+        # a match may start at any character
         found = (self._reach(states) | self._whole.first) & accepting
         if symbol in (_BEGIN, _END):
-            # '^' and '$' take up no room: several may stand there, one after another
+            # '^' and '$' consume no character: several may follow each other
             while (more := found | self._reach(found) & accepting) != found:
                 found = more
         return found
 
     def _reach(self, states: int) -> int:
-        """Return the states that may follow any of the given states."""
+        """Return all successors of the given states."""
         reached = 0
         for state in _bits(states):
             reached |= self._next[state]
@@ -117,7 +117,7 @@ class NameFilter:
     # --- reading ---------------------------------------------------------------------------------
 
     def _alternatives(self) -> _Piece:
-        """Read alternatives up to the end, or to the parenthesis that closes a group."""
+        """Read alternatives up to the end, or to a group's closing parenthesis."""
         whole = self._sequence()
         while self._take('|'):
             one = self._sequence()
@@ -149,10 +149,12 @@ class NameFilter:
         return whole
 
     def _atom(self) -> _Piece:
-        """Read an item that can be repeated."""
+        """Read one repeatable item."""
         self._parts += 1
         if self._parts > MOST_PARTS:
-            raise self._error(f'more than {MOST_PARTS} characters and groups, written out')
+            raise self._error(
+                f'more than {MOST_PARTS} characters and groups with repetitions written out'
+            )
         symbol = self._text[self._at]
         self._at += 1
         if symbol == '(':
@@ -174,7 +176,7 @@ class NameFilter:
         return self._state(lambda one: one == symbol)
 
     def _repetition(self) -> tuple[int, int | None]:
-        """Read the repetition of an item: the minimum, and the maximum or None."""
+        """Read an item's repetition: the minimum, and the maximum or None."""
         found: tuple[int, int | None] | None
         bounds = _BOUNDS.match(self._text, self._at)
         if bounds is not None:
@@ -196,7 +198,7 @@ class NameFilter:
         if self._text[self._at : self._at + 1] in ('*', '+', '?', '{') and (
             found is not None or self._text[self._at] == '{'
         ):
-            raise self._error('a second repetition, or one that is none of * + ? {m} {m,} {m,n}')
+            raise self._error('a second repetition, or one other than * + ? {m} {m,} {m,n}')
         return found or (1, 1)
 
     def _escape(self) -> _Accepts:
@@ -209,7 +211,7 @@ class NameFilter:
         return lambda one: one == symbol
 
     def _bracket(self) -> _Accepts:
-        """Read a set of characters, after its opening bracket."""
+        """Read a character set, after its opening bracket."""
         is_negated = self._take('^')
         members, start = '', self._at
         while self._at == start or not self._take(']'):
@@ -220,13 +222,13 @@ class NameFilter:
                 self._at = named.end()
                 continue
             if symbol in ('', '\\') or self._text[self._at : self._at + 2] in ('[:', '[.', '[='):
-                raise self._error("a set without ']', a class of no such name, or a backslash")
+                raise self._error("a set without ']', with an unknown class or a backslash")
             self._at += 1
             end = self._text[self._at + 1 : self._at + 2]
             if self._text[self._at : self._at + 1] == '-' and end not in ('', ']'):
                 if end in '[\\' or end < symbol:
                     raise self._error(f'a range from {symbol!r} to {end!r}')
-                # of what is beyond ASCII there would be a million
+                # limited, since the full Unicode range has a million characters
                 members += ''.join(map(chr, range(ord(symbol), min(ord(end), 0x2FF) + 1)))
                 self._at += 2
             else:
@@ -234,16 +236,16 @@ class NameFilter:
         return _one_of(members, is_negated)
 
     def _take(self, symbol: str) -> bool:
-        """Skip the next character if it is the given one; return whether it was."""
+        """Skip the next character if it is `symbol`; return whether it was."""
         is_here = self._text[self._at : self._at + 1] == symbol
         self._at += is_here
         return is_here
 
-    def _error(self, what: str) -> InvalidValueError:
+    def _error(self, problem: str) -> InvalidValueError:
         return InvalidValueError(
             'filter',
             self._text,
-            f'a POSIX extended regular expression, not {what}',
+            f'a POSIX extended regular expression, not {problem}',
             f'character {min(self._at, len(self._text))}',
         )
 
@@ -274,7 +276,7 @@ def _one_of(members: str, is_negated: bool) -> _Accepts:
 
 
 def _bits(mask: int) -> Iterator[int]:
-    """Yield the numbers of the bits that are set."""
+    """Yield the numbers of the set bits."""
     while mask:
         yield (mask & -mask).bit_length() - 1
         mask &= mask - 1

@@ -1,4 +1,4 @@
-"""The offered services of the standard, and their features for GetSimulatorFeatures."""
+"""The offered standard services, and their features for GetSimulatorFeatures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServic
 from sim_bridge.ros.services.standard.stepping import STEPPING, SteppingAction
 from sim_bridge.ros.session.simulator import Simulator
 
-# by service: the features that having it means
+# features implied by each service
 FEATURES = {
     'SpawnEntity': ('SPAWNING', 'SPAWNING_RESOURCE_STRING'),
     'SpawnEntities': ('SPAWNING_ENTITIES',),
@@ -51,7 +51,7 @@ FEATURES = {
 def handlers_of(
     interfaces: Interfaces, control: SimulationControl, entities: Entities, simulator: Simulator
 ) -> dict[str, Handler]:
-    """Return handlers of all services of the installed version, by their types' names."""
+    """Return the handlers of all services in the installed version, by service type name."""
     handlers: dict[str, Handler] = {}
     for services in (
         SimulationServices(interfaces, control),
@@ -73,7 +73,7 @@ def offer_standard_services(
     simulator: Simulator,
     calls: ExecutorCalls,
 ) -> None:
-    """Create the services of simulation_interfaces, if it is installed; say so if it is not."""
+    """Create the services of simulation_interfaces; log a message if it is not installed."""
     interfaces = installed_interfaces()
     if interfaces is None:
         node.get_logger().info(

@@ -1,4 +1,4 @@
-"""Services of the standard about the simulation as a whole: its state, steps and resets."""
+"""Standard services about the whole simulation: state, steps and resets."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class SimulationServices:
         self._quitting = state.STATE_QUITTING
 
     def handlers(self) -> dict[str, Handler]:
-        """Return the handler of each service, by its type's name."""
+        """Return the handlers by service type name."""
         return {
             'GetSimulationState': self._get_state,
             'SetSimulationState': self._set_state,
@@ -51,7 +51,7 @@ class SimulationServices:
         wanted, control = request.state.state, self._control
         if wanted == self._quitting:
             answer(agree(response))
-            # as if the user had ended it; the main thread sees to the rest
+            # like a signal from the user; the main thread does the rest
             signal.raise_signal(signal.SIGTERM)
             return
         phases = {state: phase for phase, state in self._states.items()}
@@ -103,6 +103,6 @@ class SimulationServices:
                 )
             )
             return
-        # to the standard, time that begins again is /clock
+        # in the standard, a reset of the time resets /clock
         self._control.reset(Scope(given), bool(given & Scope.TIME.value))
         answer(agree(response))

@@ -1,4 +1,4 @@
-"""Services of the standard that spawn and delete entities."""
+"""Standard services that spawn and delete entities."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class SpawnServices:
         self._msg, self._entities, self._simulator = interfaces.msg, entities, simulator
 
     def handlers(self) -> dict[str, Handler]:
-        """Return the handler of each service, by its type's name."""
+        """Return the handlers by service type name."""
         return {
             'SpawnEntity': self._spawn,
             'SpawnEntities': self._spawn_several,
@@ -84,7 +84,7 @@ class SpawnServices:
         if isinstance(outcome, SimBridgeError):
             return say(response, spawn_code(outcome), str(outcome))
         response.entity_name = outcome
-        # so that it is seen, even while the simulation stands still
+        # makes the entity visible even while the simulation stands still
         self._simulator.publish_state()
         parts = self._entities.parts(outcome)
         return agree(
@@ -92,9 +92,8 @@ class SpawnServices:
             ''
             if parts in ([], [outcome])
             else (
-                f'{outcome!r} is a scene of the entities {", ".join(parts)}; DeleteEntity '
-                'removes all '
-                'of them by its name'
+                f'{outcome!r} is a scene with the entities {", ".join(parts)}; DeleteEntity with '
+                'the name of the scene removes all of them'
             ),
         )
 
@@ -111,15 +110,12 @@ class SpawnServices:
                 answer(say(response, OPERATION_FAILED, str(boxes)))
                 return
             for name, box in boxes.items():
-                spawnable = self._msg.Spawnable(description=f'{name}, which sim_bridge ships')
+                spawnable = self._msg.Spawnable(description=f'{name}, shipped with sim_bridge')
                 getattr(spawnable, 'entity_resource', spawnable).uri = name
                 fill_bounds(spawnable.spawn_bounds, box)
                 response.spawnables.append(spawnable)
             answer(
-                agree(
-                    response,
-                    (f'sources that are not searched: {", ".join(sources)}' if sources else ''),
-                )
+                agree(response, (f'sources not searched: {", ".join(sources)}' if sources else ''))
             )
 
         self._entities.measure(

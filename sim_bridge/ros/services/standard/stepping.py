@@ -1,4 +1,4 @@
-"""The action of the standard: a number of steps, with feedback after each."""
+"""The standard action: a number of steps, with feedback after each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STEPPING = 'SimulateSteps'
 
 
 class SteppingAction:
-    """Takes steps while the simulation is paused; a goal may be cancelled after any of them."""
+    """Takes steps while the simulation is paused; a goal can be cancelled after any step."""
 
     def __init__(
         self,
@@ -30,14 +30,14 @@ class SteppingAction:
         control: SimulationControl,
         calls: ExecutorCalls,
     ) -> None:
-        """Create the action; kind: its type."""
-        # imported here, since it brings all of rclpy's actions along
+        """Create the action. kind: action type."""
+        # imported here, since it loads all of rclpy's actions
         from sim_bridge.ros.process.deferred_action import DeferredActionServer
 
         self._kind, self._services = kind, services
         self._control, self._calls = control, calls
         self._goals: list[_Goal] = []
-        # a goal that is to be cancelled is asked for that after each step
+        # each step checks whether the goal's cancellation was requested
         self._server = DeferredActionServer(
             node, kind, name, lambda goal: True, self._start, lambda goal: None
         )
@@ -91,7 +91,7 @@ class SteppingAction:
 
 
 class _Goal:
-    """A client's goal; failure: the error, '' for none, None while the goal is in progress."""
+    """A client's goal. failure: the error, '' for none, None while the goal is in progress."""
 
     def __init__(self, handle: ServerGoalHandle) -> None:
         self.handle = handle
