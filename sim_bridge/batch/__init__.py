@@ -1,6 +1,6 @@
 """
-Many worlds alike, stepped by compiled code on all processors.
+Many worlds with the same structure, stepped by compiled code on all processors.
 
-`Batch` takes a world and makes n of it; what differs between them is in arrays with a row for each
-world. Imports `world` and what is below it.
+`Batch` copies a world n times; the differences between the copies are in arrays with a row for
+each world. Imports `world` and everything below it.
 """

@@ -1,4 +1,4 @@
-"""Many worlds alike, stepped together."""
+"""Batch: many worlds with the same structure, stepped together."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _SHOWN = 5
 
 class Batch(DeclaredAttributes):
     """
-    n worlds like one, stepped by compiled code on all processors.
+    n worlds with one structure, stepped by compiled code on all processors.
 
-    World k has the bits of `batch.world(k)` stepped alone, however many threads there are. robots:
-    by name, with arrays that have a row for each world. seeds: of the worlds' noise. failed: (n,)
-    whether a step of a world diverged or gave something that is not finite; such a world stands
-    still until it is reset.
+    World k has the same bits as `batch.world(k)` stepped alone, on any thread count. robots:
+    by name, with arrays that have a row for each world. seeds: noise seed of each world. failed:
+    (n,) whether a step of the world diverged or gave values that are not finite; a failed world
+    stands still until it is reset.
     """
 
     __slots__ = (
@@ -68,16 +68,16 @@ class Batch(DeclaredAttributes):
         raises: bool = True,
     ):
         """
-        Make n worlds of one, as it is now; later changes of it change nothing here.
+        Copy a world n times, in its present state; later changes to the original have no effect.
 
-        seed: decides the worlds' noise and what `vary` draws. vary: called with each world and a
-        generator of random numbers of its own, to change numbers of it: masses, friction, gains,
-        poses, gravity; not which parts there are. threads: None for as many as there are
-        processors. raises: whether `step` raises SimulationError where worlds fail, or only notes
-        it in `failed`.
+        seed: determines the worlds' noise and `vary`'s random numbers. vary: called with
+        each world and its own random generator, to change numbers: masses, friction, gains, poses,
+        gravity; it must not add or remove parts. threads: None for all available
+        processors. raises: whether `step` raises SimulationError if worlds fail, or only sets
+        `failed`.
 
-        Raises InvalidValueError for such arguments, for a world that calls functions of Python,
-        and where `vary` adds or removes parts.
+        Raises InvalidValueError for invalid arguments, for a world with Python functions, and if
+        `vary` adds or removes parts.
         """
         instance_of('world', world, World, 'a sim_bridge.World')
         self.n: Final = _at_least_one('n', n)
@@ -86,8 +86,8 @@ class Batch(DeclaredAttributes):
             raise InvalidValueError(
                 'world',
                 f'one with {", ".join(functions[:_SHOWN])}',
-                'one without functions of Python, which a batch does not call; remove them, or '
-                'step copies of the world',
+                'a world without Python functions, since a batch cannot call them; remove them, '
+                'or step copies of the world',
             )
         self._root = np.random.SeedSequence(whole_number('seed', seed))
         self.raises: Final = truth('raises', raises)
@@ -117,7 +117,7 @@ class Batch(DeclaredAttributes):
         failed = f', {int(self.failed.sum())} failed' if self.failed.any() else ''
         return f'<Batch of {counted(self.n, "world")}: {robots or "no robots"}{failed}>'
 
-    step_count = ReadOnly[IntArray]('_step_count', '(n,) steps of each world; a copy.')
+    step_count = ReadOnly[IntArray]('_step_count', '(n,) step count of each world; a copy.')
     time = ReadOnly[FloatArray](
         lambda batch: batch._step_count * batch.time_step, '(n,) time of each world [s]; a copy.'
     )
@@ -128,16 +128,16 @@ class Batch(DeclaredAttributes):
 
     @property
     def contacts(self) -> BatchContacts:
-        """The contact points of the last step."""
+        """Contact points in the last step."""
         return BatchContacts(self._rows, self.time_step)
 
     def step(self, n: int = 1, where: Any = None) -> None:
         """
         Advance worlds by n steps.
 
-        where: (n,) a mask of the worlds to advance; None for all. Those that have failed stand
-        still. Raises SimulationError, once all others are done, where a step of one gives
-        something that is not finite, or diverges: its state before that step is kept.
+        where: (n,) mask for worlds to advance; None for all. Failed worlds stand still. Raises
+        SimulationError, after all other worlds are done, if a step diverges or gives values that
+        are not finite: the state before this step is kept.
         """
         which, steps = self._numbers(where), whole_number('n', n)
         with self._alone():
@@ -153,9 +153,9 @@ class Batch(DeclaredAttributes):
 
     def reset(self, where: Any = None) -> None:
         """
-        Return worlds to what they began with: states, step counts and noise.
+        Reset worlds to their initial states, step counts and noise.
 
-        where: (n,) a mask of the worlds; None for all.
+        where: (n,) world mask; None for all.
         """
         which = self._numbers(where)
         with self._alone():
@@ -166,13 +166,13 @@ class Batch(DeclaredAttributes):
 
     def take_parameters(self, world: World, where: Any = None) -> None:
         """
-        Give worlds the parameters of another one; their states stay as they are.
+        Copy another world's parameters to worlds; the states stay unchanged.
 
-        Parameters are what `vary` may change beside the states: masses and inertias, friction,
-        damping and gains of joints, materials, poses of shapes, fields of force. Resets keep them.
-        world: one like that which the batch was made of, other in numbers only, such as what
-        `batch.world` returns. where: (n,) a mask of the worlds; None for all. Raises
-        InvalidValueError for a world of other parts or settings.
+        Parameters are all numbers that `vary` may change except the states: masses and inertias,
+        joint friction, damping and gains, materials, shape poses, force fields. Resets keep them.
+        world: a world with the same structure, for example from `batch.world`. where: (n,) world
+        mask; None for all. Raises InvalidValueError for a world with other parts or
+        settings.
         """
         instance_of('world', world, World, 'a sim_bridge.World')
         which, simulation = self._numbers(where), world.simulation
@@ -184,16 +184,16 @@ class Batch(DeclaredAttributes):
                 raise InvalidValueError(
                     'world',
                     'other settings, parts, kinds of contact laws or functions',
-                    'one that differs from those of the batch in numbers only',
+                    'a world that differs from those of the batch in numbers only',
                 )
             if self._rows.take_parameters(which, simulation):
                 self._connect()
 
     def world(self, number: int) -> World:
         """
-        Return a copy of one of the worlds, as it is now, for all that a World offers.
+        Return a copy of one world in its present state, as a `World`.
 
-        Raises InvalidValueError for a number that none has.
+        Raises InvalidValueError for an unknown world number.
         """
         k = whole_number('world', number)
         if k >= self.n:
@@ -210,7 +210,7 @@ class Batch(DeclaredAttributes):
         return world
 
     def _sites(self) -> FloatArray:
-        """Return (n, sites, 30) what is observed of frames at the present states."""
+        """Return the observed sites (n, sites, 30) at the present states."""
         with self._alone():
             self._threads.observe(np.arange(self.n))
             return self._rows.all[SITES]
@@ -221,9 +221,9 @@ class Batch(DeclaredAttributes):
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
-        """Be the only thread that uses the worlds; raise StateError where another one does."""
+        """Hold the worlds for this thread; raises StateError if another thread uses them."""
         if not self._lock.acquire(blocking=False):
-            raise StateError('a batch is used while another thread steps it; take turns')
+            raise StateError('another thread is using this batch; let threads take turns')
         try:
             yield
         finally:
@@ -234,7 +234,7 @@ class Batch(DeclaredAttributes):
         self._noises.connect(self._rows)
 
     def _mended(self, which: IntArray) -> IntArray:
-        """Do what steps of worlds wait for; return which can go on."""
+        """Provide room or random numbers to waiting worlds; return worlds that can continue."""
         status = self._task[which, STATUS]
         has_failed = (status == NOT_FINITE) | (status == DIVERGED)
         self.failed[which[has_failed]] = True
@@ -247,7 +247,7 @@ class Batch(DeclaredAttributes):
         return which[~has_failed]
 
     def _take_varied(self, work: World, vary: Vary) -> None:
-        """Let each world begin as `vary` makes it."""
+        """Set each world's initial state and parameters with `vary`."""
         begin = work.save()
         settings = _settings(work.simulation)
         for k in range(self.n):
@@ -257,8 +257,8 @@ class Batch(DeclaredAttributes):
                 raise InvalidValueError(
                     f'vary of world {k}',
                     'other settings, kinds of contact laws or functions',
-                    'a function that changes numbers only; set these in the world that the batch '
-                    'is made of',
+                    'a function that changes numbers only; set these in the world before the '
+                    'batch is built',
                 )
             self._start_steps[k] = work.step_count
             self._rows.take(k, work.simulation)
@@ -268,11 +268,11 @@ class Batch(DeclaredAttributes):
         return np.random.SeedSequence(self._root.entropy, spawn_key=(k,))
 
     def _generator(self, k: int) -> np.random.Generator:
-        """Return what `vary` draws from for a world."""
+        """Return `vary`'s random generator for a world."""
         return np.random.default_rng(self._sequence(k))
 
     def _numbers(self, where: Any) -> IntArray:
-        """Return the numbers of the worlds in a mask."""
+        """Return the world numbers in a mask."""
         if where is None:
             return np.arange(self.n)
         mask = np.asarray(where)
@@ -282,7 +282,7 @@ class Batch(DeclaredAttributes):
 
 
 def _settings(simulation: Simulation) -> tuple[Any, ...]:
-    """Return what all worlds of a batch have in common beside the sizes of arrays."""
+    """Return the settings common to all worlds in a batch, except array sizes."""
     stages = handles.stages_of(simulation.handles.probe)
     return simulation.options, simulation.census(), sorted(stages)
 
@@ -294,9 +294,9 @@ def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> Simulati
     )
     more = ', …' if len(failed) > _SHOWN else ''
     return SimulationError(
-        f'{counted(len(failed), "world")} of the batch diverged or gave what is not finite: '
-        f'{shown}{more}. Their states before are kept, and they stand still until they are reset; '
-        f'try a smaller time step than {time_step:g} s, or look at one by batch.world'
+        f'{counted(len(failed), "world")} in the batch diverged or gave values not finite: '
+        f'{shown}{more}. Their last valid states are kept, and they stand still until reset; '
+        f'try a smaller time step than {time_step:g} s, or inspect one with batch.world'
     )
 
 

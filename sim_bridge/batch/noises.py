@@ -1,4 +1,4 @@
-"""The noise of the worlds of a batch, and the table of their devices."""
+"""Noise generators for all worlds in a batch, and their entries in the device table."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from sim_bridge.sensors.columns import NOISE, SAMPLE_AT, STEP_AT
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.noise import Noise
 
-# numbers that all noises may draw at once together, and the most and least of one
+# random numbers drawn ahead by all generators together; most and least for one generator
 _TOGETHER, _MOST, _LEAST = 1 << 25, 4096, 64
 
 
 class Noises:
     """
-    The noises of all devices in all worlds.
+    Noise generators for all devices in all worlds.
 
-    Each is what a world of its seed would have: generators belong to one noise of one world.
+    Each world has the same noise as a single world with its seed: no generator is shared.
     """
 
     def __init__(self, devices: Sequence[Device], seeds: Sequence[int]) -> None:
-        """Begin the noises of devices in worlds of these seeds."""
+        """Create the generators for devices in worlds with these seeds."""
         self._devices, self._seeds = devices, seeds
         sources = [[noise for noise, _ in device.noises] for device in devices]
         number = len(seeds) * sum(map(len, sources))
@@ -39,7 +39,7 @@ class Noises:
         )
 
     def connect(self, rows: Rows) -> None:
-        """Let the rows of devices say where samples and noises are."""
+        """Write sample and noise generator addresses into the device table."""
         worlds = np.arange(rows.n)
         table = rows.all[DEVICES]
         for number in range(len(self._devices)):
@@ -52,7 +52,7 @@ class Noises:
                     table[world, number, column] = address_of(noise.record)
 
     def prepare(self, world: int, step: int, rows: Rows) -> None:
-        """Have random numbers ready for what is due in a world after a step."""
+        """Draw the random numbers for the measurements due in a world after a step."""
         for number, (device, noises) in enumerate(
             zip(self._devices, self._of[world], strict=True)
         ):
@@ -60,14 +60,14 @@ class Noises:
                 device.prepare_noises(noises, step, int(rows.all[f'step {number}'][world, 0]))
 
     def reset(self, worlds: np.ndarray) -> None:
-        """Begin the noises of worlds again."""
+        """Restart the worlds' noise."""
         for world in worlds.tolist() if self._of else ():
             for noises in self._of[world]:
                 for noise in noises:
                     noise.reset(self._seeds[world])
 
     def put(self, world: int, devices: Sequence[Device]) -> None:
-        """Let devices of a simulation go on with the noise of a world."""
+        """Copy a world's noise state to a simulation's devices."""
         for device, noises in zip(devices, self._of[world] if self._of else (), strict=False):
             for (own, _), noise in zip(device.noises, noises, strict=True):
                 own.restore(noise.state())

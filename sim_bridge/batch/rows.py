@@ -1,9 +1,9 @@
 """
-The arrays in which the worlds of a batch differ: one row for each world.
+Arrays with a row for each world in a batch.
 
-A world's arrays by name, 'State.q', 'Model.inertia' and so on. Steps write the *own* ones: the
-state, the reports, the samples of devices. Of the others, the *parameters*, all worlds share those
-of the first, until a world is made in which one has other numbers.
+Array names are 'State.q', 'Model.inertia' and so on. Steps write the *own* arrays: state, reports,
+device samples. The other arrays are *parameters*: all worlds share the first world's array,
+until a world has different numbers in it.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from sim_bridge.sensors.advance_worlds import FIRST_ROW, ROWS_SIZE, STRIDE, WORD
 from sim_bridge.simulation.simulation import Simulation
 
 DEVICES, SITES = 'devices', 'sites'
-"""Names of the table of devices, which holds addresses, and of what is observed of frames."""
-# what follows from the rest
+"""Names of the device table (it contains addresses) and of the observed sites."""
+# recomputed from the other arrays
 _DERIVED = (DEVICES, SITES)
-# of Fields, what a step writes before it reads it
+# scratch arrays in Fields: a step writes them before it reads them
 _SCRATCH = ('time', 'sample', 'point')
 _CONTACT_ROWS = tuple(name for name, along in rows_of(State).items() if along == 'nc')
 
 
 def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
-    """Return the arrays that steps of a simulation write and that belong to its world."""
-    # as a step does before it begins, new joints' velocities among it
+    """Return the arrays of a world: a simulation's steps write them."""
+    # like the beginning of a step; also initializes new joints' velocities
     simulation.refresh()
     found = {f'State.{name}': array for name, array in simulation.state._asdict().items()}
     found['progress'] = simulation.stepper.progress
@@ -69,18 +69,18 @@ class Rows:
     """
     Arrays by name with a row for each of n worlds.
 
-    all: (n, …) what worlds are at. start: what they began with; where all began alike, one row.
+    all: (n, …) present values. start: initial values; one row if they are equal for all worlds.
     """
 
     def __init__(self, n: int) -> None:
-        """Begin without arrays."""
+        """Start without arrays."""
         self.n = n
         self.all: dict[str, np.ndarray] = {}
         self.start: dict[str, np.ndarray] = {}
         self._shared: dict[str, np.ndarray] = {}
 
     def take_first(self, simulation: Simulation) -> None:
-        """Let all worlds begin as one does."""
+        """Initialize all worlds from one simulation."""
         self._shared = {name: array.copy() for name, array in parameter_arrays(simulation).items()}
         for name, array in own_arrays(simulation).items():
             self.all[name] = np.empty((self.n, *array.shape), array.dtype)
@@ -90,9 +90,9 @@ class Rows:
 
     def take(self, world: int, simulation: Simulation) -> None:
         """
-        Let one world begin as a simulation does.
+        Initialize one world from a simulation.
 
-        Raises InvalidValueError where this has other robots, joints, shapes or devices.
+        Raises InvalidValueError if the simulation has other robots, joints, shapes or devices.
         """
         self._make_room(simulation)
         for name, array in own_arrays(simulation).items():
@@ -116,10 +116,10 @@ class Rows:
 
     def take_parameters(self, worlds: np.ndarray, simulation: Simulation) -> bool:
         """
-        Give worlds the parameters of a simulation; return whether more arrays have rows now.
+        Copy a simulation's parameters to worlds; return whether more arrays have rows now.
 
-        worlds: (k,) their numbers. Raises InvalidValueError where the simulation has other parts;
-        nothing has changed then.
+        worlds: (k,) world numbers. Raises InvalidValueError, without any change, if the simulation
+        has other parts.
         """
         given = parameter_arrays(simulation)
         for name, shared in self._shared.items():
@@ -138,7 +138,7 @@ class Rows:
         return len(self.all) > before
 
     def put(self, world: int, simulation: Simulation) -> None:
-        """Write what a world is at into the arrays of a simulation of the same structure."""
+        """Copy a world's present values to a simulation with the same structure."""
         simulation.make_room(self.contact_room)
         arrays = {**parameter_arrays(simulation), **own_arrays(simulation)}
         for name, rows in self.all.items():
@@ -146,17 +146,17 @@ class Rows:
                 arrays[name][...] = rows[world]
 
     def reset(self, worlds: np.ndarray) -> None:
-        """Let worlds begin again. worlds: (k,) their numbers."""
+        """Reset worlds to their initial values. worlds: (k,) world numbers."""
         for name, start in self.start.items():
             self.all[name][worlds] = start if len(start) == 1 else start[worlds]
 
     @property
     def contact_room(self) -> int:
-        """For how many contacts of a world there is room."""
+        """Contact capacity for each world."""
         return self.all['State.contact_gap'].shape[1]
 
     def grow(self, room: int) -> None:
-        """Make room for so many contacts in each world."""
+        """Enlarge the arrays to a contact capacity for each world."""
         for arrays in (self.all, self.start):
             for name in (f'State.{field}' for field in _CONTACT_ROWS):
                 before = arrays[name]
@@ -165,9 +165,9 @@ class Rows:
 
     def places_in(self, simulation: Simulation) -> np.ndarray:
         """
-        Return (m, ROWS_SIZE) which words of a simulation's calls to set to rows of arrays.
+        Return (m, ROWS_SIZE) words in a simulation's calls and the array rows they must point to.
 
-        As `sensors.advance_worlds` takes them; valid as long as both have the same arrays.
+        Format: see `sensors.advance_worlds`; valid while both keep the same arrays.
         """
         memory = simulation.stepper.memory
         values = np.concatenate(memory)
@@ -177,7 +177,7 @@ class Rows:
         arrays = {**parameter_arrays(simulation), **own_arrays(simulation)}
         found = []
         for name, rows in self.all.items():
-            # parts of an array, too
+            # also addresses inside an array
             first, size = address_of(arrays[name]), arrays[name].nbytes
             inside = (values >= first) & (values < first + size)
             places = np.empty((np.count_nonzero(inside), ROWS_SIZE), np.int64)
@@ -187,12 +187,12 @@ class Rows:
             found.append(places)
         simulation.look_anew()
         if any(name.startswith(f'{Geometry.__name__}.') for name in self.all):
-            # the pairs kept may be those of another world
+            # the cached pairs may belong to another world
             found.append(np.array([[address_of(simulation.kept_pairs), 0, 0]], np.int64))
         return np.ascontiguousarray(np.concatenate(found))
 
     def _make_room(self, simulation: Simulation) -> None:
-        """Have room for as many contacts on both sides."""
+        """Give both sides the same contact capacity."""
         simulation.make_room(self.contact_room)
         room = len(simulation.state.contact_gap)
         if room > self.contact_room:
@@ -204,19 +204,19 @@ class Rows:
         return world
 
     def _own_start(self, name: str) -> np.ndarray:
-        """Return the rows that worlds began with, one for each."""
+        """Return the initial rows, one for each world."""
         if len(self.start[name]) < self.n:
             self.start[name] = np.repeat(self.start[name], self.n, axis=0)
         return self.start[name]
 
 
 def contact_fields(rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Return the arrays of contact points by their names in State."""
+    """Return the contact point arrays by their names in State."""
     return {name: rows[f'State.{name}'] for name in ('contact_size', *_CONTACT_ROWS)}
 
 
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:
-    """Return whether all bits are the same; nan is nan."""
+    """Return whether all bits are equal; equal nan count as equal."""
     return a.shape == b.shape and a.tobytes() == b.tobytes()
 
 
@@ -224,6 +224,6 @@ def _other_structure(world: int, name: str) -> InvalidValueError:
     return InvalidValueError(
         f'vary of world {world}',
         f'other sizes of {name}',
-        'a function that changes numbers only: no robot, joint, shape, material or sensor more or '
-        'less',
+        'a function that changes numbers only: it must not add or remove a robot, joint, shape, '
+        'material or sensor',
     )

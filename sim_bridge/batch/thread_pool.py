@@ -1,4 +1,4 @@
-"""The threads that step the worlds of a batch, each with arrays to work in."""
+"""Thread pool for stepping a batch; each thread has its own workspace."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from sim_bridge.compiler.calls import Call
 from sim_bridge.sensors.advance_worlds import advance_worlds, observe_worlds
 from sim_bridge.simulation.simulation import Simulation
 
-# shares of the work for each thread: some take longer than others
+# work portions per thread, since some take longer than others
 _SHARES = 4
-# arguments of `advance_worlds` and `observe_worlds`
+# argument indices in `advance_worlds` and `observe_worlds`
 _WHICH, _OBSERVED = 5, 3
 
 
 class ThreadPool:
     """
-    Steps worlds by several threads; which one steps a world changes no bit of it.
+    Thread pool for stepping worlds; a world's bits do not depend on its thread.
 
-    A thread has the arrays of a simulation to work in: what steps write there before they read it
-    is its own, what belongs to worlds is in the rows of common arrays.
+    Each thread uses one simulation's arrays as workspace. Arrays that belong to worlds are
+    rows in common arrays.
     """
 
     def __init__(self, simulations: Sequence[Simulation]) -> None:
-        """Take a simulation for each thread, all of the same structure."""
+        """Take one simulation for each thread, all with the same structure."""
         self._simulations = simulations
         self._advance: list[Call] = []
         self._observe: list[Call] = []
@@ -37,7 +37,7 @@ class ThreadPool:
             self._pool = ThreadPoolExecutor(len(simulations) - 1, 'batch')
 
     def connect(self, rows: Rows, task: np.ndarray) -> None:
-        """Use arrays from now on. task: (n, TASK_SIZE) as of `advance_worlds`."""
+        """Use these arrays from now on. task: (n, TASK_SIZE), see `advance_worlds`."""
         self._advance, self._observe = [], []
         for simulation in self._simulations:
             simulation.make_room(rows.contact_room)
@@ -67,19 +67,19 @@ class ThreadPool:
             )
 
     def advance(self, which: np.ndarray) -> None:
-        """Advance worlds as their tasks say. which: (k,) their numbers."""
+        """Advance worlds by their tasks. which: (k,) world numbers."""
         self._share(self._advance, _WHICH, which)
 
     def observe(self, which: np.ndarray) -> None:
-        """Write the sites of worlds at their present states."""
+        """Write the worlds' observed sites at their present states."""
         self._share(self._observe, _OBSERVED, which)
 
     def _share(self, calls: Sequence[Call], argument: int, which: np.ndarray) -> None:
-        """Run calls for worlds, each for a part of them at a time."""
+        """Run calls for worlds; each thread takes one portion at a time."""
         share = max(-(-len(which) // (_SHARES * len(calls))), 1)
         if self._pool is None:
             share = max(len(which), 1)
-        # the interpreter's lock keeps two threads from the same number
+        # the interpreter lock makes `next` atomic
         shares = count(0, share)
 
         def work(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""Robots, devices and contacts of all worlds of a batch: arrays with a row for each world."""
+"""Robots, devices and contacts in a batch: arrays with a row for each world."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
 def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[FloatArray, Any]:
-    """Return the property of an array over `joint_names`: a view, or what is set to it."""
+    """Return a property for an array over `joint_names`: a writable view."""
 
     def read(robot: BatchRobot) -> FloatArray:
         along = robot._q if field == 'q' else robot._v
@@ -36,12 +36,12 @@ def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[Fl
 
 
 def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatArray, Any]:
-    """Return the property of numbers of the base: a view, or what is set to it."""
+    """Return a property for a base array: a writable view."""
 
     def read(robot: BatchRobot) -> FloatArray:
         if robot._base is None:
             raise InvalidValueError(
-                'base', 'fixed, or on a joint', 'a free or kinematic one', robot._place
+                'base', 'fixed, or on a joint', 'a free or kinematic base', robot._place
             )
         at = robot._base[field == 'v'] + first
         return robot._rows.all[f'State.{field}'][:, at : at + size]
@@ -50,12 +50,12 @@ def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatAr
 
 
 def _assign(robot: BatchRobot, doc: str, view: FloatArray, value: Any) -> None:
-    """Write numbers, one for all worlds or a row for each; nothing where any is not finite."""
+    """Write numbers, one for all worlds or a row for each; write nothing if any is not finite."""
     try:
         given = np.broadcast_to(np.asarray(value, np.float64), view.shape)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            doc.partition(';')[0], value, f'numbers that fit {view.shape}', robot._place
+            doc.partition(';')[0], value, f'numbers that broadcast to {view.shape}', robot._place
         ) from None
     if not np.isfinite(given).all():
         world = int(np.argwhere(~np.isfinite(given))[0, 0])
@@ -67,11 +67,11 @@ def _assign(robot: BatchRobot, doc: str, view: FloatArray, value: Any) -> None:
 
 class BatchRobot(DeclaredAttributes):
     """
-    A robot in all worlds of a batch.
+    Robot in all worlds.
 
-    joint_names: the one-axis joints, in the order of the arrays. devices, links: by name. The
-    arrays of its own have a row for each world and are views: writing to them changes the worlds,
-    from the next step on.
+    joint_names: one-axis joints, in array order. devices, links: by name. Its own
+    arrays have a row for each world and are views: writing to them changes the worlds, from the
+    next step on.
     """
 
     __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'links', 'name')
@@ -84,9 +84,9 @@ class BatchRobot(DeclaredAttributes):
         number_of: Callable[[Device], int],
     ):
         """
-        Show a robot.
+        Create a robot's views.
 
-        sites: returns what is observed of frames. number_of: of a device among all.
+        sites: returns the observed sites. number_of: returns a device's index in the batch.
         """
         slot, state = robot.slot, robot.slot.part.state
         self.name: Final = robot.name
@@ -122,12 +122,12 @@ class BatchRobot(DeclaredAttributes):
     u = _joint_array('u', 'applied efforts [N m or N]; (n, joints)')
     target_position = _joint_array(
         'target',
-        "positions that motors go for, of control 'position' or 'servo' [rad or m]; (n, joints)",
+        "target positions of motors with control 'position' or 'servo' [rad or m]; (n, joints)",
         TARGET_POSITION,
     )
     target_velocity = _joint_array(
         'target',
-        "velocities that motors go for, of control 'velocity' or 'servo' [rad/s or "
+        "target velocities of motors with control 'velocity' or 'servo' [rad/s or "
         'm/s]; (n, joints)',
         TARGET_VELOCITY,
     )
@@ -146,21 +146,21 @@ class BatchRobot(DeclaredAttributes):
 
 
 def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
-    """Return the property of a vector of a link's frame, from a column of the observed sites."""
+    """Return a property for a link frame's vector, a column in the observed sites."""
     return ReadOnly(lambda link: link._sites()[:, link._site, start : start + 3].copy(), doc)
 
 
 class BatchLink(DeclaredAttributes):
     """
-    A link in all worlds of a batch: pose and motion of its frame, as those of `Link`; copies.
+    Link in all worlds: pose and motion of its frame, as in `Link`; copies.
 
-    All worlds are observed whenever one of these is read.
+    Each read observes all worlds.
     """
 
     __slots__ = ('_site', '_sites', 'name')
 
     def __init__(self, link: Link, sites: Callable[[], FloatArray]):
-        """Show a link. sites: returns what is observed of frames."""
+        """Create a link's view. sites: returns the observed sites."""
         self.name: Final = link.name
         self._site, self._sites = link.slot.site, sites
 
@@ -183,30 +183,30 @@ class BatchLink(DeclaredAttributes):
 
 class BatchDevice(DeclaredAttributes):
     """
-    A sensor in all worlds of a batch: `device['force']` is an array (n, …), nan before a sample.
+    Sensor in all worlds: `device['force']` is an array (n, …), nan before a sample.
 
-    quantities: what it measures, in the units and frames of a world's sensor.
+    quantities: measured quantities, in the units and frames of a world's sensor.
     """
 
     __slots__ = ('_number', '_rows', '_spans', 'name', 'quantities')
 
     def __init__(self, device: Device, rows: Rows, number: int):
-        """Show a device, of a number among all."""
+        """Create a device's view. number: its index in the batch."""
         self.name: Final = device.name
         self._rows, self._number = rows, number
         self._spans = ByName('quantity', f'sensor {device.name!r}', device.spans)
         self.quantities: Final = tuple(self._spans)
 
     def __repr__(self) -> str:
-        """Show what it measures."""
+        """Show the name and the quantities."""
         return f'<BatchDevice {self.name!r}: {", ".join(self.quantities)}>'
 
     def __getitem__(self, quantity: str) -> FloatArray:
-        """Return (n, …) the latest samples of a quantity; raises UnknownNameError."""
+        """Return a quantity's latest samples (n, …); raises UnknownNameError."""
         return self._samples[:, 0, self._spans[quantity]]
 
     def truth(self, quantity: str) -> FloatArray:
-        """Return (n, …) the same samples without noise; raises UnknownNameError."""
+        """Return the same samples (n, …) without noise; raises UnknownNameError."""
         return self._samples[:, 1, self._spans[quantity]]
 
     sample_step = ReadOnly[IntArray](
@@ -221,17 +221,17 @@ class BatchDevice(DeclaredAttributes):
 
 class BatchContacts(DeclaredAttributes):
     """
-    The contact points of the last step in all worlds.
+    Contact points in the last step in all worlds.
 
-    count: (n,) how many each world has: the first rows of the arrays (n, room, …); what is behind
-    them means nothing. `count`, `indices`, `positions` and `normals` are views until a step needs
-    more room, the others copies.
+    count: (n,) how many contacts each world has: the first rows in the arrays (n, room, …); the
+    rows after them are undefined. `count`, `indices`, `positions` and `normals` are views until a
+    step needs more room; the other arrays are copies.
     """
 
     __slots__ = ('count', 'depths', 'forces', 'indices', 'normals', 'positions', 'torques')
 
     def __init__(self, rows: Rows, time_step: float):
-        """Show the contacts that there are."""
+        """Create views for the present contacts."""
         fields = contact_fields(rows.all)
         self.count: Final = fields['contact_size'][:, 0]
         self.indices: Final = fields['contact_geometry']
@@ -248,7 +248,7 @@ class BatchContacts(DeclaredAttributes):
         """(n, room, 3) on the first geometry [N m], world axes."""
 
     def __repr__(self) -> str:
-        """Show how many there are."""
+        """Show how many points there are."""
         return (
             f'<BatchContacts: {counted(int(self.count.sum()), "point")} in '
             f'{counted(len(self.count), "world")}>'
@@ -259,9 +259,9 @@ def robots_of(
     robots: Sequence[Robot], rows: Rows, sites: Callable[[], FloatArray]
 ) -> ByName[BatchRobot]:
     """
-    Return the robots of all worlds by name.
+    Return all robots' views by name.
 
-    robots: of one world, with its devices in order. sites: returns what is observed of frames.
+    robots: one world's robots, with their devices in order. sites: returns the observed sites.
     """
     devices = [device for robot in robots for device in robot.slot.devices]
     numbers = {id(device): number for number, device in enumerate(devices)}
@@ -276,6 +276,6 @@ def robots_of(
 
 
 def _stretch(part: FloatArray, whole: FloatArray) -> slice:
-    """Return where a view is in an array, both of one dimension."""
+    """Return a view's slice in an array, both one-dimensional."""
     first = (address_of(part) - address_of(whole)) // whole.itemsize if len(part) else 0
     return slice(first, first + len(part))

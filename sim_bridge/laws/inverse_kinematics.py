@@ -32,7 +32,7 @@ def inverse_kinematics(
     seed: int = 0,
 ) -> FloatArray:
     """
-    Return a configuration (nq,) that puts a link at a pose, within all joint limits.
+    Return a configuration (nq,) with a link at a pose, within all joint limits.
 
     pose: (4, 4) placement, or (3,) position alone [m], world. point: (3,) in the link's
     frame, put there instead of the frame's origin [m]. q: (nq,) start of the search; the
@@ -127,7 +127,7 @@ def _step(
     """
     Return the damped least-squares step (n,) for the free joints.
 
-    A joint that would exceed its limit is fixed at the limit, and the others' step is recomputed.
+    A joint beyond its limit is fixed at the limit, and the others' step is recomputed.
     """
     step, is_free = np.zeros(len(q)), is_free.copy()
     for _ in range(len(q)):

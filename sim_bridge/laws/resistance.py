@@ -14,7 +14,7 @@ _FRICTION_VELOCITY = 0.02
 
 class JointResistance:
     """
-    Efforts that compensate damping, springs and dry friction in a robot's joints.
+    Efforts compensating damping, springs and dry friction in a robot's joints.
 
     Reads the joint parameters once. Mimic joints are left out.
     """

@@ -1,8 +1,8 @@
 """
-Sweeps: many runs of one study, each a row of a table, from which it can be made again.
+Sweeps: many runs for one study; each gives a table row, and can be repeated from it.
 
-`study` reads what is to be done, `design` says which inputs each run has, `one_run` makes a run,
-`host` keeps it in a process of its own, `local` and `on_ray` are what runs many, `store` keeps
-rows, `report` shows them. Imports `control`, `ros` and what these import; studies, designs, rows
-and reports need no ROS. Only `store` and `table` import pyarrow, only `on_ray` ray.
+`study` reads the study, `design` computes each run's inputs, `one_run` makes a run, `host`
+makes runs in a separate process, `local` and `on_ray` make many, `store` keeps rows, `report`
+shows them. Imports `control`, `ros` and everything below; studies, designs, rows and reports need
+no ROS. Only `store` and `result_table` import pyarrow, only `on_ray` imports ray.
 """

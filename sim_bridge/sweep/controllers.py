@@ -1,4 +1,4 @@
-"""Controllers in the process of a run: laws of `control`, and functions that a study names."""
+"""Controllers in a run's process: laws from `control`, and functions named in a study."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from sim_bridge.sweep.user_code import function_of
 
 
 class Controller(Protocol):
-    """Answers joint states with commands, both serialized."""
+    """Controller from serialized joint states to serialized commands."""
 
     def control(self, description: str) -> object:
-        """Take the URDF of the robot, before the first state."""
+        """Take the robot's URDF, before the first state."""
 
     def answer(self, data: bytes) -> bytes | None:
-        """Return the command that answers a joint state; None for none."""
+        """Return the command for a joint state, or None."""
 
 
 @dataclass(frozen=True)
 class Situation:
     """
-    What a controller is made for.
+    A controller's environment.
 
-    namespace: of the robot. joints: that it may command. world, robot, params: of the plan, for
-    files of parameters. folder: that paths count from.
+    namespace: the robot's. joints: names of joints it may command. world, robot, params: from
+    the plan, to find parameter files. folder: base for relative paths.
     """
 
     namespace: str
@@ -55,7 +55,7 @@ class Situation:
     folder: Path
 
     def parameters_of(self, node: str) -> dict[str, Any]:
-        """Return a node's parameters in files beside the robot and the scene, and the user's."""
+        """Return a node's parameters from files beside robot and scene, and the user's file."""
         full = '/'.join(filter(None, ('', self.namespace, node)))
         return values_nearby(
             full if full.startswith('/') else f'/{full}',
@@ -73,7 +73,7 @@ _TABLES: Mapping[str, Any] = {
 
 
 def make_controller(plan: ControllerPlan, situation: Situation) -> Controller:
-    """Return the controller of a plan; raises InvalidValueError, UnknownNameError."""
+    """Return the controller for a plan; raises InvalidValueError, UnknownNameError."""
     if plan.kind == FUNCTION:
         return FunctionController(plan, situation)
     node = f'{plan.kind}_controller'
@@ -90,18 +90,18 @@ def make_controller(plan: ControllerPlan, situation: Situation) -> Controller:
 
 class FunctionController:
     """
-    A function of time, positions and velocities.
+    Controller function: efforts from time, positions and velocities.
 
-    The function that the study names is called once, with the names of the joints and the
-    arguments of the study, and returns one that is called with the time [s] and arrays (n,) of
-    positions [rad or m] and velocities of these joints, and returns (n,) efforts [N m or N]; or,
-    where it has the argument `field` with the value position or velocity, these.
+    The function named in the study is called once, with the joint names and the study's arguments.
+    It returns the controller function. This function is called with the time [s] and arrays (n,)
+    of joint positions [rad or m] and velocities [rad/s or m/s], and returns (n,) efforts [N m or
+    N]. If the argument `field` is position or velocity, it returns target positions or velocities.
     """
 
     _FIELDS = ('effort', 'velocity', 'position')
 
     def __init__(self, plan: ControllerPlan, situation: Situation) -> None:
-        """Call the function of the study. Raises InvalidValueError."""
+        """Call the function named in the study. Raises InvalidValueError."""
         arguments = dict(plan.parameters)
         field = arguments.pop('field', 'effort')
         if field not in self._FIELDS:
@@ -116,12 +116,12 @@ class FunctionController:
             raise InvalidValueError(
                 plan.call,
                 arguments,
-                f'arguments that it takes beside the joints, {", ".join(known) or "none"}: {err}',
+                f'arguments that it takes after the joints, {", ".join(known) or "none"}: {err}',
             ) from err
         self._function = make(self._joints, **arguments)
         if not callable(self._function):
             raise InvalidValueError(
-                plan.call, self._function, 'a function that it returns, of time, q and dq'
+                plan.call, self._function, 'a returned function of time, q and dq'
             )
         n = len(self._joints)
         self._message = PreparedMessage(
@@ -132,10 +132,10 @@ class FunctionController:
         self._places = np.zeros(0, int)
 
     def control(self, description: str) -> None:
-        """Do nothing: the function knows its robot."""
+        """Do nothing: the function needs no robot description."""
 
     def answer(self, data: bytes) -> bytes:
-        """Return the command for a joint state. Raises InvalidValueError for what it returns."""
+        """Return the command for a joint state. Raises InvalidValueError for invalid results."""
         state = self._reader.read(data)
         if state.names != self._names:
             self._names = state.names
@@ -150,7 +150,7 @@ class FunctionController:
             found = np.array(np.nan)
         if found.shape != (len(self._joints),) or not np.isfinite(found).all():
             raise InvalidValueError(
-                f'what {self._call} returns',
+                f'result of {self._call}',
                 given,
                 f'{len(self._joints)} finite numbers, one for each of {", ".join(self._joints)}',
             )

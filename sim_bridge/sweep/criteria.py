@@ -1,9 +1,10 @@
 """
-Criteria: whether a run succeeded, by what was measured of it.
+Success criteria for runs.
 
-A measure is an expression as of `sim_bridge plot`, made a number by a function of `reductions`:
-`max(abs(joint_states.position[elbow] - 0.5))`. A criterion compares measures and inputs by name:
-`overshoot < 0.1 and settled < 1`. Both are evaluated by tables; nothing of Python's is called.
+A measure is an expression as in `sim_bridge plot`, reduced to a number by a function from
+`reductions`: `max(abs(joint_states.position[elbow] - 0.5))`. A criterion compares measures and
+inputs by name: `overshoot < 0.1 and settled < 1`. Operator tables evaluate both; no
+Python code is executed.
 """
 
 from __future__ import annotations
@@ -47,10 +48,10 @@ _CONSTANTS = {'pi': math.pi, 'inf': math.inf, 'true': True, 'false': False}
 
 
 class Criterion:
-    """Whether a run succeeded, by its measures and inputs."""
+    """Success criterion over a run's measures and inputs."""
 
     def __init__(self, text: str, names: Iterable[str]) -> None:
-        """Read; names: of measures and inputs. Raises InvalidValueError, UnknownNameError."""
+        """Parse; names: measures and inputs. Raises InvalidValueError, UnknownNameError."""
         self.text = text
         if len(text) > _MOST_CHARACTERS:
             raise _wrong(text)
@@ -62,7 +63,7 @@ class Criterion:
         self._check_truth(self._tree)
 
     def holds(self, values: Mapping[str, Any]) -> bool:
-        """Return whether it is so; never where a value that it names is not a number (NaN)."""
+        """Return whether the criterion holds; False if a named value is NaN."""
         named = [
             values.get(each.id) for each in ast.walk(self._tree) if isinstance(each, ast.Name)
         ]
@@ -109,7 +110,7 @@ class Criterion:
                 raise _wrong(self.text)
 
     def _check_truth(self, tree: ast.expr) -> None:
-        """Raise InvalidValueError for a number where something that holds or not is meant."""
+        """Raise InvalidValueError for a number instead of a truth value."""
         if isinstance(tree, ast.BoolOp):
             for each in tree.values:
                 self._check_truth(each)

@@ -1,9 +1,8 @@
 """
-Designs: which inputs each run of a study has.
+Designs: inputs for each run in a study.
 
-Every design follows from the study alone, so that run k has the same inputs wherever, whenever and
-in whatever order runs are made. What is random in run k is drawn from
-`SeedSequence(seed, spawn_key=(k, …))`.
+A design depends on the study alone, so that run k has the same inputs on any machine, at any time
+and in any order. Random numbers for run k come from `SeedSequence(seed, spawn_key=(k, …))`.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from sim_bridge.sweep.distributions import Distribution, Values
 GRID, LIST, RANDOM, SOBOL, SALTELLI = 'grid', 'list', 'random', 'sobol', 'saltelli'
 DESIGNS = (GRID, LIST, RANDOM, SOBOL, SALTELLI)
 SAMPLED = (RANDOM, SOBOL, SALTELLI)
-"""Those that need a number of samples."""
+"""Designs with a number of samples."""
 
 _INPUTS, _NOISE, _FAULTS = range(3)
 
 
 class Design:
-    """The inputs of every run; `count` is how many runs there are."""
+    """Inputs for all runs; `count` runs in total."""
 
     def __init__(
         self,
@@ -41,11 +40,11 @@ class Design:
         is_noise_same: bool = False,
     ) -> None:
         """
-        Prepare.
+        Set up the design.
 
-        kind: one of DESIGNS. samples: of SAMPLED; SALTELLI makes d + 2 runs of each, for d inputs,
-        and takes powers of 2. repeats: runs of each point of GRID and LIST. is_noise_same: whether
-        all runs have the same noise of sensors.
+        kind: one of DESIGNS. samples: for SAMPLED; SALTELLI makes d + 2 runs for each sample, with
+        d inputs, and needs a power of 2. repeats: runs for each point in GRID and LIST.
+        is_noise_same: whether all runs have the same sensor noise.
         """
         self.kind, self.inputs, self.seed = kind, dict(inputs), seed
         self.samples, self.repeats, self._is_noise_same = samples, repeats, is_noise_same
@@ -57,7 +56,7 @@ class Design:
 
     @cached_property
     def count(self) -> int:
-        """Number of runs."""
+        """Total run count."""
         if self.kind == SALTELLI:
             return self.samples * (len(self.inputs) + 2)
         if self.kind in SAMPLED:
@@ -67,7 +66,7 @@ class Design:
         return points * self.repeats
 
     def of(self, run: int) -> dict[str, Any]:
-        """Return the inputs of a run, 0 to count - 1, by name."""
+        """Return a run's inputs, 0 to count - 1, by name."""
         if self.kind in (SOBOL, SALTELLI):
             shares = self._points[run] if self.kind == SOBOL else self._saltelli(run)
         else:
@@ -85,11 +84,11 @@ class Design:
         return found
 
     def noise_seed(self, run: int) -> int:
-        """Return the seed of the noise of a run's sensors."""
+        """Return a run's sensor noise seed."""
         return self._seed_of(0 if self._is_noise_same else run, _NOISE)
 
     def faults(self, run: int) -> np.random.Generator:
-        """Return what a run's random faults are drawn from."""
+        """Return the random generator for a run's faults."""
         return self._draw(run, _FAULTS)
 
     def _values(self, name: str) -> Sequence[Any]:
@@ -106,7 +105,7 @@ class Design:
         return int(state[0])
 
     def _saltelli(self, run: int) -> FloatArray:
-        """Return the point of a run: of A, of B, or of A with one column of B."""
+        """Return a run's sample point: from A, from B, or from A with one column from B."""
         d = len(self.inputs)
         base, which = divmod(run, d + 2)
         a, b = self._points[base, :d], self._points[base, d:]
@@ -118,9 +117,9 @@ class Design:
 
     @cached_property
     def _points(self) -> FloatArray:
-        """Points of a scrambled Sobol sequence, (samples, d), or (samples, 2 d) of SALTELLI."""
+        """Scrambled Sobol sequence, (samples, d), or (samples, 2 d) for SALTELLI."""
         d = len(self.inputs) * (2 if self.kind == SALTELLI else 1)
-        # the argument has another name since scipy 1.15
+        # scipy 1.15 renamed the argument
         name = 'rng' if 'rng' in inspect.signature(qmc.Sobol).parameters else 'seed'
         source = np.random.default_rng(np.random.SeedSequence(self.seed))
         sequence = qmc.Sobol(d, scramble=True, bits=53, **{name: source})
@@ -130,7 +129,7 @@ class Design:
 
 
 def most_inputs(kind: str) -> float:
-    """Return how many inputs a design can have."""
+    """Return how many inputs a design may have."""
     if kind == SOBOL:
         return float(qmc.Sobol.MAXDIM)
     return float(qmc.Sobol.MAXDIM // 2) if kind == SALTELLI else math.inf

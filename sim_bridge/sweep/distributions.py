@@ -1,4 +1,4 @@
-"""What an input of a study may be: values, or a distribution, by quantiles."""
+"""Values and distributions of study inputs, defined by quantiles."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from scipy.special import ndtr, ndtri
 
 from sim_bridge.description.yaml.section import Section
 
-# what normal distributions have no quantile at is as far away as doubles can tell
+# probabilities closer to 0 or 1 have no finite normal quantile in double precision
 _LEAST = 2.0**-54
 
 FLOAT, INTEGER, FLAG, TEXT, JSON = 'float', 'integer', 'flag', 'text', 'json'
-"""Kinds of values, for tables; JSON: lists, mappings and values of different kinds, as text."""
+"""Value kinds for tables; JSON: lists, mappings and values of mixed kinds, as text."""
 
 
 class Distribution(ABC):
-    """What values an input has, and how often."""
+    """Distribution of an input's values."""
 
     kind: str
-    """Of the values, such as FLOAT."""
+    """Value kind, for example FLOAT."""
 
     @abstractmethod
     def quantile(self, u: float) -> Any:
-        """Return the value below which a share u of all values is; 0 <= u < 1."""
+        """Return the quantile for a probability u, 0 <= u < 1."""
 
 
 @dataclass(frozen=True)
 class Values(Distribution):
-    """Some values, each as often as the others."""
+    """Finite set: values with equal probability."""
 
     values: tuple[Any, ...]
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """Of the values."""
+        """Common value kind."""
         kinds = {_kind_of(value) for value in self.values}
         if kinds == {INTEGER, FLOAT}:
             return FLOAT
         return kinds.pop() if len(kinds) == 1 else JSON
 
     def quantile(self, u: float) -> Any:
-        """Return the value with number u n of n."""
+        """Return value number floor(u n) of n."""
         return self.at(min(int(u * len(self.values)), len(self.values) - 1))
 
     def at(self, k: int) -> Any:
-        """Return the value with number k."""
+        """Return value number k."""
         return float(self.values[k]) if self.kind == FLOAT else self.values[k]
 
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Numbers from low to high, equally likely; of the logarithms if is_log."""
+    """Uniform distribution from low to high; of the logarithms if is_log."""
 
     low: float
     high: float
@@ -72,7 +72,7 @@ class Uniform(Distribution):
 
 @dataclass(frozen=True)
 class Integers(Distribution):
-    """Whole numbers from low to high, both included, equally likely."""
+    """Uniform distribution over whole numbers from low to high, both included."""
 
     low: int
     high: int
@@ -85,7 +85,7 @@ class Integers(Distribution):
 
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """Normally distributed numbers; those outside low to high do not occur."""
+    """Normal distribution, truncated to low to high."""
 
     mean: float
     deviation: float
@@ -102,7 +102,7 @@ class Normal(Distribution):
 
 
 def read_distribution(section: Section) -> Distribution | None:
-    """Read the distribution of an input; None, with the error noted, where there is none."""
+    """Read an input's distribution; report an error and return None unless there is one."""
     given = [key for key in READERS if section.has(key)]
     for key in READERS:
         section.knows(key)
@@ -110,7 +110,7 @@ def read_distribution(section: Section) -> Distribution | None:
         section.error(
             given[1] if given else 'values',
             '' if not given else section.peek(given[1]),
-            f'one of {", ".join(READERS)} says what the input is'
+            f'must have exactly one of {", ".join(READERS)}'
             + (f'; {given[0]} is given too' if given else ''),
         )
         return None
@@ -128,7 +128,7 @@ def _values(section: Section, key: str) -> Distribution | None:
 def _range(section: Section, key: str) -> Distribution | None:
     numbers = section.vector(key, 3, None)
     if numbers is None:
-        _note_missing(section, key, 'first, last and how many')
+        _note_missing(section, key, 'first, last and count')
         return None
     first, last, count = numbers
     is_log = key == 'log_range'
@@ -136,7 +136,7 @@ def _range(section: Section, key: str) -> Distribution | None:
         section.error(
             key,
             section.peek(key),
-            'must be first, last and how many' + (', the first two above 0' if is_log else ''),
+            'must be first, last and count' + (', the first two above 0' if is_log else ''),
         )
         return None
     space: Callable[..., Any] = np.geomspace if is_log else np.linspace
@@ -146,7 +146,7 @@ def _range(section: Section, key: str) -> Distribution | None:
 def _uniform(section: Section, key: str) -> Distribution | None:
     ends = section.vector(key, 2, None)
     if ends is None:
-        _note_missing(section, key, 'the least and the greatest')
+        _note_missing(section, key, 'least and greatest value')
         return None
     is_log = key == 'log_uniform'
     if not ends[0] < ends[1] or is_log and ends[0] <= 0.0:
@@ -162,7 +162,7 @@ def _uniform(section: Section, key: str) -> Distribution | None:
 def _integers(section: Section, key: str) -> Distribution | None:
     ends = section.vector(key, 2, None)
     if ends is None:
-        _note_missing(section, key, 'the least and the greatest')
+        _note_missing(section, key, 'least and greatest value')
         return None
     if not ends[0] <= ends[1] or any(end != int(end) or abs(end) > 2**53 for end in ends):
         section.error(key, section.peek(key), 'must be two whole numbers, the lesser first')
@@ -185,7 +185,7 @@ def _normal(section: Section, key: str) -> Distribution | None:
         section.error(
             'within',
             section.peek('within'),
-            'must be two numbers, the lesser first, between which the distribution has values',
+            'must be two numbers, the lesser first, that contain a part of the distribution',
         )
         return None
     return Normal(numbers[0], numbers[1], low, high)
@@ -205,7 +205,7 @@ READERS: Mapping[str, Callable[[Section, str], Distribution | None]] = {
     'integers': _integers,
     'normal': _normal,
 }
-"""What reads an input's distribution, by its key."""
+"""Readers of an input's distribution, by key."""
 
 
 def _kind_of(value: object) -> str:

@@ -1,4 +1,4 @@
-"""A program that runs a command, and kills its whole group once its standard input ends."""
+"""Program that runs a command, and kills its process group once its standard input ends."""
 
 import os
 import signal
@@ -6,15 +6,15 @@ import subprocess
 import sys
 import threading
 
-# says to controllers of this package that they end with their standard input, which is this one's
+# tells this package's controllers to end with their standard input; here it is this program's own
 _OWN = 'SIM_BRIDGE_ENDS_WITH_STDIN'
 
-# as of shells
+# exit code for a missing command, as in shells
 _NOT_FOUND = 127
 
 
 def main(words: list[str]) -> int:
-    """Run a command; return its exit code, 128 and the signal's number where one ended it."""
+    """Run a command; return its exit code, or 128 plus the signal number that ended it."""
     environment = {name: value for name, value in os.environ.items() if name != _OWN}
     try:
         process = subprocess.Popen(words, stdin=subprocess.DEVNULL, env=environment)
@@ -28,7 +28,7 @@ def main(words: list[str]) -> int:
         os.killpg(os.getpgid(0), signal.SIGKILL)
 
     threading.Thread(target=hold, daemon=True).start()
-    # Ctrl-C and its kin are for the command, which this waits for
+    # pass Ctrl-C and SIGTERM to the command, and wait for it
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda number, frame: process.send_signal(number))
     code = process.wait()

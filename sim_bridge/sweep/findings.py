@@ -1,4 +1,4 @@
-"""What a report says of a sweep, as plain data."""
+"""Sweep report data."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from sim_bridge.sweep.study import Study
 
 SUCCESS = 'success'
 REPLAYS = 'replays'
-"""Folder of bags, and pages that play them, in that of the results."""
+"""Folder of replay bags and pages, inside the results folder."""
 
 
 @dataclass(frozen=True)
 class Distribution:
     """
-    What values a measure has had.
+    A measure's distribution over runs.
 
-    values: (n,) that are finite, run numbers beside them. never: how many are infinite or no
-    number.
+    values: (n,) finite values. runs: (n,) their run numbers. never: how many runs have an infinite
+    value or NaN.
     """
 
     values: FloatArray
@@ -37,19 +37,19 @@ class Distribution:
     never: int
 
     def quantile(self, share: float) -> float:
-        """Return a quantile; NaN of no values."""
+        """Return a quantile; NaN without values."""
         return float(np.quantile(self.values, share)) if len(self.values) else math.nan
 
 
 @dataclass(frozen=True)
 class SweepFindings:
     """
-    What rows of a study tell.
+    Row statistics for a study.
 
-    share: of runs that succeeded, with the ends of its interval of 95 % (Wilson); None without
-    criteria. reasons: of runs that are not done, most frequent first, each with the first run of
-    it. indices: Sobol's, by measure, for each input. correlations: by input and measure. worst:
-    rows, the worst first.
+    share: success ratio, with the bounds of its 95 % interval (Wilson); None without criteria.
+    reasons: for runs not done, most frequent first: reason, count, first run. indices:
+    Sobol indices for each input, by measure. correlations: by input and measure. worst: rows, the
+    worst first.
     """
 
     study: Study
@@ -67,10 +67,10 @@ class SweepFindings:
 
 def find(study: Study, rows: Sequence[Row], by: str = '', count: int = 10) -> SweepFindings:
     """
-    Return what rows tell.
+    Return row statistics.
 
-    by: measure whose greatest values are worst, its least if it begins with a minus; '' for the
-    first measure. count: how many worst cases. Raises UnknownNameError.
+    by: measure for ranking, greatest value worst; with a leading minus, least value worst; '' for
+    the first measure. count: how many worst cases. Raises UnknownNameError.
     """
     by = by or next(iter(study.measures))
     if by.lstrip('-') not in study.measures:
@@ -102,12 +102,12 @@ def find(study: Study, rows: Sequence[Row], by: str = '', count: int = 10) -> Sw
 
 
 def replay_page(folder: Path, run: int) -> Path:
-    """Return the page that plays a run, whether or not it is there."""
+    """Return the path to a run's replay page, existing or not."""
     return folder / REPLAYS / f'run_{run:06}.html'
 
 
 def replay_bag(folder: Path, run: int) -> Path:
-    """Return the folder of the bag of a run, whether or not it is there."""
+    """Return the path to a run's bag folder, existing or not."""
     return folder / REPLAYS / f'run_{run:06}'
 
 
@@ -146,7 +146,7 @@ def _indices(study: Study, rows: Sequence[Row]) -> dict[str, list[Share]]:
 
 
 def _worst(rows: Sequence[Row], by: str, count: int) -> list[Row]:
-    """Return what did not end first, then what did not succeed, each by the measure."""
+    """Return rows by rank: runs not done, then unsuccessful ones, each by the measure."""
     sign, name = (-1.0, by[1:]) if by.startswith('-') else (1.0, by)
 
     def badness(row: Row) -> tuple[bool, bool, float]:

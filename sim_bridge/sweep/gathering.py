@@ -1,4 +1,4 @@
-"""A sink that keeps in memory what measures and controllers need of the published messages."""
+"""Memory sink for published messages, used by measures and controllers."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 class MemorySink:
     """
-    Keeps the messages of some topics.
+    Memory sink for messages on some topics.
 
-    Nobody computes messages of other topics, unless another sink beside it wants them.
+    Messages on other topics are not computed, unless another sink wants them.
     """
 
     def __init__(self, references: Collection[Reference], place: str) -> None:
-        """Keep what references need; place: of the messages, for errors."""
+        """Keep the topics in references; place: message origin, for errors."""
         self._references, self._place = list(references), place
         self._kept: list[_Kept] = []
         self._opened: dict[str, str] = {}
@@ -35,11 +35,11 @@ class MemorySink:
         self.is_paused = False
 
     def listen(self, topic: str, take: Callable[[bytes], None]) -> None:
-        """Pass the messages of a topic, by its full name, on; before it is opened."""
+        """Pass a topic's messages, by its full name, to `take`; call this before `open`."""
         self._listeners[topic] = take
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Return the outlet of a topic."""
+        """Return a topic's outlet."""
         name = absolute(topic)
         kind = self._opened[name] = type_name(message_type)
         is_measured = any(is_meant(name, each.topic) for each in self._references)
@@ -54,15 +54,15 @@ class MemorySink:
         self.is_paused = False
 
     def pause(self) -> None:
-        """Keep no messages until the next step begins, as a bag does; listeners get them."""
+        """Keep no messages until the next step begins, like a bag; listeners still get them."""
         self.is_paused = True
 
     def series(self, references: Collection[Reference] | None = None) -> dict[Reference, Series]:
-        """Return the values of references, all if None; raises as `Gathering.series`."""
+        """Return the referenced values, all if None; raises as `Gathering.series`."""
         gathering = Gathering(
             self._references if references is None else list(references), self._place
         )
-        # that there were none is told of these, too
+        # also announce topics without messages
         for name in self._opened:
             gathering.know(name)
         for each in self._kept:
@@ -74,7 +74,7 @@ class MemorySink:
 
 
 class _Kept:
-    """An outlet into memory."""
+    """Outlet into memory."""
 
     def __init__(
         self,
@@ -101,4 +101,4 @@ class _Kept:
             self._listener(data)
 
     def close(self) -> None:
-        """Do nothing: what was published stays."""
+        """Do nothing: the messages stay."""

@@ -1,8 +1,8 @@
 """
-A process that makes runs for another one, which learns of everything that can happen to it.
+Host: separate process for runs, supervised by its parent.
 
-A run that ends its process, by a crash or because the system is out of memory, or that takes too
-long, costs that process and no other run. Processes end with the one that started them.
+A run that crashes its process, exhausts the memory or takes too long costs this process and no
+other run. Processes end with their parent.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 _WORKER = 'sim_bridge.sweep.worker'
 LOADED = 'loaded'
-"""What a process says when the world of a run is built."""
+"""Message of a process after it has built the world of a run."""
 
-# building a world may compile kernels, which takes minutes where many share few processors [s]
+# time limit for building a world: kernels may compile for minutes on shared processors [s]
 _LOADING_S = 900.0
-# of what a process has said in the end, in reasons [bytes]
+# longest quote from a process's output in reasons [bytes]
 _TAIL = 600
 _READ = 1 << 16
 _FATAL, _MODULES = 'Fatal Python error: ', '\nExtension modules: '
@@ -38,7 +38,7 @@ _MOST_OUTPUT = 1 << 20
 
 
 class Job(NamedTuple):
-    """A run to make; bag: folder to record it to, '' for none. attempt: from 1."""
+    """Run to make. bag: folder for its recording, '' for none. attempt: from 1."""
 
     run: int
     bag: str = ''
@@ -46,10 +46,10 @@ class Job(NamedTuple):
 
 
 class Host:
-    """A process that makes one run at a time."""
+    """Process for one run at a time."""
 
     def __init__(self, study: Study, timeout_s: float) -> None:
-        """Start the process; timeout_s: of a run, once its world is built [s]."""
+        """Start the process; timeout_s: time limit for a run, after its world is built [s]."""
         self._study, self._timeout_s = study, timeout_s
         self._output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
         self.job: Job | None = None
@@ -59,7 +59,7 @@ class Host:
         with theirs:
             self.connection = Connection(ours.detach())
             environment = {
-                # matrices are small, and each run has a processor
+                # matrices are small, and each run has one processor
                 'OPENBLAS_NUM_THREADS': '1',
                 **os.environ,
                 'PYTHONPATH': os.pathsep.join(each or os.getcwd() for each in sys.path),
@@ -88,32 +88,32 @@ class Host:
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """Process id."""
         return self._process.pid
 
     @property
     def left_s(self) -> float:
-        """How long the present run may still take [s]."""
+        """Remaining time for the present run [s]."""
         return self._deadline - time.monotonic()
 
     def begin(self, job: Job) -> None:
-        """Begin a run; there must be no other."""
+        """Begin a run; the process must be idle."""
         self.job = job
         self._begun = time.monotonic()
         self._allow(_LOADING_S)
-        # what was said about earlier runs explains nothing
+        # output from earlier runs does not explain this one
         if os.fstat(self._output.fileno()).st_size > _MOST_OUTPUT:
             os.ftruncate(self._output.fileno(), 0)
-        # a process that has ended is noticed by `result`
+        # `result` detects an ended process
         with contextlib.suppress(OSError):
             self.connection.send(job)
 
     def result(self) -> Row | None:
         """
-        Return the row of the present run if it has ended, in any way; else None.
+        Return the present run's row if it has ended in any way, else None.
 
-        Where the process died or took too long, it is gone afterwards: `is_alive` is False. Raises
-        StateError where the process cannot make runs at all.
+        If the process died or took too long, it is closed: `is_alive` is False. Raises StateError
+        if the process cannot make runs at all.
         """
         job = self.job
         assert job is not None
@@ -124,7 +124,7 @@ class Host:
                     self._allow(self._timeout_s)
                     continue
                 if isinstance(found, str):
-                    raise StateError(f'a process that was to make runs cannot: {found}')
+                    raise StateError(f'a worker process cannot make runs: {found}')
                 row: Row = found
                 self.job = None
                 row.attempts = job.attempt
@@ -137,16 +137,16 @@ class Host:
         return None
 
     def _allow(self, seconds: float) -> None:
-        """Let the run go on for so long [s]."""
+        """Set the run's time limit, from now [s]."""
         self._limit_s, self._deadline = seconds, time.monotonic() + seconds
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can make another run."""
+        """Whether the process can make another run."""
         return not self.connection.closed
 
     def close(self) -> None:
-        """Kill the process, and all that it started."""
+        """Kill the process and all its children."""
         if self.connection.closed:
             return
         self.connection.close()
@@ -156,7 +156,7 @@ class Host:
         self._output.close()
 
     def _failed(self, status: str, reason: str) -> Row:
-        """Return the row of a run that its process did not end, and close."""
+        """Return the row for a run without a result, and close the process."""
         job, said = self.job, said_by(self._output)
         assert job is not None
         self.job = None
@@ -176,7 +176,7 @@ class Host:
         )
 
     def _end(self) -> str:
-        """Return how the process ended."""
+        """Return in words how the process ended."""
         code = self._process.returncode
         if code >= 0:
             return f'ended with exit code {code}'
@@ -187,16 +187,16 @@ class Host:
 
 def said_by(output: IO[bytes]) -> str:
     """
-    Return the end of what a process has written to a file, for the reason of its end.
+    Return the end in a process's output file, for the reason in a row.
 
-    Where Python tells of a crash, that is where it was, without the list of modules after it.
+    For a Python crash, return the crash location without the module list after it.
     """
     size = os.fstat(output.fileno()).st_size
     output.seek(max(0, size - _READ))
     text = output.read().decode(errors='replace')
     before, fatal, after = text.rpartition(_FATAL)
     if fatal:
-        # the latest calls are first, other threads are idle
+        # the latest calls come first; other threads are idle
         text = (fatal + after).partition(_MODULES)[0][:_TAIL]
     text = text.strip()[-_TAIL:]
     return f'; it said: {text}' if text else ''
@@ -204,9 +204,9 @@ def said_by(output: IO[bytes]) -> str:
 
 def run_apart(study: Study, run: int, timeout_s: float, bag: str = '') -> Row:
     """
-    Make one run in a process of its own and return its row.
+    Make one run in a separate process and return its row.
 
-    bag: folder to record it to. Raises StateError, RecordingError.
+    bag: folder for its recording. Raises StateError, RecordingError.
     """
     host = Host(study, timeout_s)
     try:

@@ -1,4 +1,4 @@
-"""The link between a robot and its controller in a run, with the faults that it has."""
+"""Link between a robot and its controller in a run, with faults."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from sim_bridge.sweep.plan import Disturbance
 
 class Link:
     """
-    Passes states to a controller, and its commands to the robot.
+    Link from published states to a controller, and from its commands to the robot.
 
-    Each state that is published is answered before the next control step begins.
+    Each published state is answered before the next control step begins.
     """
 
     def __init__(
@@ -27,9 +27,10 @@ class Link:
         draw: np.random.Generator,
     ) -> None:
         """
-        Prepare.
+        Set up the link.
 
-        take: takes a command for the robot. faults: of this link. draw: what is random in them.
+        take: passes a command to the robot. faults: this link's faults. draw: generator for their
+        random numbers.
         """
         self._controller, self._take, self._faults, self._draw = controller, take, faults, draw
         self._state: bytes | None = None
@@ -37,18 +38,18 @@ class Link:
         self._before: bytes | None = None
         self._late: deque[tuple[int, bytes]] = deque()
         self.commands = 0
-        """How many were passed on."""
+        """Number of commands passed on."""
 
     def describe(self, text: str) -> None:
-        """Tell the controller the robot's description."""
+        """Pass the robot's description to the controller."""
         self._controller.control(text)
 
     def show(self, state: bytes) -> None:
-        """Take a state that was published."""
+        """Take a published state."""
         self._state = state
 
     def answer(self, step: int, time_s: float) -> None:
-        """Answer the last state, before control step `step`, which begins at a time [s]."""
+        """Answer the last state, before control step `step` begins at a time [s]."""
         acting = {each.kind: each for each in self._faults if each.begin <= time_s < each.end}
         state, self._state = self._state, None
         if state is not None:
@@ -66,7 +67,7 @@ class Link:
             self._take(self._late.popleft()[1])
 
     def _seen(self, state: bytes, is_frozen: bool) -> bytes:
-        """Return the state that the controller sees: the present one, or an old one as present."""
+        """Return the state for the controller: the present one, or a frozen one, newly stamped."""
         if not is_frozen:
             self._frozen, self._before = None, state
             return state

@@ -1,4 +1,4 @@
-"""Runs by processes of this machine: the embedded default."""
+"""Executor with processes on this machine, the default."""
 
 from __future__ import annotations
 
@@ -14,48 +14,48 @@ from sim_bridge.sweep.study import Study
 
 _LONGEST_WAIT_S = 0.5
 ATTEMPTS = 2
-"""How often a run is begun whose process dies, before that is its result."""
+"""Number of attempts for a run whose process dies; then the crash is its result."""
 
 
 class Executor(Protocol):
-    """What makes many runs."""
+    """Executor for many runs."""
 
     def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
         """
-        Yield rows as they come, each run once, in any order; [] at intervals in between.
+        Yield rows as they arrive, each run once, in any order; [] at intervals in between.
 
-        Everything that was started ends when the iterator is closed.
+        All processes end when the iterator is closed.
         """
 
     def describe(self) -> str:
-        """Return on what runs are made, such as '8 processes'."""
+        """Return the executor's processes in words, for example '8 processes'."""
 
 
 class LocalExecutor:
-    """Makes runs by processes of this machine."""
+    """Executor with processes on this machine."""
 
     def __init__(self, processes: int, timeout_s: float, keeps: bool = False) -> None:
         """
-        Prepare.
+        Set up the executor.
 
-        processes: at once. timeout_s: of a run [s]. keeps: whether processes that are idle are
-        kept for further runs of the same study, until `close`.
+        processes: how many processes. timeout_s: time limit for a run [s]. keeps: whether idle
+        processes are kept for further runs in the same study, until `close`.
         """
         self._count, self._timeout_s, self._keeps = processes, timeout_s, keeps
         self.hosts: list[Host] = []
-        """Those that there are now."""
+        """Present processes."""
 
     def describe(self) -> str:
-        """Return how many processes there are."""
+        """Return the process count in words."""
         return '1 process' if self._count == 1 else f'{self._count} processes'
 
     def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
-        """Yield rows, as `Executor`; raises StateError where a process cannot make any."""
+        """Yield rows, see `Executor`; raises StateError if a process cannot make any run."""
         pending, again = iter(runs), deque[Job]()
         is_warm = bool(self.hosts)
         try:
             while True:
-                # the first run compiles kernels, which the others then find
+                # the first run compiles kernels, and the other processes load them
                 most = self._count if is_warm else 1
                 idle = [host for host in self.hosts if host.job is None]
                 while len(idle) + sum(host.job is not None for host in self.hosts) < most:
@@ -94,7 +94,7 @@ class LocalExecutor:
             self.close(self._keeps)
 
     def close(self, keeps_idle: bool = False) -> None:
-        """End the processes; those that are idle only if they are not to be kept."""
+        """End all processes, or only busy ones if keeps_idle."""
         for host in list(self.hosts):
             if not keeps_idle or host.job is not None:
                 self.hosts.remove(host)

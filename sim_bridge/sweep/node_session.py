@@ -1,4 +1,4 @@
-"""Controller nodes in lockstep with a run: a ROS domain of its own, and their processes."""
+"""Controller nodes in lockstep with a run: an unused ROS domain, and their processes."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.simulator import Simulator
 
 _SPIN_S = 0.05
-# what a process has to end after SIGINT, before it is killed [s]
+# time between SIGINT and SIGKILL for a process [s]
 _END_S = 3.0
 
 
 class NodeSession:
     """
-    A graph with the controller nodes of a run. A context.
+    Context with a ROS graph for a run's controller nodes.
 
-    sink: publishes to it.
+    sink: publishes to the graph.
     """
 
     def __init__(self, told: str) -> None:
-        """Prepare; told: what is simulated, for who looks which domains are in use."""
+        """Prepare; told: simulation label in the list of used domains."""
         self._told = told
         self._outputs: dict[str, IO[bytes]] = {}
         self._stack = contextlib.ExitStack()
@@ -54,7 +54,7 @@ class NodeSession:
         self._environment: dict[str, str] = {}
 
     def __enter__(self) -> NodeSession:
-        """Join a domain that nobody uses. Raises StateError."""
+        """Join an unused domain. Raises StateError."""
         enter = self._stack.enter_context
         try:
             os.environ.update(discovery_defaults(os.environ))
@@ -81,7 +81,7 @@ class NodeSession:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """End the processes, and leave."""
+        """End the processes, and leave the domain."""
         self._stack.close()
 
     def start(
@@ -90,7 +90,7 @@ class NodeSession:
         situations: Mapping[str, Situation],
         simulator: Simulator,
     ) -> None:
-        """Start the nodes, by namespace, and take their commands. Raises InvalidValueError."""
+        """Start the nodes, by namespace, and receive commands. Raises InvalidValueError."""
         simulator.listen(self._node)
         for namespace, plan in plans.items():
             situation = situations[namespace]
@@ -99,13 +99,13 @@ class NodeSession:
             own = dict(flattened(plan.parameters))
             if len(words) == 1 and words[0] in LAWS:
                 module = f'{words[0]}_controller'
-                # what nobody declares, a node ignores
+                # a node ignores undeclared parameters without an error
                 for name in own:
                     check_parameter_name(name, module)
                 values = situation.parameters_of(module)
                 words = [sys.executable, '-m', f'sim_bridge.control.{module}']
             else:
-                # one that ends with this process, whatever ends that
+                # the wrapper ends with this process, for any reason
                 words = [sys.executable, '-S', exit_with_parent.__file__, *words]
             given = [
                 item
@@ -128,21 +128,21 @@ class NodeSession:
                 )
             except OSError as err:
                 raise InvalidValueError(
-                    'command', words, f'one that can be started: {err.strerror}'
+                    'command', words, f'a command that can be started: {err.strerror}'
                 ) from err
             self._processes[namespace] = process
             self._patience[namespace] = plan.patience
 
     def kill(self, namespace: str) -> None:
-        """Kill the node of a robot: nobody waits for it any more."""
+        """Kill a robot's node: nobody waits for it any more."""
         process = self._processes.pop(namespace)
         _kill(process)
 
     def wait(self, simulator: Simulator) -> None:
         """
-        Wait until all nodes that live have answered the last state.
+        Wait until all living nodes have answered the last state.
 
-        Raises StateError for one whose process has ended, and one that does not answer.
+        Raises StateError if a node's process has ended or a node does not answer.
         """
         begun = time.monotonic()
         while not simulator.is_ready():
@@ -193,7 +193,7 @@ def _of(namespace: str) -> str:
 
 
 def _as_yaml(value: Any) -> str:
-    """Return a value as ROS reads it in arguments."""
+    """Return a value in YAML form for ROS arguments."""
     if isinstance(value, tuple):
         value = list(value)
     text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)

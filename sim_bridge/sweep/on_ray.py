@@ -1,10 +1,10 @@
 """
-Runs on a Ray cluster of any size.
+Executor on a Ray cluster of any size.
 
-A task makes a batch of runs, by a process of its own as on one machine: what crashes or hangs
-there is told from what happens to Ray's workers and nodes, whose runs are made again elsewhere.
-Batches take about two seconds, so that what a task costs is little beside them, and become small
-in the end, so that all processors end together.
+A task makes a batch of runs in a separate process, like `local`. Crashes and timeouts in this
+process are results for their runs; runs lost with a Ray worker or node are repeated elsewhere. A
+batch takes about two seconds, so that the task overhead is small. The last batches are small,
+so that all processors finish together.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sim_bridge.sweep.local import LocalExecutor
 from sim_bridge.sweep.rows import CRASHED, processor, Row
 from sim_bridge.sweep.study import read_study, Study
 
-# before Ray is imported: it reports nothing about its use, and warns of nothing that is to come
+# set before the import of Ray: no usage statistics, and no warning about future changes
 os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
 os.environ.setdefault('RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO', '0')
 
@@ -36,20 +36,20 @@ LOCAL = 'local'
 
 _BATCH_S = 2.0
 _LARGEST_BATCH = 500
-# tasks for each processor, so that none waits for the next one
+# tasks for each processor, so that none waits for its next task
 _AHEAD = 2
 _LONGEST_WAIT_S = 0.5
 _LOOK_S = 5.0
 _ANSWER_S = 10.0
-# Ray's workers and nodes are lost by what others do, too
+# Ray's workers and nodes may be lost for reasons outside the run
 _ATTEMPTS = 5
 
 
 class Batch(NamedTuple):
     """
-    Runs of a study, made by one task.
+    Runs for one task.
 
-    source: the study's file; by its name alone where its folder was sent. digest: of the study.
+    source: the study's file; only its name if its folder was sent. digest: the study's digest.
     attempt: from 1.
     """
 
@@ -61,21 +61,22 @@ class Batch(NamedTuple):
 
 
 class RayExecutor:
-    """Makes runs on a cluster."""
+    """Executor on a Ray cluster."""
 
     def __init__(self, address: str, timeout_s: float, ships: bool = False) -> None:
         """
-        Prepare.
+        Set up the executor.
 
-        address: of the cluster, `auto` for that of this machine, `local` for one that is started
-        here. timeout_s: of a run [s]. ships: whether the study's folder is sent to the nodes.
+        address: cluster address, `auto` for a cluster on this machine, `local` to start
+        one. timeout_s: time limit for a run [s]. ships: whether the study's folder is sent to the
+        nodes.
         """
         self._address, self._timeout_s, self._ships = address, timeout_s, ships
         self._run_s = 0.0
         self._capacity, self._looked = 1, -_LOOK_S
 
     def describe(self) -> str:
-        """Return which cluster it is."""
+        """Return the cluster in words."""
         return (
             'a Ray cluster here'
             if self._address == LOCAL
@@ -83,7 +84,7 @@ class RayExecutor:
         )
 
     def rows(self, study: Study, runs: Iterable[int]) -> Generator[list[Row], None, None]:
-        """Yield rows, as `Executor`; raises StateError where the cluster cannot make any."""
+        """Yield rows, see `Executor`; raises StateError if the cluster cannot make any run."""
         self._connect(study)
         source = study.source.name if self._ships else str(study.source.resolve())
         pending, again = iter(runs), deque[Batch]()
@@ -115,11 +116,11 @@ class RayExecutor:
             ray.shutdown()
 
     def _connect(self, study: Study) -> None:
-        """Connect, or start a cluster; raises StateError where there is none."""
+        """Connect to the cluster, or start one; raises StateError without a cluster."""
         environment: dict[str, Any] = {}
         if self._ships:
             environment['working_dir'] = str(study.folder)
-            # results may be large, and runs need none
+            # results may be large, and runs do not need them
             environment['excludes'] = ['*_results']
         try:
             _look_for(self._address)
@@ -135,11 +136,11 @@ class RayExecutor:
             if _asks_for_token(err):
                 raise StateError(
                     f'the Ray cluster {self._address!r} asks for a token: set RAY_AUTH_MODE=token '
-                    "and give it the cluster's, as `ray start` and Ray's documents say"
+                    "and give the cluster's token to Ray, as described in Ray's documentation"
                 ) from err
             raise StateError(
                 f'there is no Ray cluster at {self._address!r}: {said}. '
-                'Start one by `ray start --head`, or let --ray local start one here'
+                'Start one with `ray start --head`, or let --ray local start one here'
             ) from err
 
     def _processors(self) -> int:
@@ -150,8 +151,8 @@ class RayExecutor:
         return self._capacity
 
     def _next(self, study: Study, source: str, pending: Iterator[int], left: int) -> Batch | None:
-        """Return the next batch; None where no runs are left. left: an upper bound of these."""
-        # one run, until it is known how long they take
+        """Return the next batch, None without further runs. left: remaining runs, at most."""
+        # one run, until the time per run is known
         size = min(_LARGEST_BATCH, int(_BATCH_S / self._run_s)) if self._run_s > 0.0 else 1
         size = min(size, left // (_AHEAD * self._capacity))
         runs = tuple(itertools.islice(pending, max(size, 1)))
@@ -160,7 +161,7 @@ class RayExecutor:
     def _result(
         self, study: Study, reference: Any, batch: Batch, again: deque[Batch]
     ) -> list[Row]:
-        """Return the rows of a task that has ended; runs that are to be made again are noted."""
+        """Return an ended task's rows; append runs to repeat to `again`."""
         try:
             rows: list[Row] = ray.get(reference)
         except ray.exceptions.RayTaskError as err:
@@ -169,7 +170,7 @@ class RayExecutor:
                 raise StateError(str(cause)) from err
             raise StateError(f'a task of Ray failed: {str(err).splitlines()[-1]}') from err
         except ray.exceptions.RayError as err:
-            # of a worker or a node: nothing is known of its runs
+            # lost worker or node: the state of its runs is unknown
             if batch.attempt < _ATTEMPTS:
                 again.extend(
                     batch._replace(runs=(run,), attempt=batch.attempt + 1) for run in batch.runs
@@ -184,7 +185,7 @@ class RayExecutor:
 
 
 def _asks_for_token(error: BaseException | None) -> bool:
-    """Return whether an error, or what it is from, is that of a token that is missing."""
+    """Return whether an error, or any cause behind it, is a missing token."""
     while error is not None:
         if isinstance(error, ray.exceptions.AuthenticationError) or (
             'InvalidAuthToken' in str(error)
@@ -195,19 +196,19 @@ def _asks_for_token(error: BaseException | None) -> bool:
 
 
 def _look_for(address: str) -> None:
-    """Raise OSError where nobody listens at HOST:PORT, which Ray tries for minutes to change."""
+    """Raise OSError if nobody listens at HOST:PORT; Ray would retry for minutes."""
     host, _, port = address.removeprefix('ray://').rpartition(':')
     if host and port.isdigit():
         socket.create_connection((host, int(port)), _ANSWER_S).close()
 
 
 def _lost(study: Study, run: int, attempt: int, error: Exception) -> Row:
-    """Return the row of a run that no worker has made to its end."""
+    """Return the row for a run lost with several workers."""
     kind, said = type(error).__name__, (str(error).splitlines() or [''])[0]
     return Row(
         run,
         CRASHED,
-        f'{attempt} workers of Ray were lost with it, the last by {kind}: {said}',
+        f'{attempt} Ray workers were lost during this run, the last by {kind}: {said}',
         False if study.criteria else None,
         study.design.of(run),
         noise_seed=study.design.noise_seed(run),
@@ -222,10 +223,10 @@ _kept: dict[tuple[str, str, float], tuple[Study, LocalExecutor]] = {}
 
 def make_batch(batch: Batch) -> list[Row]:
     """
-    Make the runs of a batch; a task of Ray.
+    Make a batch's runs; a Ray task.
 
-    The process that makes them is kept for the next batch. Raises StateError for a study that is
-    another one here.
+    The worker process is kept for the next batch. Raises StateError if the study's file differs on
+    this node.
     """
     key = batch.source, batch.digest, batch.timeout_s
     if key not in _kept:
@@ -235,8 +236,8 @@ def make_batch(batch: Batch) -> list[Row]:
         study = read_study(Path(batch.source))
         if study.digest != batch.digest:
             raise StateError(
-                f'the study {batch.source} on {socket.gethostname()} is another one: share files '
-                'between nodes, or send them by --ship'
+                f'the study {batch.source} on {socket.gethostname()} has other content: share the '
+                'files between nodes, or send them with --ship'
             )
         _kept[key] = study, LocalExecutor(1, batch.timeout_s, keeps=True)
     study, executor = _kept[key]

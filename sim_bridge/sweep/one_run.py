@@ -1,4 +1,4 @@
-"""One run of a study: the same simulator as the node's, without a clock on the wall, and a row."""
+"""One run: the node's simulator without a real-time clock, and the resulting row."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def make_run(
     study: Study, run: int, bag: str = '', loaded: Callable[[], None] = lambda: None
 ) -> Row:
     """
-    Make a run and return its row, also where it fails.
+    Make a run and return its row, even if it fails.
 
-    bag: folder to record it to, which must not exist; '' for none. loaded: called once the world
+    bag: new folder for its recording; '' for none. loaded: called once the world
     is built.
     """
     begun = time.perf_counter()
@@ -95,21 +95,21 @@ def make_run(
         row.status = DONE
     except SimBridgeError as err:
         row.reason = str(err)[:_LONGEST_REASON]
-    except Exception as err:  # noqa: BLE001 - whatever it is, the other runs go on
+    except Exception as err:  # noqa: BLE001 - an unexpected error must not stop the other runs
         row.reason = _described(err)
     row.wall_s = time.perf_counter() - begun
     return row
 
 
 def _described(error: Exception) -> str:
-    """Return an exception that nobody raised on purpose, and where it was raised."""
+    """Return an unexpected exception in words, with its location."""
     frames = traceback.extract_tb(error.__traceback__)[-1:]
     where = ''.join(f' ({frame.filename}:{frame.lineno})' for frame in frames)
     return f'{type(error).__name__}: {brief(str(error))}{where}'[:_LONGEST_REASON]
 
 
 class _Run:
-    """A run that is being made; its row is filled as it goes."""
+    """Run in progress; fills its row step by step."""
 
     def __init__(self, study: Study, run: int, row: Row, bag: str) -> None:
         self._study, self._row, self._bag = study, row, bag
@@ -122,7 +122,7 @@ class _Run:
         self._session: NodeSession | None = None
 
     def make(self, loaded: Callable[[], None]) -> None:
-        """Make it; raises what ends it early."""
+        """Make the run; raises the error that ends it early."""
         row, begun = self._row, time.perf_counter()
         plan = self._study.plan(row.inputs)
         with self._stack:
@@ -138,7 +138,7 @@ class _Run:
         self._measure()
 
     def _begin(self, plan: Plan) -> tuple[Simulator, int, int]:
-        """Build the world and who controls it; return it, its step [ns] and how many to take."""
+        """Build world and controllers; return the simulator, its step [ns] and the step count."""
         study = self._study
         world, robot = _scene_file(plan.scene, study.folder), _robot_file(plan, study.folder)
         params = str(study.folder / plan.params) if plan.params else None
@@ -217,7 +217,7 @@ class _Run:
         )
 
     def _open(self, sink: Sink, loaded: LoadedWorld, parameters: SimulatorParameters) -> Simulator:
-        """Open the topics, also in a bag if one is asked for."""
+        """Open the topics, also in a bag if requested."""
         recorder = None
         try:
             if self._bag:
@@ -245,7 +245,7 @@ class _Run:
         sink: MemorySink,
         faults: Sequence[Disturbance],
     ) -> Link:
-        """Return the link to a controller in this process, whose topics it listens to."""
+        """Return the link to a controller in this process, connected to its topics."""
         own = next(each for each in loaded.robots if each.namespace == situation.namespace)
         prefix = own.prefix
         commands = f'{prefix}{STAMPED_TOPIC}'
@@ -262,13 +262,13 @@ class _Run:
 
     def _simulate(self, simulator: Simulator, tick_ns: int, steps: int) -> None:
         due = sorted(self._disturbances, key=lambda each: each.begin, reverse=True)
-        # controllers begin with the state that the first step begins with
+        # controllers get the initial state before the first step
         if self._session is None and self._links:
             simulator.show_state()
         links = list(self._links.values())
         for step in range(steps):
             time_s = step * tick_ns * 1e-9
-            # half a step, so that rounding does not decide
+            # tolerance for rounding: half a step
             while due and due[-1].begin <= time_s + 0.5e-9 * tick_ns:
                 self._disturb(simulator, due.pop())
             if self._session is not None:
@@ -280,7 +280,7 @@ class _Run:
             simulator.tick()
 
     def _disturb(self, simulator: Simulator, what: Disturbance) -> None:
-        """Let something happen before the next step."""
+        """Apply a disturbance before the next step."""
         with _told(f'disturbance {what.name}'):
             self._happens(simulator, what)
 
@@ -303,7 +303,7 @@ class _Run:
     def _fingerprints(
         self, plan: Plan, loaded: LoadedWorld, parameters: SimulatorParameters
     ) -> dict[str, str]:
-        """Return the SHA-256, by path, of what the run was made from beside the study."""
+        """Return the SHA-256, by path, for the run's files except the study."""
         folder = self._study.folder
         found = dict(fingerprints(loaded, parameters))
         for each in plan.controllers.values():
@@ -323,7 +323,7 @@ class _Run:
         if plan.params:
             path = folder / plan.params
             found[str(path.resolve())] = _digest(path.read_bytes())
-        # what xacro, for one, read is in the description itself
+        # the description contains the files read by xacro
         found.update(
             {
                 f'description of {each.robot.name}': _digest(each.robot.description.xml.encode())
@@ -343,7 +343,7 @@ class _Run:
                     name: expression.number(data) for name, expression in self._measures.items()
                 }
             except SimBridgeError:
-                # which of them it is of is worth a second reading
+                # evaluate each measure alone, to name the failing one
                 for name, expression in self._measures.items():
                     with _told(f'measure {name} ({shortened(expression.text)})'):
                         expression.number(sink.series(expression.references))
@@ -355,7 +355,7 @@ class _Run:
 
 @contextlib.contextmanager
 def _told(what: str) -> Iterator[None]:
-    """Raise errors as StateError that says of what they are."""
+    """Raise errors as StateError with their origin as prefix."""
     try:
         yield
     except SimBridgeError as err:
@@ -367,14 +367,14 @@ def _describe(link: Link, data: bytes) -> None:
 
 
 def _scene_file(scene: str, folder: Path) -> str:
-    """Return the path of a scene that a study names; '' for none."""
+    """Return the path to the scene named in a study; '' for none."""
     if not scene:
         return ''
     return str(find_scene(scene) if names_gallery_scene(scene) else folder / scene)
 
 
 def _robot_file(plan: Plan, folder: Path) -> str:
-    """Return the robot that a study names as the simulator takes it: files by their paths."""
+    """Return the robot named in a study as a simulator parameter: files by their paths."""
     if not plan.robot or plan.robot.startswith('package://'):
         return plan.robot
     path = folder / plan.robot
@@ -384,11 +384,11 @@ def _robot_file(plan: Plan, folder: Path) -> str:
 def _parameters(
     plan: Plan, world: str, robot: str, params: str | None, seed: int, bag: str, folder: Path
 ) -> SimulatorParameters:
-    """Return the simulator's parameters: those of files, then the plan's."""
+    """Return the simulator's parameters: from files, then from the plan."""
     given = dict(flattened(plan.parameters))
     for name in given:
         check_parameter_name(name, 'sim_bridge')
-    # wherever this process is
+    # relative paths start at the study, not at the working directory
     for name in ('package_paths', 'extra_joints'):
         if isinstance(given.get(name), str) and given[name]:
             given[name] = str(folder / given[name])
@@ -410,7 +410,7 @@ def _parameters(
 def _in_lockstep(
     parameters: SimulatorParameters, plans: Mapping[str, ControllerPlan]
 ) -> SimulatorParameters:
-    """Return parameters with which each step waits for all controllers."""
+    """Return parameters for lockstep with all controllers."""
     return replace(
         parameters,
         lockstep=tuple(
@@ -422,7 +422,7 @@ def _in_lockstep(
 
 
 def _plans_by_namespace(plan: Plan, loaded: LoadedWorld) -> dict[str, ControllerPlan]:
-    """Return the plans of controllers by namespaces of robots; raises for one without a robot."""
+    """Return controller plans by robot namespace; raises for a plan without a robot."""
     robots = {each.namespace: each for each in loaded.robots}
     plans = dict(plan.controllers)
     if set(plans) == {''} and '' not in robots:
@@ -445,7 +445,7 @@ def _plans_by_namespace(plan: Plan, loaded: LoadedWorld) -> dict[str, Controller
 def _addressed(
     disturbances: Sequence[Disturbance], loaded: LoadedWorld, plans: Mapping[str, ControllerPlan]
 ) -> list[Disturbance]:
-    """Return disturbances with the entity or controller that each concerns."""
+    """Return disturbances with the target entity or controller filled in."""
     found = []
     for each in disturbances:
         of = DISTURBANCES[each.kind].of
@@ -472,14 +472,14 @@ def _addressed(
             raise UnknownNameError('robot', robot, known, place)
         if of == 'controller' and plans[robot].kind == NODE and each.kind != 'death':
             raise InvalidValueError(
-                'kind', each.kind, 'death, for a node: it is waited for in lockstep', place
+                'kind', each.kind, 'death, for a node: lockstep waits for its answers', place
             )
         found.append(replace(each, robot=robot))
     return found
 
 
 def _move(simulator: Simulator, what: Disturbance) -> None:
-    """Set pose or velocity of an entity; what is not given stays."""
+    """Set an entity's pose or velocity; missing parts stay unchanged."""
     values, root = what.values, simulator.world.robots[what.robot].root_link
     pose = twist = None
     if values['position'] or values['orientation']:
@@ -504,7 +504,7 @@ def _yaml(value: Any) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of mappings and lists of Python's own."""
+    """Return a value with plain dicts and lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -517,6 +517,6 @@ def _digest(data: bytes) -> str:
 
 
 def _relative(path: str, folder: Path) -> str:
-    """Return a path as the study would name it, where it is in its folder."""
+    """Return a path relative to the study's folder, if it is inside."""
     start = f'{folder}{os.sep}'
     return path[len(start) :] if path.startswith(start) else path

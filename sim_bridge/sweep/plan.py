@@ -1,18 +1,18 @@
 """
-The plan of a run: what is simulated, who controls it, what happens to it; plain data.
+Run plan: robot or scene, controllers, disturbances; plain data.
 
     robot: arm                     # as the parameter `robot`; or
-    scene: hall.yaml               # a scene file, or gallery/NAME; paths count from the study
+    scene: hall.yaml               # scene file, or gallery/NAME; paths start at the study
     duration: 2.0                  # s
-    params: mine.yaml              # file of parameters of the nodes
-    parameters: {rate: 500}        # of the simulator; before those of files
+    params: mine.yaml              # parameter file for the nodes
+    parameters: {rate: 500}        # simulator parameters; they override files
     changes: {arm: {joints: {joint_2: {friction: 0.5}}}}   # at the start, as ~/apply_changes
-    controller: {kind: pd, natural_frequency: 40}          # of the only robot; or
+    controller: {kind: pd, natural_frequency: 40}          # for the only robot; or
     controllers: {left: {kind: pd}, right: {kind: none}}   # by namespace
     disturbances:
       push: {kind: push, at: 0.5, duration: 0.1, link: hand, force: [30, 0, 0]}
 
-Controllers: `kind` is pd, computed_torque or velocity, with the parameters of that node; function,
+Controllers: `kind` is pd, computed_torque or velocity, with the parameters of this node; function,
 with `call: file.py:name` and arguments; node, with `command`, a controller of this package or a
 list of words, and its `parameters`; none.
 """
@@ -30,13 +30,13 @@ from sim_bridge.description.yaml.overlay import overlaid, Path
 from sim_bridge.description.yaml.section import Section
 
 WORLD = 'world'
-"""First key of inputs that are values of the scene file."""
+"""First key of input paths into the scene file."""
 
 LAWS = ('pd', 'computed_torque', 'velocity')
 FUNCTION, NODE, NO_CONTROLLER = 'function', 'node', 'none'
 KINDS = (*LAWS, FUNCTION, NODE, NO_CONTROLLER)
 
-# what the study itself says, or what runs without a graph have not
+# parameters with their own key in the study, or without meaning in runs without a graph
 _REFUSED = {
     'world': 'the key scene',
     'robot': 'the key robot',
@@ -54,10 +54,10 @@ _REFUSED = {
 @dataclass(frozen=True)
 class ControllerPlan:
     """
-    Who controls a robot.
+    A robot's controller.
 
-    kind: one of KINDS. call: file.py:name of a function. command: words of a node's command. One
-    of LAWS stands for its node. parameters: of it. patience: how long a node may take for an
+    kind: one of KINDS. call: function, file.py:name. command: words for a node's command; one
+    of LAWS stands for its node. parameters: the controller's. patience: time limit for a node's
     answer [s].
     """
 
@@ -71,10 +71,10 @@ class ControllerPlan:
 @dataclass(frozen=True)
 class Disturbance:
     """
-    What happens in a run.
+    Disturbance in a run.
 
-    kind: a key of DISTURBANCES. begin: s; end: s, inf for never. robot: entity, or namespace of
-    controllers; '' for the only one. values: what else the kind takes.
+    kind: key of DISTURBANCES. begin: s. end: s, inf for never. robot: entity, or controller
+    namespace; '' for the only one. values: further values for the kind.
     """
 
     name: str
@@ -90,8 +90,8 @@ class Plan:
     """
     One run.
 
-    world_values: by path, of the scene file. controllers: by namespace; that of '' is of the only
-    robot, whichever its namespace.
+    world_values: values in the scene file, by path. controllers: by namespace; '' stands for the
+    only robot, in any namespace.
     """
 
     robot: str
@@ -109,10 +109,10 @@ def read_plan(
     content: Mapping[str, Any], values: Mapping[Path, Any], findings: Findings, line: int = 0
 ) -> Plan:
     """
-    Return the plan of a run.
+    Return a run's plan.
 
-    content: the section `run` of a study. values: of inputs, by path. Defects are noted; raises
-    InvalidValueError for a path that leads nowhere.
+    content: a study's section `run`. values: input values, by path. Defects are reported in
+    findings; raises InvalidValueError for a path without a target.
     """
     own = {path: value for path, value in values.items() if path[0] != WORLD}
     run = Section(overlaid(content, own), 'run', findings, line)
@@ -176,7 +176,7 @@ def _controller(section: Section) -> ControllerPlan:
     if not section.has('kind'):
         section.error('kind', '', f'missing; one of {", ".join(KINDS)}')
     if section.peek('kind') not in KINDS:
-        # which keys it takes is not known
+        # the allowed keys are unknown
         for name in section.names():
             section.knows(name)
     if kind == NODE:
@@ -215,7 +215,7 @@ def _push(section: Section) -> Mapping[str, Any]:
 def _change(section: Section) -> Mapping[str, Any]:
     changes = section.mapping('changes')
     if not changes:
-        section.error('changes', '', 'missing: changes of entities, as ~/apply_changes takes')
+        section.error('changes', '', 'missing: changes of entities, as in ~/apply_changes')
     return {'changes': changes}
 
 
@@ -235,7 +235,7 @@ def _settings(section: Section) -> Mapping[str, Any]:
 def _fields(section: Section) -> Mapping[str, Any]:
     fields = section.mapping('force_fields')
     if not section.has('force_fields'):
-        section.error('force_fields', '', 'missing: fields of force by name; {} for none')
+        section.error('force_fields', '', 'missing: force fields by name; {} for none')
     return {'force_fields': fields}
 
 
@@ -274,10 +274,9 @@ def _nothing(section: Section) -> Mapping[str, Any]:
 @dataclass(frozen=True)
 class DisturbanceKind:
     """
-    How a kind of disturbance is read.
+    Reader for a disturbance kind.
 
-    lasts: whether it takes a duration. of: whether it concerns an 'entity', a 'controller', or the
-    'world'.
+    lasts: whether it has a duration. of: its target, an 'entity', a 'controller' or the 'world'.
     """
 
     read: Callable[[Section], Mapping[str, Any]]
@@ -298,12 +297,12 @@ DISTURBANCES: Mapping[str, DisturbanceKind] = {
     'death': DisturbanceKind(_nothing, False, 'controller'),
 }
 """
-What can happen in a run, by name.
+Disturbance kinds, by name.
 
-push: of a link, by a force. move: of an entity, to a pose or velocity. change: of entities.
-settings: of the world. force_fields: others. Of controllers: silence, it sends nothing; freeze, it
-sees the state before; delay, its commands take effect later; loss, of some commands, at random;
-death, it is killed.
+push: force on a link. move: new pose or velocity of an entity. change: changes of entities.
+settings: world settings. force_fields: new force fields. For controllers: silence, it sends no
+commands; freeze, it sees an old state; delay, its commands take effect later; loss, random
+commands are lost; death, it is killed.
 """
 
 

@@ -1,4 +1,4 @@
-"""Functions that make a number, or a part, of what changes over time: those of measures."""
+"""Reductions for measures: from a series over time to a number or to a part."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from sim_bridge.ros.bag.expressions import applied, Function, FUNCTIONS, Series
 
 def _number(value: Series | np.float64, what: str) -> float:
     if isinstance(value, Series):
-        raise InvalidValueError(what, 'what changes over time', 'a number')
+        raise InvalidValueError(what, 'a series over time', 'a number')
     return float(value)
 
 
 def _column(series: Series, what: str) -> FloatArray:
-    """Return the values of a series that has one column, (n,)."""
+    """Return the values (n,) in a series with one column."""
     if series.values.shape[1] != 1:
         raise StateError(
-            f'{what} takes one value over time, and this one has {len(series.labels)}: '
-            f'{", ".join(series.labels)}. Name one in brackets, or take norm(…)'
+            f'{what} takes one value over time, but the series has {len(series.labels)}: '
+            f'{", ".join(series.labels)}. Name one in brackets, or use norm(…)'
         )
     column: FloatArray = series.values[:, 0]
     return column
 
 
 def _of_all(reduce: Callable[[FloatArray], float], name: str) -> Function:
-    """Return a function of all values of a series, of whichever column."""
+    """Return a function over all values in a series, in all columns."""
 
     def value(series: Series) -> np.float64:
         _need(series, name)
@@ -40,7 +40,7 @@ def _of_all(reduce: Callable[[FloatArray], float], name: str) -> Function:
 
 
 def _of_one(reduce: Callable[..., float], name: str, arguments: int = 0) -> Function:
-    """Return a function of times, values and some numbers."""
+    """Return a function of times, one column's values, and some numbers."""
 
     def value(series: Series, *more: Series | np.float64) -> np.float64:
         _need(series, name)
@@ -59,7 +59,7 @@ def _of_one(reduce: Callable[..., float], name: str, arguments: int = 0) -> Func
 def _extreme(
     reduce: Callable[[FloatArray], float], between: Callable[..., FloatArray], name: str
 ) -> Function:
-    """Return max or min: of all values of one series, or between two, at each time."""
+    """Return max or min: over all values in one series, or between two arguments at each time."""
 
     def value(first: Series | np.float64, *second: Series | np.float64) -> Series | np.float64:
         if second:
@@ -74,7 +74,7 @@ def _extreme(
 
 
 def _part(name: str, count: int, keeps: Callable[..., np.ndarray]) -> Function:
-    """Return a function that keeps the part of a series that a function of its times says."""
+    """Return a function that selects a part from a series; keeps: returns the mask by times."""
 
     def part(series: Series, *more: Series | np.float64) -> Series:
         kept = keeps(series.times, *(_number(each, f'argument of {name}') for each in more))
@@ -83,7 +83,7 @@ def _part(name: str, count: int, keeps: Callable[..., np.ndarray]) -> Function:
                 f'{name} leaves nothing: there are values from {series.times[0]:.6g} to '
                 f'{series.times[-1]:.6g} s'
                 if len(series.times)
-                else f'{name} of no values'
+                else f'{name} of a series without values'
             )
         return Series(series.times[kept], series.values[kept], series.labels, series.units)
 
@@ -92,10 +92,10 @@ def _part(name: str, count: int, keeps: Callable[..., np.ndarray]) -> Function:
 
 def settling_time(times: FloatArray, values: FloatArray, target: float, band: float) -> float:
     """
-    Return the time from which on values stay within a band of a target [s].
+    Return the time from which all values stay within a band around a target [s].
 
-    times, values: (n,). It is the time of the first value of those that do; inf where the last
-    value is outside.
+    times, values: (n,). The result is the time of the first value inside; inf if the last value is
+    outside.
     """
     outside = np.flatnonzero(~(np.abs(values - target) <= band))
     if not outside.size:
@@ -104,13 +104,13 @@ def settling_time(times: FloatArray, values: FloatArray, target: float, band: fl
 
 
 def crossing(times: FloatArray, values: FloatArray, level: float) -> float:
-    """Return the first time at which values are at a level or above [s]; inf for never."""
+    """Return the first time with a value at or above a level [s]; inf for never."""
     above = np.flatnonzero(values >= level)
     return float(times[above[0]]) if above.size else np.inf
 
 
 def time_above(times: FloatArray, values: FloatArray, level: float) -> float:
-    """Return how long values were above a level [s], each until the next."""
+    """Return how long values were above a level [s]; each value holds until the next."""
     return float(np.diff(times)[values[:-1] > level].sum())
 
 
@@ -136,7 +136,7 @@ def _percentile(times: FloatArray, values: FloatArray, percent: float) -> float:
 
 def _need(series: Series, name: str) -> None:
     if not len(series.times):
-        raise StateError(f'{name} of no values')
+        raise StateError(f'{name} of a series without values')
 
 
 _same = FUNCTIONS['min'].of_units
@@ -158,7 +158,7 @@ REDUCTIONS: Mapping[str, Function] = {
     'before': _part('before', 1, lambda times, end: times <= end),
     'between': _part('between', 2, lambda times, begin, end: (times >= begin) & (times <= end)),
 }
-"""Of what changes over time: numbers, and parts."""
+"""Reductions of series over time, to numbers or parts."""
 
 MEASURING: Mapping[str, Function] = {**FUNCTIONS, **REDUCTIONS}
-"""The functions of measures."""
+"""All functions for measures."""

@@ -1,4 +1,4 @@
-"""The report of a sweep: one page that holds its data and plotly, and needs nothing else."""
+"""Sweep report: one self-contained page with its data and plotly."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write_report(findings: SweepFindings, folder: Path, file: Path) -> None:
     """
     Write the page.
 
-    folder: of the results, for links to replays. Raises OSError.
+    folder: results folder, for links to replays. Raises OSError.
     """
     study = findings.study
     parts = [
@@ -148,7 +148,7 @@ def _histograms(findings: SweepFindings) -> Any:
     success = {row.run: row.success for row in findings.rows}
     for k, each in enumerate(findings.measures.values()):
         place = {'row': k // columns + 1, 'col': k % columns + 1}
-        # counted here: a million values would make the page as large
+        # binned here: a million values would make the page large
         bins = min(max(round(math.sqrt(len(each.values))), 8), _MOST_BINS)
         edges = np.histogram_bin_edges(each.values, bins)
         for is_good, name, color in (
@@ -310,7 +310,7 @@ def _worst(findings: SweepFindings, folder: Path, file: Path) -> str:
 
 
 def _replay(run: int, folder: Path, file: Path, study: Path) -> str:
-    """Return the link to the page that plays a run, or how to make its bag."""
+    """Return the links to a run's replay page and bag, or the command that makes them."""
     page, bag = replay_page(folder, run), replay_bag(folder, run)
     links = [
         f'<a href="{escape(_relative(path, file))}">{text}</a>'
@@ -330,7 +330,7 @@ def _relative(path: Path, file: Path) -> str:
 
 
 def _figure(figure: Any, is_first: bool = False) -> str:
-    """Return a figure for the page; the first brings plotly."""
+    """Return a figure for the page; the first one contains plotly."""
     figure.update_layout(template='plotly_white', margin={'l': 60, 'r': 20, 't': 50, 'b': 50})
     return str(
         figure.to_html(
@@ -344,7 +344,7 @@ def _figure(figure: Any, is_first: bool = False) -> str:
 def _table(
     head: Sequence[str], rows: Sequence[Sequence[str]], texts: set[int] | None = None
 ) -> str:
-    """Return a table; texts: columns that are aligned to the left."""
+    """Return a table; texts: left-aligned column indices."""
 
     def line(cells: Sequence[str], tag: str) -> str:
         return (

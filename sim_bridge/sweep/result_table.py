@@ -1,4 +1,4 @@
-"""Rows as a table of Arrow, and in Parquet files."""
+"""Rows as an Arrow table and in Parquet files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_bridge.sweep.rows import Row
 from sim_bridge.sweep.study import Study
 
 INPUT, MEASURE, CRITERION, VERSION = 'input.', 'measure.', 'criterion.', 'version.'
-"""Prefixes of columns."""
+"""Column prefixes."""
 
 _TYPES: Mapping[str, Any] = {
     FLOAT: pa.float64(),
@@ -43,19 +43,19 @@ _PLAIN: Mapping[str, Any] = {
     'processor': pa.string(),
 }
 _FILES = 'files'
-# which study the rows are of, in the metadata of the schema
+# schema metadata keys for the rows' study
 _DIGEST, _STUDY = b'study_digest', b'study'
 
 
 def schema_of(study: Study) -> pa.Schema:
-    """Return the columns of a study's table."""
+    """Return the columns in a study's table."""
     columns = [
         *((name, _PLAIN[name]) for name in ('run', 'status', 'reason', 'success')),
         *((INPUT + name, _TYPES[each.distribution.kind]) for name, each in study.inputs.items()),
         *((MEASURE + name, pa.float64()) for name in study.measures),
         *((CRITERION + name, pa.bool_()) for name in study.criteria),
         *((name, _PLAIN[name]) for name in ('state_hash', 'steps', 'simulated_s', 'noise_seed')),
-        # SHA-256, by path, of what the run was made from; few different texts in many rows
+        # SHA-256, by path, for the run's files; most rows have the same text
         (_FILES, pa.string()),
         *((VERSION + name, pa.string()) for name in _VERSIONS),
         *((name, _PLAIN[name]) for name in ('attempts', 'wall_s', 'load_s', 'host', 'processor')),
@@ -87,7 +87,7 @@ def _record(row: Row, is_json: set[str]) -> dict[str, Any]:
 
 
 def rows_of(table: pa.Table, study: Study) -> list[Row]:
-    """Return the rows of a study's table, as they were given to `table_of`."""
+    """Return the rows in a study's table, the inverse of `table_of`."""
     is_json = {name for name, each in study.inputs.items() if each.distribution.kind == JSON}
     return [_row(record, is_json) for record in table.to_pylist()]
 
@@ -115,7 +115,7 @@ def _row(record: Mapping[str, Any], is_json: set[str]) -> Row:
 
 
 def write_table(table: pa.Table, file: Path) -> None:
-    """Write a Parquet file, whole or not at all."""
+    """Write a Parquet file, completely or not at all."""
     partial = file.with_name(f'.{file.name}.{os.getpid()}')
     try:
         parquet.write_table(table, partial, compression='zstd')
@@ -127,7 +127,7 @@ def write_table(table: pa.Table, file: Path) -> None:
 
 
 def read_table(file: Path) -> pa.Table:
-    """Read a Parquet file; raises StateError for one that is none."""
+    """Read a Parquet file; raises StateError if it is none."""
     try:
         return parquet.read_table(file)
     except (OSError, pa.ArrowException) as err:

@@ -1,4 +1,4 @@
-"""Rows: what is kept of a run, and what of it must be the same wherever it is made."""
+"""Rows: one record for each run; most fields do not depend on the machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.simulation.snapshots import HASH_VERSION
 
 DONE, FAILED, CRASHED, HUNG = 'done', 'failed', 'crashed', 'hung'
 STATUSES = (DONE, FAILED, CRASHED, HUNG)
-"""Of runs: to its end; ended by an error; its process died; it took longer than allowed."""
+"""Run states: completed; ended by an error; process died; time limit exceeded."""
 
 
 @dataclass
@@ -24,13 +24,13 @@ class Row:
     One run.
 
     status: one of STATUSES; reason: why it is not DONE. inputs, measures, criteria: by name;
-    measures are numbers, criteria whether each holds; none of them where the run did not end.
-    success: whether all criteria hold; None without criteria, False for a run that is not DONE.
-    state_hash: after the last step that was taken, '' where there was none. steps: control steps.
-    simulated_s: their time [s]. noise_seed: of sensors. files: SHA-256, by path, of what the world
-    was built from. versions: of what bits depend on beside these. attempts: processes that began
-    the run. wall_s: how long it took [s], and load_s how long of that the world was built. host,
-    processor: of the machine.
+    measures are numbers, criteria whether each holds; both empty if the run did not end. success:
+    whether all criteria hold; None without criteria, False unless DONE.
+    state_hash: after the last step, '' without a step. steps: control step count.
+    simulated_s: simulated time [s]. noise_seed: sensor noise seed. files: SHA-256, by path,
+    for files the world was built from. versions: for all software that affects the bits.
+    attempts: how many processes began the run. wall_s: duration [s]; load_s: part of it
+    spent building the world [s]. host, processor: the machine's.
     """
 
     run: int
@@ -53,18 +53,18 @@ class Row:
     processor: str = ''
 
     def same(self) -> dict[str, Any]:
-        """Return what is the same for the same run, wherever and however often it is made."""
+        """Return the fields equal in each repetition, on any machine."""
         values = asdict(self)
         return {name: value for name, value in values.items() if name not in OF_THE_MACHINE}
 
 
 OF_THE_MACHINE = ('attempts', 'wall_s', 'load_s', 'host', 'processor')
-"""Fields of rows that tell of the machine and of chance."""
+"""Row fields that depend on the machine or on chance."""
 
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Return the versions of what bits depend on."""
+    """Return versions for all software that affects the bits."""
     import llvmlite
 
     return {
@@ -78,7 +78,7 @@ def versions() -> Mapping[str, str]:
 
 @cache
 def processor() -> str:
-    """Return the model of the processor."""
+    """Return the processor model."""
     try:
         with open('/proc/cpuinfo', encoding='utf-8', errors='replace') as file:
             for line in file:

@@ -1,4 +1,4 @@
-"""Which inputs measures depend on: Sobol indices, or rank correlations."""
+"""Sensitivity: Sobol indices, or rank correlations."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _LEAST_ROWS = 5
 
 class Share(NamedTuple):
     """
-    Sobol indices of an input: of its own effect (first), and with all interactions (total).
+    Sobol indices for an input: its own effect (first), and with all interactions (total).
 
-    used: how many samples they are from.
+    used: sample count.
     """
 
     first: float
@@ -27,12 +27,12 @@ class Share(NamedTuple):
 
 def sobol(values: FloatArray, inputs: int) -> list[Share] | None:
     """
-    Return the Sobol indices of a measure for each input of a saltelli design.
+    Return a measure's Sobol indices for each input in a saltelli design.
 
-    values: (samples (inputs + 2),) by run, NaN where a run has none. Samples with such a run, or
-    with values that are not finite, are left out; of the others a number that is a power of 2 is
-    used. None where the measure does not vary, or fewer than 2 samples are left. Saltelli et al.,
-    Computer Physics Communications 181, 2010, as in scipy.
+    values: (samples (inputs + 2),) by run, NaN for a run without value. Samples with a value that
+    is not finite are left out; the greatest power of 2 remaining is used. None if the measure
+    does not vary, or fewer than 2 samples are left. Saltelli et al., Computer Physics
+    Communications 181, 2010, as in scipy.
     """
     table = values.reshape(-1, inputs + 2)
     whole = table[np.isfinite(table).all(axis=1)]
@@ -54,11 +54,11 @@ def sobol(values: FloatArray, inputs: int) -> list[Share] | None:
 
 class Correlation(NamedTuple):
     """
-    How the ranks of a measure go with an input.
+    Rank correlation between a measure and an input.
 
-    value: Spearman's correlation, -1 to 1, of an input that is a number. Of others the root of the
-    share of the variance of the ranks that the input explains, 0 to 1 (the epsilon squared of
-    Kruskal and Wallis). p: how likely it would be at least that far from 0 by chance. used: rows.
+    value: for numbers, Spearman's correlation, -1 to 1. For other inputs, the root of the relative
+    rank variance explained by the input, 0 to 1 (Kruskal and Wallis's epsilon squared). p:
+    probability, by chance, for a value at least as far from 0. used: row count.
     """
 
     value: float
@@ -68,7 +68,7 @@ class Correlation(NamedTuple):
 
 def correlation(inputs: Sequence[Any], values: FloatArray) -> Correlation | None:
     """
-    Return how a measure goes with an input; None where one does not vary or there are few rows.
+    Return the correlation between measure and input; None if one is constant or rows are few.
 
     inputs: n values, numbers or others. values: (n,); NaN is left out, infinities have ranks.
     """
@@ -92,7 +92,7 @@ def correlation(inputs: Sequence[Any], values: FloatArray) -> Correlation | None
 def correlations(
     inputs: Mapping[str, Sequence[Any]], measures: Mapping[str, FloatArray]
 ) -> dict[tuple[str, str], Correlation | None]:
-    """Return the correlation of each input with each measure, by their names."""
+    """Return the correlations between all inputs and measures, by name."""
     return {
         (name, measure): correlation(own, values)
         for measure, values in measures.items()

@@ -1,14 +1,14 @@
 """
-The results of a study: a folder, in which no row is lost once it is there.
+Result store: a folder that never loses a stored row.
 
-    study.yaml            a copy of the study
+    study.yaml            copy of the study
     results.json          digest of the study, files that runs were made from, versions
-    part-000000.parquet   rows, in the order in which they came
-    rows.jsonl            the latest rows, one a line, that are not in a part yet
-    results.parquet       all rows, in the order of the runs; written when a sweep ends
+    part-000000.parquet   rows, in order of arrival
+    rows.jsonl            latest rows, one a line, not yet in a part
+    results.parquet       all rows, ordered by run; written at the end of a sweep
 
-A row is in `rows.jsonl` before the next run is begun in its place. From time to time these rows
-become a part, written whole or not at all. So a sweep that is killed goes on where it was.
+A row is in `rows.jsonl` before the next run begins in its place. From time to time these rows
+become a part, written completely or not at all. So a killed sweep can continue.
 """
 
 from __future__ import annotations
@@ -34,15 +34,15 @@ RESULTS, STUDY = 'results.parquet', 'study.yaml'
 _ABOUT, _LATEST, _LOCK = 'results.json', 'rows.jsonl', 'lock'
 _OF_ABOUT = ('format', 'digest', 'study', 'files', 'versions')
 _FORMAT = 1
-# rows of a part
+# rows in a part
 _PART = 5000
 
 
 class Store:
-    """The results of a study. A context, in which no other process can add to them."""
+    """Results of a study. As a context, it locks the folder for other processes."""
 
     def __init__(self, study: Study, folder: Path, part_size: int = _PART) -> None:
-        """Prepare; part_size: rows of a part."""
+        """Set up the store; part_size: rows in a part."""
         self.study, self.folder = study, folder
         self._schema = schema_of(study)
         self._part_size = part_size
@@ -57,9 +57,9 @@ class Store:
 
     def __enter__(self) -> Store:
         """
-        Open the folder, or make it.
+        Open the folder, or create it.
 
-        Raises StateError where another process adds to it, or where it holds results of another
+        Raises StateError if another process writes to it, or if it contains results of another
         study, of other files or of another version.
         """
         try:
@@ -77,7 +77,7 @@ class Store:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close; what is there stays."""
+        """Close the store; all rows stay."""
         self._stack.close()
 
     @property
@@ -86,21 +86,20 @@ class Store:
         return len(self._done)
 
     def missing(self) -> Iterator[int]:
-        """Yield the runs that have no row, in order."""
+        """Yield the runs without a row, in order."""
         return (run for run in range(self.study.design.count) if run not in self._done)
 
     def add(self, rows: Iterable[Row]) -> None:
         """
-        Add rows of runs that have none.
+        Add rows for further runs.
 
-        Raises StateError where a run was made from other files, or by other versions, than those
-        before it.
+        Raises StateError if a run has other files or versions than the runs before it.
         """
         for row in rows:
             if row.run in self._done:
                 raise StateError(f'run {row.run} has a row already')
             self._check(row)
-            # asdict copies deeply, which takes four times as long as the rest
+            # `asdict` copies deeply and would take four times as long as the rest
             self._journal.write(json.dumps(vars(row), ensure_ascii=False) + '\n')
             self._latest.append(row)
             self._done.add(row.run)
@@ -110,7 +109,7 @@ class Store:
             self._close_part()
 
     def finish(self) -> Path:
-        """Write all rows there are into one file; return its path."""
+        """Write all present rows into one file; return its path."""
         target = self.folder / RESULTS
         if not self._is_finished:
             write_table(self.table(), target)
@@ -118,7 +117,7 @@ class Store:
         return target
 
     def table(self) -> pa.Table:
-        """Return all rows there are, in the order of the runs."""
+        """Return all present rows, ordered by run."""
         tables = [read_table(file) for file in self._part_files()]
         if self._latest:
             tables.append(table_of(self.study, self._latest, self._schema))
@@ -133,14 +132,14 @@ class Store:
         except BlockingIOError:
             raise StateError(
                 f'another sweep is writing to {str(self.folder)!r}: wait for its end, or name '
-                'another folder by --results'
+                'another folder with --results'
             ) from None
         except OSError:
-            # a file system without locks
+            # the file system has no locks
             return
 
     def _load(self) -> None:
-        """Read what is there, or begin."""
+        """Load the existing results, or begin."""
         about = self.folder / _ABOUT
         if about.exists():
             self._check_about(_read_about(self.folder))
@@ -148,8 +147,8 @@ class Store:
             strangers = [each.name for each in self.folder.iterdir() if each.name != _LOCK]
             if strangers:
                 raise StateError(
-                    f'{str(self.folder)!r} holds other files, such as {shortened(strangers[0])}: '
-                    'name a folder that is empty, or not there yet, by --results'
+                    f'{str(self.folder)!r} holds other files, for example '
+                    f'{shortened(strangers[0])}: name an empty or new folder with --results'
                 )
             shutil.copyfile(self.study.source, self.folder / STUDY)
             self._write_about()
@@ -167,24 +166,24 @@ class Store:
         file = self.folder / RESULTS
         with contextlib.suppress(StateError):
             return file.exists() and len(read_table(file)) == len(self._done)
-        # damaged; it is made anew of the rows
+        # damaged; `finish` writes it again
         return False
 
     def _read_latest(self) -> None:
-        """Read the rows that are in no part; a last one that is cut off was never there."""
+        """Read the rows outside all parts, and cut off an incomplete last line."""
         path = self.folder / _LATEST
         if not path.exists():
             return
         found, kept = _latest_rows(path)
         for row in found:
-            # a part was written, and the process killed before these were deleted
+            # the process was killed after it wrote a part, before it deleted these rows
             if row.run not in self._done:
                 self._latest.append(row)
                 self._done.add(row.run)
         os.truncate(path, kept)
 
     def _close_part(self) -> None:
-        """Make a part of the latest rows."""
+        """Write the latest rows as a part."""
         write_table(
             table_of(self.study, self._latest, self._schema),
             self.folder / f'part-{self._parts:06}.parquet',
@@ -197,26 +196,26 @@ class Store:
         return _parts_of(self.folder)
 
     def _check(self, row: Row) -> None:
-        """Raise StateError for a row made from other files or by other versions; note its own."""
+        """Raise StateError for a row with other files or versions; remember its own."""
         changed = [
             path for path, own in row.files.items() if self._files.setdefault(path, own) != own
         ]
         if changed:
             raise StateError(
                 f'files have changed since the first runs: {shortened(", ".join(changed))}. '
-                'Results of both would not belong together'
+                'Their results cannot be compared'
             )
         if not row.versions:
-            # its process told nothing in the end
+            # its process ended without a result
             return
         is_first = not self._versions
         if is_first:
             self._versions = dict(row.versions)
         elif self._versions != row.versions:
             raise StateError(
-                f'run {row.run} was made by {_differing(row.versions, self._versions)}, those '
-                f'before it by {_differing(self._versions, row.versions)}: hashes would not '
-                'compare. Let all machines have the same'
+                f'run {row.run} was made by {_differing(row.versions, self._versions)}, the runs '
+                f'before it by {_differing(self._versions, row.versions)}: hashes cannot be '
+                'compared. Install the same versions on all machines'
             )
         if is_first or any(path not in self._written for path in row.files):
             self._write_about()
@@ -224,7 +223,7 @@ class Store:
     def _check_about(self, about: Mapping[str, Any]) -> None:
         """Raise StateError for results of another study, other files or another version."""
         where = str(self.folder)
-        advice = 'name another folder by --results, or delete this one'
+        advice = 'name another folder with --results, or delete this one'
         if about.get('format') != _FORMAT:
             raise StateError(
                 f'{where!r} holds results in a format that this version does not know: {advice}'
@@ -232,7 +231,7 @@ class Store:
         if about['digest'] != self.study.digest:
             raise StateError(
                 f'the study {str(self.study.source)!r} has changed since results were written to '
-                f'{where!r}; a copy of what it was is {STUDY} there: {advice}'
+                f'{where!r}; {STUDY} there is a copy of the old study: {advice}'
             )
         self._files, self._versions = dict(about['files']), dict(about['versions'])
         self._written = dict(self._files)
@@ -269,18 +268,18 @@ class Store:
 
 
 OF_DESCRIPTIONS = 'description of '
-"""What the files that a run was made from are called which are no files, but expanded texts."""
+"""Prefix of entries in `files` that are expanded descriptions instead of files."""
 
 
 def source_of(folder: Path) -> Path:
-    """Return the study that a folder holds results of; raises StateError where it holds none."""
+    """Return the study in a results folder; raises StateError if the folder has no results."""
     if not (folder / _ABOUT).is_file():
         raise StateError(f'{str(folder)!r} holds no results of a sweep: it has no {_ABOUT}')
     return Path(_read_about(folder)['study'])
 
 
 def _read_about(folder: Path) -> dict[str, Any]:
-    """Return what results are of; raises StateError where that cannot be read."""
+    """Return the results' metadata; raises StateError if they cannot be read."""
     file = folder / _ABOUT
     try:
         about: dict[str, Any] = json.loads(file.read_text(encoding='utf-8'))
@@ -288,15 +287,15 @@ def _read_about(folder: Path) -> dict[str, Any]:
             raise ValueError(f'it has no {missing[0]!r}')
     except ValueError as err:
         raise StateError(
-            f'{str(file)!r} is damaged ({err}): bring it back from a copy, or name another folder '
-            'by --results'
+            f'{str(file)!r} is damaged ({err}): restore it from a copy, or name another folder '
+            'with --results'
         ) from err
     return about
 
 
 def read_results(study: Study, folder: Path) -> list[Row]:
     """
-    Return all rows of a folder of results by run, also while a sweep adds to them.
+    Return all rows in a results folder by run, even while a sweep adds rows.
 
     Raises StateError for results of another study.
     """
@@ -304,8 +303,8 @@ def read_results(study: Study, folder: Path) -> list[Row]:
     about = _read_about(folder)
     if about['digest'] != study.digest:
         raise StateError(
-            f'the study {str(study.source)!r} has changed since {str(folder)!r} was written; a '
-            f'copy of what it was is {STUDY} there'
+            f'the study {str(study.source)!r} has changed since {str(folder)!r} was written; '
+            f'{STUDY} there is a copy of the old study'
         )
     found = {row.run: row for row in _latest_rows(folder / _LATEST)[0]}
     for file in _parts_of(folder):
@@ -319,9 +318,10 @@ def _parts_of(folder: Path) -> list[Path]:
 
 def _latest_rows(path: Path) -> tuple[list[Row], int]:
     """
-    Return the rows in a file of lines that are whole, and how many bytes these have.
+    Return the rows in a file's complete lines, and their length in bytes.
 
-    A line that is no row, as a loss of power may leave, is left out: its run is made again.
+    A complete line that is no row, for example after a power loss, is left out: its run is
+    repeated.
     """
     found: list[Row] = []
     kept = 0
@@ -337,5 +337,5 @@ def _latest_rows(path: Path) -> tuple[list[Row], int]:
 
 
 def _differing(one: Mapping[str, str], other: Mapping[str, str]) -> str:
-    """Return the versions that differ, in words."""
+    """Return the differing versions in words."""
     return ', '.join(f'{name} {value}' for name, value in one.items() if other.get(name) != value)

@@ -1,26 +1,26 @@
 """
-Studies: what varies between runs, what runs, what is measured; as YAML.
+Studies: varied inputs, run plan, measures and criteria; as YAML.
 
     study:
       description: Pushes that the arm withstands
-      seed: 1                      # of everything that is random
+      seed: 1                      # of all random numbers
       design: sobol                # grid, list, random, sobol, saltelli
-      samples: 256                 # of random, sobol, saltelli; repeats of grid, list
-      noise: each                  # same: the noise of sensors is that of run 0 in every run
+      samples: 256                 # for random, sobol, saltelli; repeats for grid, list
+      noise: each                  # same: all runs have the sensor noise of run 0
       vary:
         stiffness: {path: controller.natural_frequency, log_uniform: [20, 120]}
         friction: {path: changes.arm.joints.joint_2.friction, uniform: [0, 2]}
         push: {path: 'disturbances.push.force[1]', normal: [0, 30]}
         solver: {path: parameters.solver, values: [direct, iterative]}
         mass: {path: world.objects.ball.mass, range: [0.1, 0.5, 5]}
-      run: {}                      # as `plan` says
+      run: {}                      # see `plan`
       measure:
         worst: max(abs(joint_states.position[joint_2]))
       succeed:
         holds: worst < 0.2
 
-Paths are those of values in `run`; those that begin with world are of the scene file. An input may
-have several, in a list. It has one of the keys of `distributions.READERS`.
+Paths name values in `run`; paths beginning with world name values in the scene file. An input may
+have a list of paths. It has exactly one of the keys in `distributions.READERS`.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ _MOST_RUNS = 100_000_000
 
 
 class StudyError(DescriptionError):
-    """A study that cannot be run; `report` holds every defect."""
+    """Error for an invalid study; `report` holds all defects."""
 
     headline = unread = 'the study cannot be run'
 
 
 @dataclass(frozen=True)
 class Input:
-    """What differs between runs: name, where its value goes, what values it has."""
+    """Varied input: name, paths of its value, distribution."""
 
     name: str
     paths: tuple[Steps, ...]
@@ -87,10 +87,10 @@ class Input:
 @dataclass(frozen=True)
 class Study:
     """
-    A study.
+    Study.
 
-    source: its file. inputs, measures and criteria by name. content: that of the file, for
-    `digest`, which is the same for studies whose runs are the same.
+    source: its file. inputs, measures, criteria: by name. content: file content, for
+    `digest`; studies with the same runs have the same digest.
     """
 
     source: Path
@@ -104,18 +104,18 @@ class Study:
 
     @property
     def folder(self) -> Path:
-        """The folder that paths in it count from."""
+        """Base folder for relative paths in the study."""
         return self.source.resolve().parent
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what decides about its runs; comments and the description do not."""
+        """SHA-256 of everything that affects the runs, without comments and description."""
         own = {key: value for key, value in self.content.items() if key != 'description'}
         text = json.dumps(own, sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def plan(self, values: Mapping[str, Any]) -> Plan:
-        """Return the plan of a run with these inputs; raises StudyError, InvalidValueError."""
+        """Return the run plan with given inputs; raises StudyError, InvalidValueError."""
         findings = Findings()
         plan = read_plan(self.run, _by_path(self.inputs, values), findings)
         report = findings.report(str(self.source))
@@ -125,7 +125,7 @@ class Study:
 
 
 def read_study(source: str | Path) -> Study:
-    """Read a study from a YAML file; raises StudyError with every defect and its line."""
+    """Read a study from a YAML file; raises StudyError with all defects and their lines."""
     findings = Findings()
     label, _, content = read_document(source, findings)
     study = None
@@ -179,7 +179,7 @@ def _study(source: Path, section: Section) -> Study | None:
 
 
 def _check_plan(section: Section, study: Study, line: int) -> None:
-    """Note what is wrong with the plan of the first run."""
+    """Report defects in the first run's plan."""
     try:
         values = study.design.of(0)
         read_plan(study.run, _by_path(study.inputs, values), section.findings, line)
@@ -228,7 +228,7 @@ def _design(section: Section, inputs: Mapping[str, Input], seed: int) -> Design 
     name, other = ('samples', 'repeats') if kind in SAMPLED else ('repeats', 'samples')
     number = section.number(name, None if kind in SAMPLED else 1.0)
     if section.peek(other) is not None:
-        section.error(other, section.peek(other), f'is not of the design {kind}, but {name}')
+        section.error(other, section.peek(other), f'the design {kind} takes {name} instead')
     if number is None or not 1.0 <= number <= _MOST_RUNS or number != int(number):
         section.error(name, section.peek(name), 'must be a whole number, 1 or more')
         return None
@@ -281,7 +281,7 @@ def _measures(section: Section) -> dict[str, str]:
         except SimBridgeError as err:
             outer.error(name, found[name], str(err))
     if not found:
-        section.error('measure', '', 'must have a measure at least')
+        section.error('measure', '', 'must have at least one measure')
     return {name: text for name, text in found.items() if text}
 
 

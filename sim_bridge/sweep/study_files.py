@@ -1,4 +1,4 @@
-"""The files that a study names: whether they are there, before the first run or by `check`."""
+"""Check for files named in a study, before the first run or by `check`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from sim_bridge.sweep.user_code import file_of
 
 
 def check_files(study: Study) -> None:
-    """Raise StudyError where a robot, scene or other file of the first run is not there."""
+    """Raise StudyError if the first run lacks a robot, scene or other file."""
     report = files_report(study)
     if not report.ok:
         raise StudyError(report)
 
 
 def files_report(study: Study) -> Report:
-    """Return what is wrong with the robot, scene and other files of the first run of a study."""
+    """Return a report about missing robots, scenes and other files in a study's first run."""
     findings = Findings()
     run, folder = Section(study.run, 'run', findings), study.folder
     plan = study.plan(study.design.of(0))
@@ -53,7 +53,7 @@ def files_report(study: Study) -> Report:
 
 
 def _note(run: Section, key: str, value: str, find: Callable[[], object]) -> None:
-    """Note what a function raises that looks for a file."""
+    """Report the error of a function that looks for a file."""
     try:
         find()
     except InvalidValueError as err:

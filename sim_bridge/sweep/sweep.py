@@ -1,4 +1,4 @@
-"""A sweep: the runs of a study that have no row yet, made and kept; how far it is."""
+"""Sweep: makes and stores a study's missing runs, and reports progress."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from sim_bridge.sweep.local import Executor
 from sim_bridge.sweep.rows import DONE, FAILED
 from sim_bridge.sweep.store import Store
 
-# rows from which a rate is taken [s]
+# time window for the rate of new rows [s]
 _WINDOW_S = 30.0
-# so many runs that fail from the start, and none that does not, are no result but a mistake
+# if this many first runs fail without exception, the study is wrong
 _MOST_FAILED = 10
 
 
 @dataclass
 class Progress:
     """
-    How far a sweep is.
+    Sweep progress.
 
-    done: runs that have a row, of `total`. made: those of this sweep; by status: `statuses`.
-    rate: runs a second lately; 0 where it is not known. left_s: time left [s], None unless known.
+    done: runs with a row, out of `total`. made: runs in this sweep; statuses: their count by
+    status. rate: recent runs per second; 0 if unknown. left_s: remaining time [s] or None.
     """
 
     total: int
@@ -38,7 +38,7 @@ class Progress:
 
     @property
     def left_s(self) -> float | None:
-        """How long it will still take [s]."""
+        """Remaining time [s]."""
         return (self.total - self.done) / self.rate if self.rate > 0.0 else None
 
 
@@ -46,11 +46,11 @@ def sweep(
     store: Store, executor: Executor, tell: Callable[[Progress], None], keeps_going: bool = False
 ) -> Progress:
     """
-    Make all runs that have no row, and write the results.
+    Make all runs without a row, and write the results.
 
-    store: open. tell: called with the progress now and then. keeps_going: whether also where the
-    first runs all fail. Raises StateError where they do, or rows do not go together; what is there
-    is written in any case, also where this is interrupted.
+    store: open. tell: called with the progress from time to time. keeps_going: whether to continue
+    if the first runs all fail. Raises StateError if they do, or if rows do not fit together; the
+    present rows are written in any case, even after an interruption.
     """
     progress = Progress(store.study.design.count, store.count)
     latest: deque[tuple[float, int]] = deque([(time.monotonic(), 0)])
@@ -78,10 +78,10 @@ def sweep(
 @dataclass(frozen=True)
 class Outcome:
     """
-    What became of all runs that have a row.
+    Outcome for all runs with a row.
 
-    statuses: how many have each status, by status. first: run and reason of the first of each
-    status but DONE. succeeded: how many did.
+    statuses: run count by status. first: run and reason of the first run for each status
+    except DONE. succeeded: successful runs.
     """
 
     statuses: Counter[str]
@@ -90,7 +90,7 @@ class Outcome:
 
 
 def outcome(store: Store) -> Outcome:
-    """Return what became of the runs of a store, which is open."""
+    """Return the outcome for all runs in an open store."""
     table = store.table()
     statuses = table.column('status').to_pylist()
     first: dict[str, tuple[int, str]] = {}
@@ -104,21 +104,21 @@ def outcome(store: Store) -> Outcome:
 
 
 def _need_one(progress: Progress, store: Store) -> None:
-    """Raise StateError where all runs of this sweep have failed."""
+    """Raise StateError if all runs in this sweep have failed."""
     if progress.statuses[FAILED] < progress.made:
         return
     run, reason = outcome(store).first[FAILED]
     is_all = progress.done == progress.total
     raise StateError(
         f'all {"" if is_all else "of the first "}{counted(progress.made, "run")} failed, run '
-        f'{run} by: {shortened(reason).rstrip(".")}. Delete {str(store.folder)!r} once that is '
-        'mended, since rows are not made again'
+        f'{run} by: {shortened(reason).rstrip(".")}. Delete {str(store.folder)!r} once this is '
+        'fixed, since failed runs are not repeated'
         + ('' if is_all else '; with --keep-going the other runs are made nevertheless')
     )
 
 
 def _clock(progress: Progress, latest: deque[tuple[float, int]]) -> None:
-    """Take the rate of the latest rows."""
+    """Update the rate from the latest rows."""
     now = time.monotonic()
     latest.append((now, progress.made))
     while len(latest) > 2 and now - latest[0][0] > _WINDOW_S:

@@ -1,4 +1,4 @@
-"""Functions that a study names: `file.py:name`, or `module:name`."""
+"""Functions named in a study: `file.py:name`, or `module:name`."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _SUFFIX = '.py'
 
 
 def file_of(call: str, folder: Path) -> Path | None:
-    """Return the file that a call names, its path counted from a folder; None for a module."""
+    """Return a call's file, relative to a folder; None for a module."""
     where = call.rpartition(':')[0]
     return folder / where if where.endswith(_SUFFIX) else None
 
 
 def function_of(call: str, folder: Path) -> Callable[..., Any]:
     """
-    Return the function of a call.
+    Return a call's function.
 
-    A file is imported as a module of its own, once in a process; its folder is not on the path.
-    Raises InvalidValueError where there is no such file, module or function.
+    A file is imported as a separate module, once in a process; its folder is not on the path.
+    Raises InvalidValueError for a missing file, module or function.
     """
     where, _, name = call.rpartition(':')
     path = file_of(call, folder)
     module = _imported(where, call) if path is None else _module_of(path, call)
     found = getattr(module, name, None)
     if not callable(found):
-        raise InvalidValueError('call', call, f'a function {name} that {where} has')
+        raise InvalidValueError('call', call, f'a function {name} in {where}')
     function: Callable[..., Any] = found
     return function
 
@@ -50,7 +50,7 @@ def _module_of(path: Path, call: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     if not path.is_file():
-        raise InvalidValueError('call', call, f'a file that is there; {path} is not')
+        raise InvalidValueError('call', call, f'an existing file; {path} does not exist')
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,4 +1,4 @@
-"""The process of a `Host`: it makes the runs that it is told to, until nobody is there to tell."""
+"""`Host` process: makes the requested runs, until its parent ends."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from sim_bridge.sweep.host import LOADED
 
 
 def main(descriptor: int, source: str) -> int:
-    """Make runs of the study in a file; descriptor: of the socket that tells which."""
-    # imports and compiling take time in which the other end may go
+    """Make runs for the study in a file; descriptor: socket with the requests."""
+    # the parent may end during imports and compilation
     threading.Thread(target=_watch, args=(os.dup(descriptor),), daemon=True).start()
     connection = Connection(descriptor)
     try:
@@ -30,14 +30,14 @@ def main(descriptor: int, source: str) -> int:
         try:
             row = make_run(study, job.run, job.bag, lambda: connection.send(LOADED))
         except SimBridgeError as err:
-            # of the bag, not of the run
+            # an error from the bag, not from the run
             connection.send(str(err))
             return 1
         connection.send(row)
 
 
 def _prepare(source: str):  # type: ignore[no-untyped-def]  # the function is imported only here
-    # imported here, so that what they cannot do is told
+    # imported here, so that import errors reach the parent
     from sim_bridge.ros.process.prefix import set_prefix
     from sim_bridge.sweep.study import read_study
 
@@ -49,12 +49,12 @@ def _prepare(source: str):  # type: ignore[no-untyped-def]  # the function is im
 
 
 def _watch(descriptor: int) -> None:
-    """Kill this process, which leads its group, when the other end of a socket is gone."""
+    """Kill this process group when the other end of a socket closes."""
     import select
     import signal
 
     poll = select.poll()
-    # an event of every socket, which needs not be asked for
+    # POLLHUP and POLLERR need no request
     poll.register(descriptor, select.POLLRDHUP)
     while not any(
         events & (select.POLLHUP | select.POLLRDHUP | select.POLLERR) for _, events in poll.poll()

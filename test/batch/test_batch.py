@@ -230,7 +230,7 @@ def test_targets_and_bases_are_views():
         assert np.array_equal(base.base_position[k], root.p)
         assert base.base_position[k, 0] == pytest.approx(k + 0.1, abs=2e-3)
         assert base.base_position[k, 2] == pytest.approx(height - fallen, abs=2e-3)
-    with pytest.raises(sb.InvalidValueError, match='a free or kinematic one'):
+    with pytest.raises(sb.InvalidValueError, match='a free or kinematic base'):
         _ = batch.robots['arm'].base_position
 
 
@@ -283,7 +283,7 @@ def test_what_cannot_be_a_batch_is_refused():
     """Say what is wrong, and what to do."""
     world = arm()
     world.before_step(lambda world: None)
-    with pytest.raises(sb.InvalidValueError, match='before_step.*without functions of Python'):
+    with pytest.raises(sb.InvalidValueError, match='before_step.*without Python functions'):
         sb.Batch(world, 2)
     ground = quadruped()
     ground.set_contact_material('default', 'default', sb.ContactMaterial(friction_model=friction))
@@ -304,7 +304,7 @@ def test_what_cannot_be_a_batch_is_refused():
         batch.step(1, [0, 1])
     with pytest.raises(sb.InvalidValueError, match='a number below 2'):
         batch.world(2)
-    with pytest.raises(sb.InvalidValueError, match='efforts.*numbers that fit'):
+    with pytest.raises(sb.InvalidValueError, match='efforts.*numbers that broadcast to'):
         batch.robots['arm'].u = [1.0, 2.0]
     with pytest.raises(sb.InvalidValueError, match="robot 'arm', world 1"):
         batch.robots['arm'].u = [[0.0] * 7, [np.inf] * 7]

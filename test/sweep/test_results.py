@@ -148,7 +148,7 @@ def test_results_are_of_one_study(study, tmp_path):
         with pytest.raises(StateError, match=r'hall\.yaml'):
             store.add([row(study, 1, files={'hall.yaml': 'b'})])
         with pytest.raises(
-            StateError, match='run 2 was made by sim_bridge 2, those before it by sim_bridge 1'
+            StateError, match='run 2 was made by sim_bridge 2, the runs before it by sim_bridge 1'
         ):
             store.add([row(study, 2, versions={'sim_bridge': '2', 'python': '3'})])
         assert store.count == 1

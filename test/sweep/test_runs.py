@@ -121,7 +121,7 @@ def test_errors_of_a_run_are_its_reason(folder):
     )
     few, nan, raised, text = swept(study, folder / 'results', 1)
     assert {row.status for row in (few, nan, raised, text)} == {'failed'}
-    assert "what controllers.py:wrong returns = 'stay': expected 7 finite" in text.reason
+    assert "result of controllers.py:wrong = 'stay': expected 7 finite" in text.reason
     assert '7 finite numbers, one for each of joint_1' in few.reason
     assert 'finite numbers' in nan.reason and few.steps == nan.steps == 0
     assert 'KeyError' in raised.reason and 'controllers.py:' in raised.reason
