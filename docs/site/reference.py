@@ -30,6 +30,7 @@ CHAPTERS = {
     'Shapes and materials': ('shapes',),
     'Trajectories': ('trajectory',),
     'Batches': ('batch',),
+    'Identification and tuning': ('identification', 'tuning'),
     'Files and errors': ('description', 'foundation'),
 }
 

@@ -12,6 +12,8 @@ import sys
 
 import pytest
 
+import sim_bridge as sb
+
 # what a browser loads by itself; a link is followed by its reader alone
 LOADING = {'src', 'srcset', 'poster', 'data', 'action', 'background'}
 ELSEWHERE = re.compile(r'(?:https?:)?//')
@@ -47,6 +49,18 @@ def test_every_page_is_in_the_navigation(repository, site):
             if page.name != 'README.md' and f']({page.name})' not in text
         ]
         assert not missing, f'{folder.name}/README.md names no {missing}'
+
+
+def test_every_public_name_has_a_chapter(site):
+    """Give each public name of the library a page of the reference."""
+    chapters = dict(runpy.run_path(str(site / 'reference.py'))['_chapters']())
+    listed = '\n'.join(chapters.values())
+    missing = [
+        name
+        for name in sb.__all__
+        if name not in chapters and f'.{name}\n' not in listed and name != '__version__'
+    ]
+    assert not missing
 
 
 def test_docstrings_become_what_they_mean(site):
