@@ -1,7 +1,7 @@
 """
-Collision detection: contact points, normals and signed distances of geometries.
+Collision detection: contact points, normals and signed distances between geometries.
 
-A broad phase finds pairs of overlapping boxes, a narrow phase up to eight contact points of each.
-Imports `engine.dynamics` for velocities and poses of bodies, `engine.data` and `engine.math`, and
-`foundation` for errors.
+A broad phase finds pairs whose boxes overlap. A narrow phase finds up to eight contact points for
+each pair. Imports `engine.dynamics` for body velocities and poses, `engine.data` and
+`engine.math`, and `foundation` for errors.
 """

@@ -1,4 +1,4 @@
-"""Construction of the arrays of `Geometry` from records of shapes."""
+"""Construction of the `Geometry` arrays from shape records."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SIZES = {
     HOLLOW: 3,
     HEIGHT_FIELD: 2,
 }
-"""How many numbers of `size` a shape needs."""
+"""Number of `size` entries needed by each shape."""
 
 
 @dataclass(frozen=True)
@@ -56,18 +56,18 @@ class GeometryRecord:
     """
     (m, 3) rows of `vertices`.
 
-    For a HULL its surface in whatever order, None where all vertices lie in one plane. Those of a
-    MESH run counter-clockwise seen from the side that is outside, if there is one.
+    For a HULL: its surface in any order, None if all vertices lie in one plane. For a MESH:
+    counter-clockwise as seen from outside, if the mesh has an outside.
     """
     polytope: Polytope | None = None
-    """Of a HULL, what `polytope` makes of its vertices and triangles, if that is known."""
+    """For a HULL: the result of `polytope` for its vertices and triangles, if known."""
     heights: np.ndarray | None = None
-    """(rows, columns) of a HEIGHT_FIELD [m]: rows along y, columns along x, from the negative."""
+    """For a HEIGHT_FIELD: (rows, columns) [m], rows along y and columns along x, both upwards."""
     bottom: float | None = None
     """
-    Height of the underside of a MESH that is terrain, or of a HEIGHT_FIELD [m].
+    Height of the underside of a terrain MESH or a HEIGHT_FIELD [m].
 
-    None: the mesh is no terrain, the field has no end below.
+    None: the mesh is no terrain; the field has no lower end.
     """
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
     position: Sequence[float] = (0.0, 0.0, 0.0)
@@ -76,13 +76,13 @@ class GeometryRecord:
     group: int = 1
     mask: int = -1
     flags: int = ENABLED
-    """ENABLED, SENSOR, STATIC; what belongs to the world is STATIC besides, SOLID is found out."""
+    """ENABLED, SENSOR, STATIC. Geometries of the world become STATIC; SOLID is computed."""
     belt: Sequence[float] = (0.0, 0.0, 0.0)
     track: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
     direction: Sequence[float] = (0.0, 0.0, 0.0)
     direction_body: int = -1
     name: str = ''
-    """For messages only."""
+    """Used in messages only."""
 
 
 def build_geometry(
@@ -91,7 +91,7 @@ def build_geometry(
     apart: Iterable[tuple[int, int]] = (),
 ) -> Geometry:
     """
-    Build the arrays of `Geometry`: the data of all shapes is pooled.
+    Build the `Geometry` arrays from shape records, with the shape data pooled.
 
     excluded, apart: pairs of bodies, and of geometries, that never collide, in either order.
     Raises InvalidValueError for a shape without the data it needs.
@@ -148,13 +148,13 @@ def build_geometry(
 
 
 def _check(record: GeometryRecord) -> None:
-    """Raise InvalidValueError for data that is missing, misshapen or not finite."""
+    """Raise InvalidValueError for missing, misshapen or non-finite data."""
     place = f'geometry {record.name!r}' if record.name else 'geometry'
     if not PLANE <= record.shape <= HEIGHT_FIELD:
         raise InvalidValueError('shape', record.shape, 'PLANE … HEIGHT_FIELD', place)
     count = _SIZES.get(record.shape, 0)
     given = np.asarray(record.size, float)
-    # of a CONE the third may be left out
+    # the third number is optional for a CONE
     needed = given[: 3 if record.shape == CONE else count]
     if len(given) < count or not np.all(np.isfinite(needed)) or np.any(needed < 0.0):
         raise InvalidValueError('size', record.size, f'{count} finite lengths [m]', place)
@@ -162,7 +162,7 @@ def _check(record: GeometryRecord) -> None:
     if record.shape == HOLLOW and (
         radii.shape != (2,) or not np.all((radii >= 0.0) & (radii <= given[:3:2]))
     ):
-        raise InvalidValueError('bore', record.bore, '2 radii [m] within those of size', place)
+        raise InvalidValueError('bore', record.bore, '2 radii [m], at most the radii in size', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:
@@ -184,9 +184,9 @@ def _check(record: GeometryRecord) -> None:
             )
 
 
-def _check_array(array: object, what: str, least: tuple[int, int], place: str) -> None:
+def _check_array(array: object, name: str, least: tuple[int, int], place: str) -> None:
     shape = np.shape(array)
-    is_vectors = what != 'heights'
+    is_vectors = name != 'heights'
     if (
         array is None
         or len(shape) != 2
@@ -197,7 +197,7 @@ def _check_array(array: object, what: str, least: tuple[int, int], place: str) -
     ):
         columns = '3' if is_vectors else f'at least {least[1]}'
         raise InvalidValueError(
-            what,
+            name,
             'None' if array is None else f'array of shape {shape}',
             f'at least {least[0]} rows of {columns} finite numbers',
             place,
@@ -205,7 +205,7 @@ def _check_array(array: object, what: str, least: tuple[int, int], place: str) -
 
 
 def _pair_key(body: int, other: int) -> int:
-    """Return the key of a pair of bodies or geometries, as `filters.pair_key` does."""
+    """Return the key for two bodies or geometries, as `filters.pair_key` does."""
     low, high = sorted((body, other))
     return (low + 1) << 32 | (high + 1)
 
@@ -215,7 +215,7 @@ def _bounds(
     hulls: Sequence[Polytope | None],
     meshes: Sequence[SurfaceMesh | None],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Compute the boxes, and the greatest distance of a shape's points from its box's centre."""
+    """Compute each shape's box, and the greatest distance from the box centre to its points."""
     bounds, radius = np.zeros((len(records), 6)), np.zeros(len(records))
     for row, (record, hull, mesh) in enumerate(zip(records, hulls, meshes, strict=True)):
         r, s, t = (*record.size, 0.0, 0.0, 0.0)[:3]
@@ -257,21 +257,21 @@ def _bounds(
 def field_bounds(
     heights: np.ndarray, half: tuple[float, float], bottom: float | None
 ) -> tuple[float, ...]:
-    """Return the box of a height field, as `Geometry.bounds`; half: lengths along x and y [m]."""
-    # what has sunk below the surface is still to be found
+    """Return a height field's box, as `Geometry.bounds`; half: half lengths along x and y [m]."""
+    # the box reaches below the surface, so that shapes sunk into the field are still found
     low = np.min(heights) - 2.0 * max(half) if bottom is None else bottom
     high = np.max(heights)
     return 0.0, 0.0, 0.5 * (low + high), *half, 0.5 * (high - low)
 
 
 def field_heights(geometry: Geometry, g: int) -> np.ndarray:
-    """Return a view of the heights of a height field, (rows, columns) [m]."""
+    """Return a view on the heights of a height field, (rows, columns) [m]."""
     first, rows, columns = geometry.grid[g]
     return geometry.height[first : first + rows * columns].reshape(rows, columns)
 
 
 def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
-    """Compute the bounds of a height field whose heights have changed."""
+    """Compute a height field's bounds after its heights have changed."""
     x, y = geometry.size[g, :2].tolist()
     geometry.bounds[g] = field_bounds(field_heights(geometry, g), (x, y), bottom)
     geometry.radius[g] = math.hypot(*geometry.bounds[g, 3:])
@@ -280,7 +280,7 @@ def fit_field(geometry: Geometry, g: int, bottom: float | None) -> None:
 def _pool_vertices(
     hulls: Sequence[Polytope | None], meshes: Sequence[SurfaceMesh | None]
 ) -> dict[str, np.ndarray]:
-    """Concatenate the vertices of all hulls and meshes, and their neighbours."""
+    """Concatenate all vertices in hulls and meshes, and the vertices' neighbours."""
     pools = [hull or mesh for hull, mesh in zip(hulls, meshes, strict=True)]
     ranges = _ranges(len(pool.vertex) if pool else 0 for pool in pools)
     held = [(pool, first) for pool, first in zip(pools, ranges[:, 0], strict=True) if pool]
@@ -295,7 +295,7 @@ def _pool_vertices(
 def _pool_faces(
     hulls: Sequence[Polytope | None], first_vertices: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Concatenate the faces of the hulls."""
+    """Concatenate the hulls' faces."""
     ranges = _ranges(len(hull.face_plane) if hull else 0 for hull in hulls)
     held = [
         (hull, vertex, face)
@@ -314,7 +314,7 @@ def _pool_faces(
 def _pool_triangles(
     meshes: Sequence[SurfaceMesh | None], first_vertices: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Concatenate the triangles of the meshes, and their trees."""
+    """Concatenate the meshes' triangles and trees."""
     boxes = _ranges(len(mesh.tree_box) if mesh else 0 for mesh in meshes)[:, 0]
     held = [(mesh, vertex) for mesh, vertex in zip(meshes, first_vertices, strict=True) if mesh]
     return {
@@ -336,18 +336,18 @@ def _pool_triangles(
 
 
 def _ranges(counts: Iterable[int]) -> np.ndarray:
-    """Return the first row of each range in a pool, and the one past its last."""
+    """Return (n, 2) the first row of each range in a pool, and the row after its last."""
     starts = _starts(counts)
     return np.column_stack([starts[:-1], starts[1:]])
 
 
 def _joined(arrays: Iterable[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:
-    """Concatenate arrays of integers; empty: the shape where there is none."""
+    """Concatenate integer arrays; empty: shape of the result without arrays."""
     return np.concatenate([np.zeros(empty, np.int64), *arrays])
 
 
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the first height of each field, and its numbers of rows and columns."""
+    """Return (n, 3) each field's first height, number of rows and number of columns."""
     starts = _starts([heights.size for heights in fields])
     return np.array(
         [[start, *heights.shape] for start, heights in zip(starts, fields, strict=False)], np.int64

@@ -1,4 +1,4 @@
-"""Collision stages that a set of geometries can ever need."""
+"""Collision stages that a set of geometries may ever need."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.engine.data.geometry import (
     STATIC,
 )
 
-_MANY = 3000  # geometries for which nothing is looked up: a matrix of their pairs would be large
+_MANY = 3000  # geometries above which no pairs are examined: the matrix of pairs would be large
 _CLOSED = np.array(
     [[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)] for a in range(HEIGHT_FIELD + 1)]
 )
@@ -26,24 +26,24 @@ _CLOSED = np.array(
 
 class Needs(NamedTuple):
     """
-    Kinds of pairs that may collide now, or once they are enabled or regrouped.
+    Pair classes that may collide now, or after geometries are enabled or regrouped.
 
-    Whether static ones are sensors counts as it is now.
+    The SENSOR flag of static geometries counts as currently set.
     """
 
     any: bool
     convex: bool
     """Pairs of convex shapes without a closed form."""
     surface: bool
-    """Pairs with a mesh or a height field, and no hollow shape nor line."""
+    """Pairs with a mesh or a height field, without hollow shape or line."""
     hollow: bool
-    """Pairs with a hollow shape, and no line."""
+    """Pairs with a hollow shape, without line."""
     line: bool
     """Pairs with a line."""
 
 
 def find_needs(geometry: Geometry) -> Needs:
-    """Find the needs of all pairs of geometries of different bodies that are not excluded."""
+    """Find the needs over all pairs of geometries from different bodies, except excluded pairs."""
     shape, is_line = geometry.shape, (geometry.flags & LINE) != 0
     if len(shape) > _MANY:
         hollow, surface = shape == HOLLOW, (shape >= MESH) & (shape != HOLLOW)

@@ -1,11 +1,11 @@
 """
-The collision pipeline: from moving bodies to contact points.
+Collision pipeline from moving bodies to contact points.
 
-The parts of this pipeline are kernels that can be compiled separately, see `collision.stage`: the
-closed-form pairs, enough for a robot on a plane (`start_collision`, `collide_closed_pairs`), the
-generic convex shapes (`collide_convex_pairs`), meshes and height fields
-(`surface.collide_surface_pairs`), hollow shapes (`hollow.pairs`), and lines (`line`). Each part
-appends its points; `order_contacts` sorts the points of several parts.
+The parts of the pipeline are kernels compiled separately, see `collision.stage`: the closed-form
+pairs, sufficient for a robot on a plane (`start_collision`, `collide_closed_pairs`), the generic
+convex shapes (`collide_convex_pairs`), meshes and height fields (`surface.collide_surface_pairs`),
+hollow shapes (`hollow.pairs`), and lines (`line`). Each part appends its points; `order_contacts`
+sorts the points from several parts.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -27,8 +27,8 @@ def start_collision(geometry, pose, twist, root, h, margin, scratch_inout, conta
     """
     Find the pairs within reach, and clear the contacts.
 
-    A pair is within reach if it can come closer than the margin [m] in a step of h seconds at the
-    spatial velocities `twist` of the bodies, (nb, 6) about their trees' origins.
+    A pair is within reach if it can come closer than the margin [m] in a step of h seconds.
+    twist: (nb, 6) spatial velocities of the bodies about their trees' origins.
     """
     fits = find_pairs(geometry, pose, twist, root, h, margin, scratch_inout)
     clear_contacts(contacts_out, fits)
@@ -36,14 +36,14 @@ def start_collision(geometry, pose, twist, root, h, margin, scratch_inout, conta
 
 @kernel
 def clear_contacts(contacts_out, fits):
-    """Clear the contacts; fits: whether there was room for the pairs."""
+    """Clear the contacts; fits: whether there was room for all pairs."""
     contacts_out.size[COUNT] = 0
     contacts_out.size[OVERFLOW] = 0 if fits else 1
 
 
 @kernel
 def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
-    """Find the contact points of the pairs of class CLOSED."""
+    """Find the contact points for CLOSED pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
         first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CLOSED)
         if first >= 0:
@@ -63,7 +63,7 @@ def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
 
 @kernel
 def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
-    """Find the contact points of the pairs of class CONVEX."""
+    """Find the contact points for CONVEX pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
         first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CONVEX)
         if first >= 0:
@@ -83,7 +83,7 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
 
 @kernel
 def needs_order(scratch):
-    """Return whether pairs of classes other than CLOSED wrote contact points."""
+    """Return whether pairs outside the class CLOSED may have written contact points."""
     counts = scratch.counts
     return (
         counts[PairCount.CONVEX_PAIRS]

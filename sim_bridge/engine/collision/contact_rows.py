@@ -1,4 +1,4 @@
-"""Rows of the contact arrays: reserved for a pair's points, then kept for those found."""
+"""Rows in the contact arrays: reserved for a pair's points, then kept for the points found."""
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.collision_scratch import PairColumn
@@ -8,26 +8,26 @@ from sim_bridge.engine.math.spatial import load_pose
 
 @kernel
 def geometry_pose(scratch, g):
-    """Return (R, p) of a geometry in the world."""
+    """Return a geometry's world pose (R, p)."""
     return load_pose(scratch.pose, g)
 
 
 @kernel
 def pair_of(scratch, row):
-    """Return the two geometries of a pair, and the greatest gap of a contact between them [m]."""
+    """Return a pair's two geometries, and the greatest contact gap between them [m]."""
     a, b = scratch.pair[row, PairColumn.GEOMETRY_A], scratch.pair[row, PairColumn.GEOMETRY_B]
     return a, b, scratch.reach[a] + scratch.reach[b]
 
 
 @kernel
 def rows_from(contacts, first):
-    """Return the destination of a pair's contact points, see `narrow.collide_pair`."""
+    """Return the destination for a pair's contact points, see `narrow.collide_pair`."""
     return first, contacts.feature, contacts.point, contacts.normal, contacts.gap
 
 
 @kernel
 def claim_rows(scratch_inout, contacts_inout, row, kind):
-    """Return the first free row for a pair's points; -1 without room, or for another class."""
+    """Return the first free row for a pair's points; -1 without room or for another class."""
     if scratch_inout.pair[row, PairColumn.CLASS] != kind:
         return -1
     first = contacts_inout.size[COUNT]

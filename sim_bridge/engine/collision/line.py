@@ -1,4 +1,4 @@
-"""Contacts of lines: where a segment meets a geometry, after AGX's line shape."""
+"""Contacts between a line segment and a geometry, after AGX's line shape."""
 
 import math
 
@@ -24,12 +24,12 @@ from sim_bridge.engine.math.vec3 import (
 )
 
 _CROSSING = 1e-9
-"""Two lines cross where they pass each other by no more than this share of their lengths."""
+"""Two lines cross if they pass each other within this share of their summed lengths."""
 
 
 @kernel
 def collide_line_pairs(geometry, scratch_inout, contacts_inout):
-    """Find the contact points of the pairs of class LINE: at most one for each."""
+    """Find the contact point, at most one, for each LINE pair."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
         first = claim_rows(scratch_inout, contacts_inout, row, PairClass.LINE)
         if first < 0:
@@ -56,7 +56,7 @@ def collide_line_pairs(geometry, scratch_inout, contacts_inout):
 
 @kernel
 def ends_of(geometry, line, pose):
-    """Return the start of a line, and the way to its end, world."""
+    """Return a line's start and the vector to its end [m], world."""
     first = geometry.vertex_range[line, 0]
     start = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, first, 0)))
     end = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, first + 1, 0)))
@@ -66,11 +66,11 @@ def ends_of(geometry, line, pose):
 @subroutine
 def meet_line(geometry, line, other, pose, pose_o):
     """
-    Return depth, point and outward normal of the contact of a line, world; depth inf if none.
+    Return depth, point and outward normal of a line's contact, world; depth inf for no contact.
 
-    Of a convex solid that the segment meets, the point is where the line, continued backwards,
-    enters; of one without an entry (a plane, from below) and of others where the segment first
-    crosses the surface. The depth is the way from there to the end.
+    For a convex solid hit by the segment, the point is the entry of the line, continued backwards.
+    For a solid without an entry (a plane, from below) and for other shapes, the point is the
+    segment's first crossing of the surface. The depth is the distance from the point to the end.
     """
     start, way = ends_of(geometry, line, pose)
     length = norm(way)
@@ -95,7 +95,7 @@ def meet_line(geometry, line, other, pose, pose_o):
 
 @kernel
 def cross_lines(start, way, length, other):
-    """Return what `meet_line` does of another line: depth 0, and a normal square to both."""
+    """Return the contact with another line as `meet_line` does: depth 0, normal to both lines."""
     origin, direction = other
     other_length = norm(direction)
     z, w = scale(1.0 / length, way), scale(1.0 / other_length, direction)

@@ -1,4 +1,4 @@
-"""Distance queries outside of steps, at the state behind a handle's table."""
+"""Distance queries outside steps, at the state in a handle's table."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sim_bridge.engine.math.vec3 import add, load3, store3
 
 @entry
 def locate(table: Table):
-    """Write the present poses of all geometries to the collision scratch."""
+    """Write the current poses of all geometries to the collision scratch."""
     place_all(table)
 
 
 @entry
 def bound(table: Table):
-    """Write the present poses of all geometries and the boxes around them to the scratch."""
+    """Write the current poses and bounding boxes of all geometries to the collision scratch."""
     place_all(table)
     geometry, scratch = world.geometry(table), world.collision(table)
     for g in range(geometry.body.shape[0]):
@@ -37,7 +37,7 @@ def bound(table: Table):
 
 @entry
 def measure_convex_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
-    """Measure pairs of convex geometries; compiles faster than `measure_pairs`."""
+    """Measure pairs of convex geometries as `measure_pairs` does; compiles faster."""
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     for row in range(pairs.shape[0]):
@@ -56,8 +56,8 @@ def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
     """
     Measure pairs of geometries, as `query.measure`.
 
-    pairs: (n, 2). measured_out: (n, 10) signed distance [m], nearest points of the first and the
-    second [m], world, and the unit normal from the second to the first.
+    pairs: (n, 2). measured_out: (n, 10) signed distance [m], nearest point on the first geometry
+    and on the second [m], world, and unit normal from the second to the first.
     """
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
@@ -71,7 +71,7 @@ def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
 
 @entry
 def measure_hollow_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
-    """Measure pairs of geometries, hollow ones among them, as `measure_pairs`."""
+    """Measure pairs of geometries, including hollow ones, as `measure_pairs`."""
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     for row in range(pairs.shape[0]):
@@ -94,7 +94,7 @@ def store_measured(measured_out, row, measured):
 
 @kernel
 def place_all(table):
-    """Compute the poses of bodies and geometries."""
+    """Compute the poses of all bodies and geometries."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     geometry, scratch = world.geometry(table), world.collision(table)
     place(model, state.q, ws)

@@ -1,10 +1,10 @@
 """
-Signed distances of any two geometries, whether or not they are in a world.
+Signed distances between any two geometries.
 
 The distance to a mesh or height field is the distance to its nearest triangle. In contact, the
-penetration depth is the greatest of its triangles' depths; each is the minimum translation that
-separates the triangle from the other shape. A shape wholly inside a solid has the depth of the way
-out past the nearest triangle.
+penetration depth is the greatest depth over all triangles; each triangle's depth is the minimum
+translation that separates the triangle from the other shape. For a shape wholly inside a solid,
+the depth is the translation out past the nearest triangle.
 """
 
 import math
@@ -36,7 +36,7 @@ from sim_bridge.engine.math.spatial import load_pose
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
 
 OFF = 1e-9
-"""Share of a height field's size that is far from its surface for rounding."""
+"""Share of a height field's size that exceeds rounding errors near its surface."""
 
 
 @kernel
@@ -48,10 +48,10 @@ def measure(
     scratch_inout,
 ):
     """
-    Return the signed distance of two geometries, the nearest points of a and b, unit normal.
+    Return the signed distance between two geometries, the nearest points on a and b, the normal.
 
-    pose: (ng, 12) of the geometries in the world. The normal points from b towards a. Between a
-    height field and another one or a plane the distance is nan.
+    pose: (ng, 12) world poses of the geometries. The unit normal points from b towards a. The
+    distance is nan between a height field and another height field or a plane.
     """
     pose_a, pose_b = load_pose(pose, a), load_pose(pose, b)
     if max(geometry.shape[a], geometry.shape[b]) < MESH:
@@ -71,7 +71,7 @@ def measure_surface(
     pose_s,  # state (read)
     scratch_inout,
 ):
-    """Measure a geometry against a surface, as `measure`; the surface is the second."""
+    """Measure a geometry against a surface (second argument), as `measure`."""
     shape = geometry.shape[other]
     if shape == MESH:
         return measure_meshes(geometry, other, surface, pose, pose_s, scratch_inout)
@@ -96,13 +96,13 @@ def measure_convex(
     low, high = box_in_frame(geometry, convex, pose, pose_s, 0.0)
     best, facing = math.inf, 0.0
     on_convex = on_surface = n = ZERO
-    # one that is near first, so that the search has a bound
+    # a near triangle first, so that the search has a bound
     t, cursor = near_triangle(geometry, surface, scale(0.5, add(low, high))), 0
     while t >= 0:
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
         gap, y, x, m = triangle_distance(geometry, scratch_inout, convex, pose, (x0, x1, x2))
         turned = dot(m, unit_normal(x0, x1, x2))
-        # of triangles that share the nearest point, the one that faces most tells the side
+        # among triangles sharing the nearest point, the one facing most decides the side
         slack = 1e-9 * abs(gap)
         if gap < best - slack or (gap < best + slack and abs(turned) > abs(facing)):
             best, facing, on_convex, on_surface, n = gap, turned, y, x, m
@@ -114,12 +114,12 @@ def measure_convex(
         )
         is_sunk = t >= 0
     if best > 0.0 and geometry.shape[surface] == HEIGHT_FIELD:
-        # a bit off the surface, which rounding may put a touching point on either side of
+        # test a little off the surface: rounding may put a touching point on either side
         size = load3(geometry.size, surface, 0)
         beyond = add(on_convex, scale(OFF * (size[0] + size[1]), n))
         is_sunk = is_below(geometry, surface, pose_s, beyond)
         if not is_over(geometry, surface, pose_s, on_convex):
-            # perhaps it reaches through a wall into the solid, below the surface
+            # the shape may reach through a wall into the solid, below the surface
             wall_gap, inner, wall, m = column_distance(
                 geometry, scratch_inout, convex, pose, size, pose_s, low, high
             )
@@ -127,7 +127,7 @@ def measure_convex(
                 return wall_gap, inner, wall, m
             is_sunk = False
     if best > 0.0 and is_sunk:
-        # all of it is inside: out past the nearest point
+        # the whole shape is inside: move it out past the nearest point
         n = scale(-1.0, n)
         far = farthest_point(geometry, convex, pose, scale(-1.0, n))
         return dot(n, sub(far, on_surface)), far, on_surface, n
@@ -143,7 +143,7 @@ def is_over(geometry, field, pose, point):
 
 @kernel
 def is_below(geometry, field, pose, point):
-    """Return whether a point is below the surface of a height field or its continuation."""
+    """Return whether a point is below the continued surface of a height field."""
     t = near_triangle(geometry, field, mul_tv(pose[0], sub(point, pose[1])))
     x0, x1, x2 = corners_in_world(geometry, field, pose, t)
     return dot(unit_normal(x0, x1, x2), sub(point, x0)) < 0.0
@@ -179,7 +179,7 @@ def measure_meshes(
 
 @kernel
 def next_triangle_near(geometry, surface, low, high, reach, cursor):
-    """Find the next triangle of a surface within reach of a box, as `next_triangle`."""
+    """Find the next surface triangle within reach of a box, as `next_triangle`."""
     reach = max(reach, 0.0)
     return next_triangle(
         geometry,
@@ -192,7 +192,7 @@ def next_triangle_near(geometry, surface, low, high, reach, cursor):
 
 @subroutine
 def measure_plane_mesh(geometry, mesh, pose, plane_pose):
-    """Measure a plane against a mesh, as `measure`; the mesh is the second."""
+    """Measure a plane against a mesh (second shape), as `measure`."""
     n, down, offset = plane_below(pose, plane_pose)
     best, lowest, node = math.inf, 0, 0
     while node >= 0:
@@ -209,5 +209,5 @@ def measure_plane_mesh(geometry, mesh, pose, plane_pose):
                         best, lowest = height, vertex
         node = node_after(node)
     x = add(pose[1], mul_mv(pose[0], load3(geometry.vertex, lowest, 0)))
-    # from the mesh to the plane: against the plane's normal
+    # the normal points from the mesh to the plane, against the plane's normal
     return best, sub(x, scale(best, n)), x, scale(-1.0, n)

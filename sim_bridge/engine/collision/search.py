@@ -1,4 +1,4 @@
-"""Contact points and pairs outside of steps, at the state behind a handle's table."""
+"""Contact points and pairs outside steps, at the state in a handle's table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from sim_bridge.engine.dynamics.kinematics import place
 @entry
 def search_near(table: Table, margin: float):
     """
-    Find the contact points of all pairs that may collide, up to a gap of `margin` [m].
+    Find the contact points for all pairs that may collide, up to a gap of `margin` [m].
 
     Returns their number in the handle's `contacts`, -1 without room.
     """
@@ -39,9 +39,9 @@ def search_near(table: Table, margin: float):
 @entry
 def search_pairs(table: Table, pairs: IntMatrix, margin: float):
     """
-    Find the contact points of given pairs of geometries, as `search_near`.
+    Find the contact points for given pairs of geometries, as `search_near`.
 
-    pairs: (n, 2), the lower number first, no more than the scratch has room for.
+    pairs: (n, 2), lower number first, no more pairs than the scratch has room for.
     """
     scratch = world.collision(table)
     place_still(table, margin)
@@ -52,7 +52,7 @@ def search_pairs(table: Table, pairs: IntMatrix, margin: float):
 
 @entry
 def mark_collidable(table: Table, pairs: IntMatrix, marks_out: IntVector):
-    """Write 1 for each pair of geometries (n, 2) that may collide in a step, 0 for others."""
+    """Write 1 for each pair of geometries (n, 2) that may collide in a step, 0 for other pairs."""
     geometry = world.geometry(table)
     for row in range(pairs.shape[0]):
         may = may_collide(
@@ -70,7 +70,7 @@ def mark_collidable(table: Table, pairs: IntMatrix, marks_out: IntVector):
 
 @kernel
 def place_still(table, margin):
-    """Place bodies and geometries as if nothing moved; margin: greatest gap [m]."""
+    """Place bodies and geometries at zero velocities; margin: greatest gap [m]."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     twist = world.response(table).twist
     place(model, state.q, ws)
@@ -82,7 +82,7 @@ def place_still(table, margin):
 
 @kernel
 def collide_found(table, found, is_filtered):
-    """Collide the pairs listed in scratch.found; return the number of points, -1 without room."""
+    """Collide the pairs listed in scratch.found; return the point count, -1 without room."""
     geometry, options = world.geometry(table), world.options(table)
     scratch, contacts = world.collision(table), world.contacts(table)
     fits = found < scratch.found.shape[0]

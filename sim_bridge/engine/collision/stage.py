@@ -1,9 +1,9 @@
 """
-The collision stages of a step, compiled separately; see `compiler.stage`.
+Collision stages of a step, compiled separately; see `compiler.stage`.
 
-`DETECT` finds what is within reach, and calls `NARROW` if anything is. That suffices for a robot
-on a plane, and calls the other stages for the pairs of their classes. Address 0 is that of a stage
-that is not compiled yet.
+`DETECT` finds the pairs within reach, and calls `NARROW` if there are any. `NARROW` suffices for a
+robot on a plane, and calls the other stages for the pairs in their classes. An address of 0 means
+that the stage is not compiled yet.
 """
 
 from sim_bridge.compiler.stage import call_stage, Stage
@@ -29,14 +29,14 @@ def detect(table, phase):
     """
     Find the contacts at the workspace's poses; return their number.
 
-    Returns -1 without room, ABSENT if a stage that it takes is not compiled.
+    Returns -1 without room, ABSENT if a required stage is not compiled.
     """
     model, geometry, options = world.model(table), world.geometry(table), world.options(table)
     state, ws, twist = world.state(table), world.workspace(table), world.response(table).twist
     scratch, contacts = world.collision(table), world.contacts(table)
     h, margin = options.time_step, options.contact_margin
     find_twists(model, model.kind, ws, state.v, twist)
-    # what is made, and listeners, change the contacts that were found
+    # user contacts and listeners change the contacts found by the last search
     may_stay = options.user_contacts == 0 and world.listening(table).call[STAGE] == 0
     if may_stay and are_contacts_still(ws.pose, twist, model.root, h, margin, scratch):
         return contacts.size[COUNT]
@@ -52,7 +52,7 @@ def detect(table, phase):
 
 
 def narrow(table, phase):
-    """Find the contacts of the pairs within reach; returns as `detect`."""
+    """Find the contacts for the pairs within reach; return as `detect`."""
     geometry, options = world.geometry(table), world.options(table)
     scratch, contacts = world.collision(table), world.contacts(table)
     convex, surface = options.detect_convex, options.detect_surface
@@ -80,25 +80,25 @@ def narrow(table, phase):
 
 
 def detect_convex(table, phase):
-    """Append the contacts of the pairs that need the generic convex algorithms."""
+    """Append the contacts for pairs that need the generic convex algorithms."""
     collide_convex_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 
 
 def detect_surface(table, phase):
-    """Append the contacts of the pairs with a mesh or a height field."""
+    """Append the contacts for pairs with a mesh or a height field."""
     collide_surface_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 
 
 def detect_hollow(table, phase):
-    """Append the contacts of the pairs with a hollow shape."""
+    """Append the contacts for pairs with a hollow shape."""
     collide_hollow_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 
 
 def detect_line(table, phase):
-    """Append the contacts of the pairs with a line."""
+    """Append the contacts for pairs with a line."""
     collide_line_pairs(world.geometry(table), world.collision(table), world.contacts(table))
     return 0
 

@@ -1,13 +1,14 @@
 """
 Convex shapes represented by their support functions.
 
-A shape in a kernel is a tuple (kind, size, R, p, first, last, first face, last face): sizes as in
-`geometry`, the pose of its frame, and its rows in the pools of hull vertices and faces. A TRIANGLE
-stores its corners relative to p as the rows of R. A SLICE is the section of a HOLLOW's wall in the
-x z plane of its frame, x > 0, and what lies beside it along y, to both sides up to size[0] times
-x; its first is the HOLLOW's row. A HOLLOW itself becomes a CONE, without its bore. Spheres and
-capsules are cores (a point, a segment) with a margin, their radius. Results for two cores hold for
-the shapes after the margins are subtracted.
+A shape in a kernel is a tuple (kind, size, R, p, first, last, first face, last face): kind and
+size as in `geometry`, the pose of its frame, and its rows in the pools of hull vertices and faces.
+A TRIANGLE stores its corners relative to p as the rows of R. A SLICE is a HOLLOW's wall section in
+the x z plane of its frame, x > 0, widened along y to both sides by up to size[0] times x; its
+`first` is the HOLLOW's row. A HOLLOW itself becomes a CONE, without its bore.
+
+Spheres and capsules are cores (a point, a segment) with a margin, their radius. A result for two
+cores holds for the shapes after the margins are subtracted.
 """
 
 import math
@@ -28,7 +29,7 @@ from sim_bridge.engine.data.geometry import (
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, dot, load3, norm, scale, sub, ZERO
 
-# below this number of vertices, looking at all of them is faster than climbing
+# below this number of vertices, a full scan is faster than climbing
 _FEW = 24
 
 
@@ -75,7 +76,7 @@ def support(geometry, shape, hint, d):
     """
     Return the support point of a core along d and, for hulls, its row.
 
-    `hint` is the row where the search among a hull's vertices begins.
+    hint: row at which the search among a hull's vertices begins.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     if kind == SPHERE:
@@ -121,7 +122,7 @@ def support(geometry, shape, hint, d):
 
 @kernel
 def _slice_corner(geometry, hollow, spread, c):
-    """Return the corner of a slice of a hollow shape's wall farthest along c."""
+    """Return the corner farthest along c in a wall slice of a hollow shape."""
     out = c[0] + spread * abs(c[1])
     low, high = geometry.bore[hollow, 0], geometry.bore[hollow, 1]
     if out > 0.0:
@@ -134,7 +135,7 @@ def _slice_corner(geometry, hollow, spread, c):
 
 @kernel
 def _farthest_vertex(geometry, first, last, hint, c):
-    """Find the row of a hull's vertex farthest along c: by full scan if few, else by climbing."""
+    """Find a hull's vertex row farthest along c: by full scan if few, else by climbing."""
     best = hint
     if last - first <= _FEW:
         best = first
@@ -160,10 +161,10 @@ def _farthest_vertex(geometry, first, last, hint, c):
 @subroutine
 def separation(geometry, shape_a, shape_b, hint_a, hint_b, n):
     """
-    Compute the separation of two cores along the unit vector n, the core of a beyond that of b.
+    Compute the separation of two cores along the unit vector n, core a beyond core b.
 
-    Returns the separation, the support points, and the hints. The signed distance of two convex
-    shapes is the greatest separation over all n.
+    Returns the separation, the support points and the hints. The signed distance between two
+    convex shapes is the greatest separation over all n.
     """
     a, hint_a = support(geometry, shape_a, hint_a, (-n[0], -n[1], -n[2]))
     b, hint_b = support(geometry, shape_b, hint_b, n)

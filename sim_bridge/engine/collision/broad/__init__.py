@@ -1,5 +1,5 @@
 """
-The broad phase: boxes of the geometries, and the pairs of boxes that overlap.
+Broad phase: bounding boxes around geometries, and the pairs whose boxes overlap.
 
-Imports `engine.data`; knows no shapes but their boxes.
+Imports `engine.data`; knows shapes only by their boxes.
 """

@@ -11,7 +11,7 @@ def load_box(box, i):
 
 @kernel
 def overlaps_row(one, box, j):
-    """Return whether a loaded box overlaps row j; without branches, which are hard to predict."""
+    """Return whether a loaded box overlaps row j; branchless, because branches mispredict here."""
     return (
         (one[0] <= box[j, 3])
         & (box[j, 0] <= one[3])
@@ -27,8 +27,8 @@ def record_pair(is_pair, a, b, total, found_out):
     """
     Count a pair if it is one; return the new total.
 
-    The pair is written in any case, to the last row where there is no room left: a mispredicted
-    branch would cost more than the write.
+    The pair is written in any case, to the last row if there is no room: a mispredicted branch
+    would cost more than the write.
     """
     row = min(total, found_out.shape[0] - 1)
     found_out[row, 0], found_out[row, 1] = a, b
@@ -37,7 +37,7 @@ def record_pair(is_pair, a, b, total, found_out):
 
 @kernel
 def scan(sorted_box, order, i, first, end, total, found_out):
-    """Record which of the boxes `first` <= j < `end` overlap row i; return the total."""
+    """Record the boxes `first` <= j < `end` that overlap row i; return the total."""
     one, a = load_box(sorted_box, i), order[i]
     for j in range(first, end):
         b = order[j]
@@ -49,12 +49,12 @@ def scan(sorted_box, order, i, first, end, total, found_out):
 
 @kernel
 def copy_box(box, i, j, box_out):
-    """Copy row i of one array of boxes to row j of another."""
+    """Copy row i in one array of boxes to row j in another."""
     for k in range(6):
         box_out[j, k] = box[i, k]
 
 
 @kernel
 def extent(box, i):
-    """Return the longest side of a box."""
+    """Return a box's longest side."""
     return max(box[i, 3] - box[i, 0], box[i, 4] - box[i, 1], box[i, 5] - box[i, 2])

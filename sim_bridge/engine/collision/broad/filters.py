@@ -1,4 +1,4 @@
-"""Filters of the broad phase: pairs that may collide, and classes of pairs."""
+"""Broad-phase filters: pairs that may collide, and pair classes."""
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.collision_scratch import PairClass
@@ -20,9 +20,9 @@ from sim_bridge.engine.data.geometry import (
 @kernel
 def pair_key(body, other):
     """
-    Return the key of a pair of bodies in Geometry.excluded; -1 is the world.
+    Return the key for two bodies in Geometry.excluded; -1 is the world.
 
-    That of a pair of geometries is minus the key of their numbers.
+    Two geometries have the negative key for their numbers.
     """
     return (min(body, other) + 1) << 32 | (max(body, other) + 1)
 
@@ -41,9 +41,10 @@ def may_collide(
     """
     Return whether two geometries may collide.
 
-    The result is False for geometries of one body, of two static bodies, of an excluded pair or of
-    an excluded pair of bodies, for disabled geometries, where the mask of one lacks all groups of
-    the other, and for two planes. Of two static bodies, a sensor and a kinematic body collide.
+    The result is False for geometries on one body or on two static bodies, for an excluded pair of
+    geometries or bodies, for disabled geometries, for two planes, and if the mask of one geometry
+    lacks all groups of the other. Exception for static bodies: a sensor and a kinematic body
+    collide.
     """
     if body[a] == body[b] or (flags[a] & flags[b] & ENABLED) == 0:
         return False
@@ -62,7 +63,7 @@ def may_collide(
 
 @kernel
 def is_watched(flags):
-    """Return whether a pair with these flags is one of a sensor and a kinematic body."""
+    """Return whether these flags belong to a sensor and a kinematic body."""
     return (flags & SENSOR != 0) & (flags & KINEMATIC != 0)
 
 
@@ -82,9 +83,9 @@ def contains(ascending, value):
 @kernel
 def is_closed(shape_a, shape_b):
     """
-    Return whether `narrow.collide_closed` handles a pair of shapes, in either order.
+    Return whether `narrow.collide_closed` handles two shapes, in either order.
 
-    Relies on the order of the shapes' numbers: see `geometry`.
+    Relies on the shape number order, see `geometry`.
     """
     low, high = min(shape_a, shape_b), max(shape_a, shape_b)
     if low == PLANE:
@@ -96,7 +97,7 @@ def is_closed(shape_a, shape_b):
 
 @kernel
 def class_of(geometry, a, b):
-    """Return the class of a pair of geometries, see `PairClass`."""
+    """Return a geometry pair's class, see `PairClass`."""
     shape_a, shape_b = geometry.shape[a], geometry.shape[b]
     if (geometry.flags[a] | geometry.flags[b]) & LINE != 0:
         return PairClass.LINE

@@ -1,10 +1,10 @@
 """
-Overlaps of boxes of similar size, found with a uniform grid.
+Overlaps between boxes of similar size, found with a uniform grid.
 
 The cells are as large as the largest box, so boxes whose centres lie more than one cell apart
-cannot overlap. Boxes are sorted by the cell of their centre. Three neighbouring cells along x are
-consecutive in that order, and five such runs hold all later neighbours of a box. The few boxes
-that are much larger than the others are compared with all boxes.
+cannot overlap. Boxes are sorted by the cell of their centre. In this order, three cells adjacent
+along x are consecutive, and five such runs hold all later neighbours of a box. The few boxes much
+larger than the others are compared with all boxes.
 """
 
 import math
@@ -12,16 +12,16 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.boxes import copy_box, extent, scan
 
-# a box more than so many times the average is a large one
+# a box is large above this multiple of the average extent
 LARGE = 2.0
-# share of large boxes, and mean number of boxes that share a cell, beyond which the tree is faster
+# share of large boxes, and mean number of boxes per cell, above which the tree is faster
 MOST_LARGE = 1.0 / 64.0
 MOST_SHARING = 8.0
 
 
 @kernel
 def grid_overlaps(box, scratch, found_out):
-    """Find the overlapping boxes, as `overlaps.many_overlaps`; -1: no grid is suitable."""
+    """Find the overlapping boxes, as `overlaps.many_overlaps`; return -1 if no grid suits."""
     n, order, start, sorted_box = box.shape[0], scratch.order, scratch.start, scratch.sorted_box
     key, sorted_key = scratch.key, scratch.spare_key
     least, cell = usual_extents(box)
@@ -29,7 +29,7 @@ def grid_overlaps(box, scratch, found_out):
         return -1
     nx, ny, nz, x0, y0, z0, cell = lay_grid(box, least, cell, start.shape[0] - 2)
 
-    # count the boxes in each cell, start[c + 2] for cell c; the large ones go to the end
+    # count the boxes in each cell, start[c + 2] for cell c; large boxes go to the end
     cells = nx * ny * nz
     start[: cells + 2] = 0
     usual = n
@@ -51,7 +51,7 @@ def grid_overlaps(box, scratch, found_out):
     if sharing > MOST_SHARING * n:
         return -1
 
-    # sort; then cell c begins at start[c] and ends at start[c + 1]
+    # sort; afterwards cell c begins at start[c] and ends at start[c + 1]
     for i in range(n):
         c = key[i]
         if c >= 0:
@@ -65,7 +65,7 @@ def grid_overlaps(box, scratch, found_out):
     total = 0
     for i in range(usual):
         c = sorted_key[i]
-        # the rest of its own cell and the next; then rows ahead in y, and in the next layer
+        # the rest of the own cell and the next; then rows ahead in y, and in the next layer
         total = scan(sorted_box, order, i, i + 1, start[c + 2], total, found_out)
         total = scan(sorted_box, order, i, start[c + nx - 1], start[c + nx + 2], total, found_out)
         for row in range(-1, 2):
@@ -81,8 +81,8 @@ def usual_extents(box):
     """
     Separate the usual boxes from the large ones.
 
-    Returns the extent beyond which a box is large, and the greatest extent of the other boxes; (0,
-    0) where too many boxes would be large.
+    Returns the extent above which a box is large, and the greatest extent among the other boxes;
+    (0, 0) if too many boxes would be large.
     """
     n = box.shape[0]
     limit = 1e300
@@ -107,7 +107,7 @@ def lay_grid(box, limit, cell, room):
     Lay out a grid over the centres of the usual boxes, with a margin of one cell.
 
     Returns the numbers of cells, the origin and the cell size. The cell size is increased until
-    the cells fit into the room available.
+    the cells fit into the available room.
     """
     x0 = y0 = z0 = math.inf
     x1 = y1 = z1 = -math.inf
@@ -118,7 +118,7 @@ def lay_grid(box, limit, cell, room):
             z = 0.5 * (box[i, 2] + box[i, 5])
             x0, y0, z0 = min(x0, x), min(y0, y), min(z0, z)
             x1, y1, z1 = max(x1, x), max(y1, y), max(z1, z)
-    # a little larger than the largest box, so that rounding cannot part neighbours
+    # a little larger than the largest box, so that rounding cannot separate neighbours
     cell *= 1.0 + 1e-9
     while True:
         wide, long, high = (x1 - x0) / cell + 3.0, (y1 - y0) / cell + 3.0, (z1 - z0) / cell + 3.0

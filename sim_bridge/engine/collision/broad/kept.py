@@ -1,12 +1,12 @@
 """
-Pairs that are kept from step to step.
+Pair lists kept from step to step.
 
-The broad phase looks for pairs of boxes that are wider than the geometries need: each body has
-some slack. The list of these pairs is complete until some body has moved farther than its slack,
+The broad phase searches for overlaps between boxes wider than the geometries need: each body has
+some slack. The resulting list of pairs is complete until a body has moved farther than its slack,
 or users change geometries (neighbour lists, Verlet 1967; the enlarged boxes of Box2D and Bullet).
-Meanwhile a step looks at the pairs of the list alone, and places only the geometries that are in
-it. What it finds is the same, in the same order, as without the list. (The box around a hull that
-turns may leave its wide box; the hull does not.)
+Meanwhile a step examines only the listed pairs, and places only the geometries in them. It finds
+the same pairs, in the same order, as without the list. (The box around a turning hull may leave
+its wide box; the hull does not.)
 """
 
 import math
@@ -27,11 +27,11 @@ from sim_bridge.engine.data.geometry import KINEMATIC, PLANE, STATIC
 from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, sub
 
-# a body's slack: a share of the least half extent of its geometries, and its way in so many steps
+# a body's slack: a share of its geometries' least half extent, plus its motion in so many steps
 _SLACK, _SLACK_STEPS = 0.1, 16.0
-_MOST_SLACK = 0.5  # of the least half extent
-_THINNEST = 0.01  # of the body's ARM, half extent that a flat geometry counts as having
-_FARTHEST = 1e6  # m, way in a step beyond which no list is kept
+_MOST_SLACK = 0.5  # share of the least half extent
+_THINNEST = 0.01  # share of the body's ARM; smaller half extents of flat geometries count as this
+_FARTHEST = 1e6  # m, motion in a step above which no list is kept
 
 
 @kernel
@@ -39,7 +39,7 @@ def find_pairs(geometry, pose, twist, root, h, margin, scratch_inout):
     """
     Find the pairs within reach; return whether there was room for them.
 
-    pose, twist, root, h, margin: as of `place.place_geometries`.
+    pose, twist, root, h, margin: as for `place.place_geometries`.
     """
     if not is_complete(pose, twist, root, h, margin, scratch_inout):
         renew(geometry, pose, twist, root, h, margin, scratch_inout)
@@ -60,8 +60,8 @@ def is_complete(pose, twist, root, h, margin, scratch):
     """
     Return whether the list holds all pairs that can be within reach.
 
-    Whoever writes arrays of geometries sets scratch.counts[PairCount.IS_KEPT] to 0, which ends
-    contacts that are kept, too.
+    Writers of geometry arrays set scratch.counts[PairCount.IS_KEPT] to 0, which also ends kept
+    contacts.
     """
     if scratch.counts[PairCount.IS_KEPT] == 0 or scratch.kept_margin[0] != margin:
         return False
@@ -77,8 +77,8 @@ def is_complete(pose, twist, root, h, margin, scratch):
             change = pose[body, k] - scratch.kept_pose[body, k]
             moved += change * change
         v, w = velocity_at_origin(pose, twist, root, body)
-        # (a + b + c + d)² <= 4 (a² + b² + c² + d²); of a difference of rotations two singular
-        # values are equal, the third is 0
+        # (a + b + c + d)² <= 4 (a² + b² + c² + d²); a difference of two rotations has two equal
+        # singular values, and the third is 0
         square = (
             moved + 0.5 * arm * arm * turned + h * h * dot(v, v) + h * h * arm * arm * dot(w, w)
         )
@@ -98,9 +98,9 @@ def velocity_at_origin(pose, twist, root, body):
 @subroutine
 def renew(geometry, pose, twist, root, h, margin, scratch_inout):
     """
-    Place all geometries, and list the pairs that can be within reach for some steps.
+    Place all geometries, and list the pairs that can be within reach during some steps.
 
-    scratch_inout.counts[PairCount.IS_KEPT] is 0 afterwards where there is no room for them.
+    Sets scratch_inout.counts[PairCount.IS_KEPT] to 0 if there is no room for the pairs.
     """
     place_geometries(geometry, pose, twist, root, h, margin, scratch_inout)
     choose_slack(geometry, pose, twist, root, h, scratch_inout.box, scratch_inout.kept)
@@ -116,7 +116,7 @@ def renew(geometry, pose, twist, root, h, margin, scratch_inout):
 
 @kernel
 def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
-    """Choose how far each body may go, this step included, until the list is renewed."""
+    """Choose how far each body may move, including this step, until the list is renewed."""
     for body in range(kept_inout.shape[0]):
         kept_inout[body, KeptColumn.ARM], kept_inout[body, KeptColumn.SLACK] = 0.0, math.inf
     for g in range(geometry.body.shape[0]):
@@ -138,7 +138,7 @@ def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
         v, w = velocity_at_origin(pose, twist, root, body)
         way = h * (norm(v) + kept_inout[body, KeptColumn.ARM] * norm(w))
         thin = kept_inout[body, KeptColumn.SLACK]
-        # the bound of `is_complete` takes up to twice the way of this step
+        # the bound in `is_complete` takes up to twice this step's motion
         kept_inout[body, KeptColumn.SLACK] = max(
             2.0 * way, min(_SLACK * thin + _SLACK_STEPS * way, _MOST_SLACK * thin)
         )
@@ -148,17 +148,17 @@ def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
 
 @kernel
 def is_fixed(geometry, g):
-    """Return whether a geometry belongs to a body that nothing moves within steps."""
+    """Return whether a geometry's body never moves within steps."""
     return geometry.flags[g] & (STATIC | KINEMATIC) == STATIC or geometry.body[g] < 0
 
 
 @kernel
 def widen_boxes(geometry, margin, scratch, wide_box_out):
-    """Compute the boxes of the geometries with the slack of their bodies."""
+    """Compute the geometries' boxes, widened by the slack of their bodies."""
     for g in range(geometry.body.shape[0]):
         more = 0.0
         if geometry.shape[g] == PLANE:
-            # turned a little, it is somewhere else far away
+            # a slightly turned plane is somewhere else far away
             more = 0.0 if is_fixed(geometry, g) else math.inf
         elif geometry.body[g] >= 0:
             slack = scratch.kept[geometry.body[g], KeptColumn.SLACK]
@@ -170,7 +170,7 @@ def widen_boxes(geometry, margin, scratch, wide_box_out):
 
 @kernel
 def list_pairs(geometry, found, scratch_inout):
-    """List those of the pairs found that may collide, and the geometries in them."""
+    """List the found pairs that may collide, and the geometries in them."""
     counts, near, placed = scratch_inout.counts, scratch_inout.near, scratch_inout.placed
     is_near, pair = scratch_inout.key, scratch_inout.found
     number = geometry.body.shape[0]
@@ -206,13 +206,13 @@ def list_pairs(geometry, found, scratch_inout):
 
 @kernel
 def is_fixed_plane(geometry, g):
-    """Return whether a geometry is a plane that nothing moves within steps."""
+    """Return whether a geometry is a plane that never moves within steps."""
     return geometry.shape[g] == PLANE and is_fixed(geometry, g)
 
 
 @kernel
 def keep_poses(pose, margin, scratch_inout):
-    """Record what the list of pairs is complete for."""
+    """Record the margin and poses for which the pair list is complete."""
     scratch_inout.counts[PairCount.IS_KEPT] = 1
     scratch_inout.kept_margin[0] = margin
     for body in range(scratch_inout.kept_pose.shape[0]):
@@ -222,7 +222,7 @@ def keep_poses(pose, margin, scratch_inout):
 
 @kernel
 def select_pairs(geometry, scratch_inout):
-    """Take the pairs of the list that are within reach in this step."""
+    """Select the listed pairs that are within reach in this step."""
     near, box = scratch_inout.near, scratch_inout.box
     start_pairs(scratch_inout)
     for row in range(scratch_inout.counts[PairCount.NEAR]):

@@ -1,10 +1,10 @@
 """
-The broad phase: pairs of overlapping boxes.
+Broad phase: overlapping box pairs.
 
 A few boxes are compared pair by pair. Many boxes of similar size, such as a pile, are sorted into
-the cells of a grid (`broad_grid`), which is several times faster than the alternatives. Where
-sizes or distances differ too much for a grid, the boxes are sorted into a tree (`broad_tree`). All
-methods find the same set of pairs. The pairs are sorted, so the result depends on the boxes alone.
+grid cells (`broad_grid`), several times faster than the alternatives. If sizes or distances differ
+too much for a grid, the boxes are sorted into a tree (`broad_tree`). All methods find the same set
+of pairs. The pairs are sorted, so the result depends on the boxes alone.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -14,12 +14,12 @@ from sim_bridge.engine.collision.broad.tree import tree_overlaps
 from sim_bridge.engine.data.collision_scratch import PairCount
 
 FEW = 32
-"""Number of boxes up to which all pairs are compared: see `benchmarks/broad_phase.py`."""
+"""Box count up to which all pairs are compared, see `benchmarks/broad_phase.py`."""
 
 
 @kernel
 def find_overlaps(box, scratch_inout):
-    """Find the pairs of boxes that overlap, into scratch_inout.found and counts."""
+    """Find the overlapping box pairs; write scratch_inout.found and counts."""
     found = scratch_inout.found
     if box.shape[0] <= FEW:
         scratch_inout.counts[PairCount.FOUND] = few_overlaps(box, found)
@@ -41,11 +41,11 @@ def few_overlaps(box, found_out):
 @kernel
 def many_overlaps(box, scratch, found_out):
     """
-    Find the overlapping boxes; return the number of pairs.
+    Find the overlapping boxes; return the pair count.
 
-    box: (n, 6) least and greatest corners; infinite ones are allowed. found_out: the pairs, the
-    lower number first, ascending; its last row is not usable room but may be written. A returned
-    number greater than the room tells how much room is needed; the pairs are then undefined.
+    box: (n, 6) least and greatest corners; infinite boxes are allowed. found_out: pairs, lower
+    number first, ascending; its last row is not usable room but may be written. A result above the
+    room gives the room needed; the pairs are then undefined.
     """
     spare, start = scratch.spare_found, scratch.start
     total = grid_overlaps(box, scratch, found_out)

@@ -1,4 +1,4 @@
-"""Candidate pairs of the narrow phase, sorted and classified."""
+"""Candidate pairs for the narrow phase, sorted and classified."""
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.collision.broad.filters import class_of, may_collide
@@ -10,7 +10,7 @@ from sim_bridge.engine.math.vec3 import dot, load3, sub
 
 @kernel
 def classify_pairs(geometry, scratch_inout, count, is_filtered):
-    """Keep the first `count` pairs, or those of them that may collide, and classify them."""
+    """Classify the first `count` pairs; is_filtered: drop the pairs that may not collide."""
     found = scratch_inout.found
     start_pairs(scratch_inout)
     for row in range(count):
@@ -32,27 +32,27 @@ def classify_pairs(geometry, scratch_inout, count, is_filtered):
 
 @kernel
 def start_pairs(scratch_out):
-    """Begin without pairs."""
+    """Clear the pair counts."""
     for k in range(PairCount.PAIRS, PairCount.LINE_PAIRS + 1):
         scratch_out.counts[k] = 0
 
 
 @kernel
 def add_pair(a, b, kind, scratch_inout):
-    """Append a pair of a class."""
+    """Append a pair of class `kind`."""
     row = scratch_inout.counts[PairCount.PAIRS]
     scratch_inout.pair[row, PairColumn.GEOMETRY_A] = a
     scratch_inout.pair[row, PairColumn.GEOMETRY_B] = b
     scratch_inout.pair[row, PairColumn.CLASS] = kind
     scratch_inout.counts[PairCount.PAIRS] = row + 1
     if kind != PairClass.CLOSED:
-        # in the order of the classes
+        # the counts have the order of the classes
         scratch_inout.counts[PairCount.CONVEX_PAIRS - PairClass.CONVEX + kind] += 1
 
 
 @kernel
 def is_out_of_reach(geometry, scratch, a, b):
-    """Return whether one of two geometries is a plane that the other is not within reach of."""
+    """Return whether one of two geometries is a plane, and the other is out of its reach."""
     box = scratch.box
     if geometry.shape[a] == PLANE and is_above(scratch, box, a, b):
         return True

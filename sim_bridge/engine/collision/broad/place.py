@@ -1,4 +1,4 @@
-"""World poses of the geometries, and the boxes that bound them during the step."""
+"""World poses of geometries, and their bounding boxes during the step."""
 
 import math
 
@@ -9,16 +9,17 @@ from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORI
 from sim_bridge.engine.math.vec3 import add, cross, load3, norm, scale, store3, sub, ZERO
 
 STILL = 1e-9
-"""Way in a step up to which a geometry does not move [m], see `broad.still`."""
+"""Motion in a step up to which a geometry counts as still [m], see `broad.still`."""
 
 
 @kernel
 def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
     """
-    Compute the poses, reaches, motions and bounding boxes of the geometries.
+    Compute the poses, reaches, motions and bounding boxes of all geometries.
 
-    pose: (nb, 12) of the bodies. twist: (nb, 6) their spatial velocities, about the origin of each
-    tree's first body.
+    pose: (nb, 12) body poses. twist: (nb, 6) spatial body velocities about the origin of each
+    tree's first body. root: (nb,) first body of each body's tree. h: time step [s]. margin:
+    contact margin [m].
     """
     for g in range(geometry.body.shape[0]):
         place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out)
@@ -26,7 +27,7 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
 
 @kernel
 def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
-    """As `place_geometries`, of one geometry."""
+    """Place one geometry, as `place_geometries`."""
     R, p = frame_in_world(geometry, g, pose)
     centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
     reach, w, v = 0.5 * margin, ZERO, ZERO
@@ -48,7 +49,7 @@ def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
 
 @kernel
 def bound_geometry(geometry, g, R, p, centre, reach, box_out):
-    """Compute the box of a geometry at a pose; centre: of its bounds, reach: how much larger."""
+    """Compute a geometry's box at a pose; centre: centre of its bounds, reach: enlargement [m]."""
     half = half_extents(
         geometry.shape[g], load3(geometry.size, g, 0), load3(geometry.bounds, g, 3), R
     )
@@ -61,7 +62,7 @@ def bound_geometry(geometry, g, R, p, centre, reach, box_out):
 
 @kernel
 def frame_in_world(geometry, g, pose):
-    """Return the rotation and the origin of a geometry's frame; pose: (nb, 12) of the bodies."""
+    """Return the world rotation and origin of a geometry's frame; pose: (nb, 12) body poses."""
     R, p = load_pose(geometry.frame, g)
     body = geometry.body[g]
     if body >= 0:
@@ -71,7 +72,7 @@ def frame_in_world(geometry, g, pose):
 
 @kernel
 def half_extents(shape, size, half, R):
-    """Return the half extents of the world-aligned box around a rotated shape."""
+    """Return the half extents for the world-aligned box around a rotated shape."""
     if shape == SPHERE:
         return half
     if shape == CAPSULE:
@@ -89,13 +90,13 @@ def half_extents(shape, size, half, R):
             _along_ellipsoid(R[1], size),
             _along_ellipsoid(R[2], size),
         )
-    # PLANE, BOX, CONE and those with vertices or heights: of the box around them
+    # PLANE, BOX, CONE and shapes with vertices or heights: use the box around them
     return spread_along(R[0], half), spread_along(R[1], half), spread_along(R[2], half)
 
 
 @kernel
 def spread_along(axis, half):
-    """Return the half extent along an axis, in the box's frame, of a box with given half sides."""
+    """Return a box's half extent along an axis given in the box's frame; half: half sides."""
     return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
 
 
@@ -112,7 +113,7 @@ def _along_ellipsoid(axis, size):
 
 @kernel
 def fit_plane(g, n, p, reach, box_out):
-    """Compute the box of a half-space: bounded on one side if its normal is an axis, else not."""
+    """Compute a half-space's box: bounded on one side if its normal is an axis, else unbounded."""
     for axis in range(3):
         box_out[g, axis], box_out[g, 3 + axis] = -math.inf, math.inf
     for axis in range(3):

@@ -1,8 +1,8 @@
 """
-Contacts that stay while nothing moves.
+Contacts kept while nothing moves.
 
-Where all bodies are where they were when contacts were looked for, to the bit, and go by no more
-than STILL in a step, then as now, contacts are the same: neither pairs nor points are looked for.
+The contacts of the last search stay valid, without a new search for pairs or points, if all body
+poses are bitwise the same, and no body moves by more than STILL in a step, then and now.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -16,7 +16,7 @@ from sim_bridge.engine.math.vec3 import dot
 
 @kernel
 def are_contacts_still(pose, twist, root, h, margin, scratch):
-    """Return whether the contacts found last are those at these poses and twists."""
+    """Return whether the last contacts found are valid at these poses and twists."""
     if (
         scratch.counts[PairCount.IS_STILL] == 0
         or scratch.counts[PairCount.IS_KEPT] == 0
@@ -43,7 +43,7 @@ def is_slow(pose, twist, root, h, scratch, body):
 
 @kernel
 def keep_still(geometry, pose, twist, root, h, scratch_inout):
-    """Record the poses that contacts were found at, if all bodies are slow."""
+    """Record the poses at which contacts were found, if all bodies are slow."""
     scratch_inout.counts[PairCount.IS_STILL] = 0
     if scratch_inout.counts[PairCount.IS_KEPT] == 0:
         return
@@ -51,7 +51,7 @@ def keep_still(geometry, pose, twist, root, h, scratch_inout):
         if not is_slow(pose, twist, root, h, scratch_inout, body):
             return
     for g in range(geometry.body.shape[0]):
-        # it is not within its body's ARM
+        # a plane is not within its body's ARM
         if geometry.shape[g] == PLANE and not is_fixed(geometry, g):
             return
     for body in range(scratch_inout.still_pose.shape[0]):

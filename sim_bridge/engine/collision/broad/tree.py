@@ -1,9 +1,9 @@
 """
-Overlaps of boxes of any sizes, found with a tree along a space-filling curve.
+Overlaps between boxes of any sizes, found with a tree along a space-filling curve.
 
 The boxes are sorted along a Morton curve, which keeps neighbours together. Groups of four boxes
 are the leaves of a complete binary bounding-volume tree. Each leaf is compared with the leaves
-after it by a tree traversal without a stack.
+after it, in a tree traversal without a stack.
 """
 
 import math
@@ -52,7 +52,7 @@ def tree_overlaps(box, scratch, found_out):
 
 @kernel
 def next_node(node):
-    """Return the node that follows a node's subtree in depth-first order, 0 after the last."""
+    """Return the node after a node's subtree in depth-first order, 0 after the last."""
     while node > 0 and node & 1 == 0:
         node = (node - 1) >> 1
     return node + 1 if node > 0 else 0
@@ -119,7 +119,7 @@ def sort_digit(key, order, count, shift, key_out, order_out, start_out):
 
 @kernel
 def build_tree(sorted_box, count, node_box_out):
-    """Compute the boxes of leaves and inner nodes; return the number of the first leaf."""
+    """Compute the boxes around leaves and inner nodes; return the first leaf's number."""
     leaves = 1
     while leaves * LEAF < count:
         leaves *= 2

@@ -1,5 +1,5 @@
 """
-Contact points of two convex features: clipped, reduced in number and labelled.
+Contact points between two convex features: clipped, reduced in number and labelled.
 
 Imports `engine.data` and `engine.math`.
 """

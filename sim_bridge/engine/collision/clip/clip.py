@@ -1,9 +1,9 @@
 """
-Contact points of two convex shapes along a normal, by clipping their facing features.
+Contact points between two convex shapes along a normal, by clipping their facing features.
 
-Both faces are projected along n. The contact points are the extreme points of their intersection.
-The gap of each point is the difference of the two heights; points with a gap above the limit are
-dropped. Shape a lies above, where n points to, b below.
+Both features are projected along n. The contact points are the extreme points of their
+intersection. Each point's gap is the difference between the two heights; points with a gap above
+the limit are dropped. Shape a lies above, in the direction of n, and shape b below.
 """
 
 import math
@@ -29,10 +29,10 @@ from sim_bridge.engine.math.vec3 import cross, perpendicular
 @subroutine
 def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, points_out):
     """
-    Store contact points of two shapes along the unit vector n; return their number.
+    Store contact points between two shapes along the unit vector n; return their number.
 
-    nearest: the signed distance along n and the nearest point on the surface of a. They serve as a
-    contact that clipping the faces does not find; the distance is infinite where there is none.
+    nearest: signed distance along n and nearest point on the surface of a. They give a contact
+    that clipping may miss; the distance is infinite if there is none. limit: greatest gap [m].
     points_out: as for `store_points`. Features are (i stride + j) 4 + kind.
     """
     polygon, t = scratch.polygon, perpendicular(n)
@@ -43,7 +43,7 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
     size = common_size(count_a, count_b, polygon)
     found = 0
     if form_a != POINT and form_b != POINT:
-        # the form with the greater number comes second
+        # the form with the greater number is second
         p, q, is_turned = FACE_A, FACE_B, False
         if form_a > form_b:
             p, q, is_turned = FACE_B, FACE_A, True
@@ -70,9 +70,9 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
 @subroutine
 def _meet_forms(first, second, meeting, polygon):
     """
-    Collect the points of two forms, the first not the greater; return their number.
+    Collect two forms' points, the first form not the greater; return their number.
 
-    first, second: the form, its first row, its number of rows and its slope.
+    first, second: (form, first row, row count, slope).
     """
     form_p, p, count_p, slope_p = first
     form_q, q, count_q, slope_q = second

@@ -1,7 +1,7 @@
 """
-The contact points of a pair: collected, reduced to a few, labelled and stored in order.
+Contact points of a pair: collected, reduced to a few, labelled and stored in order.
 
-Collected points are rows of CollisionScratch.polygon, from the row FIRST_FOUND on.
+Collected points are rows in CollisionScratch.polygon, from the row FIRST_FOUND on.
 """
 
 import math
@@ -20,12 +20,12 @@ from sim_bridge.engine.math.vec3 import add, scale, store3
 
 MAX_FOUND = 64
 
-# kinds of features, numbered by corners or edges i of a and j of b
+# feature kinds, numbered by corners or edges i of a and j of b
 CORNER_OF_A, EDGES, CORNER_OF_B, NEAREST = range(4)
-# labels of two large shapes, or of a large one and a triangle's
+# strides for feature labels: two large shapes, or a large shape and a triangle
 WIDE, NARROW = 65536, 4
 
-# closer than this share of the size of the faces, points are one
+# points closer than this share of the faces' size are one
 _SAME = 1e-7
 # gains below this share are rounding: the point with the lower number is kept
 _ROUNDING = 1e-9
@@ -36,7 +36,7 @@ def note(found, u, v, above, below, limit, same, feature, polygon_out):
     """
     Collect a point with two heights, unless its gap is above the limit or it is a duplicate.
 
-    Returns the new number of points.
+    Returns the new point count.
     """
     if not above - below <= limit or found == MAX_FOUND:
         return found
@@ -54,11 +54,11 @@ def note(found, u, v, above, below, limit, same, feature, polygon_out):
 @subroutine
 def store_points(found, axes, origin, scratch, points_out):
     """
-    Store at most scratch.most_points of those collected by ascending feature; return how many.
+    Store at most scratch.most_points collected points by ascending feature; return their number.
 
-    If there are more, the deepest is kept, then repeatedly the point farthest from all kept
-    points. axes: t, s and n. points_out: the first row, and arrays of features, points, normals
-    and gaps; the caller writes the normals.
+    If there are more, the deepest point is kept, then repeatedly the point farthest from all kept
+    points. axes: t, s and n. points_out: (first row, features, points, normals, gaps); the caller
+    writes the normals.
     """
     t, s, n = axes
     first_row, feature_out, point_out, _, gap_out = points_out
@@ -90,7 +90,7 @@ def store_points(found, axes, origin, scratch, points_out):
 @kernel
 def _choose(end, most, polygon_inout):
     """Write 1 into CHOICE for the points to keep, 0 for the others."""
-    # meanwhile minus one for a point that stays, else its squared distance from those that do
+    # meanwhile: -1 for a kept point, else its squared distance to the nearest kept point
     deepest = FIRST_FOUND
     widest = 0.0
     for row in range(FIRST_FOUND, end):

@@ -1,4 +1,4 @@
-"""Intersections of a form with a disc, the end of a cylinder or cone; see `feature_clip`."""
+"""Intersections between a form and a disc (end of a cylinder or cone); see `feature_clip`."""
 
 import math
 
@@ -18,12 +18,12 @@ from sim_bridge.engine.collision.clip.feature_clip import (
 from sim_bridge.engine.data.collision_scratch import H, LABEL, U, V
 from sim_bridge.engine.math.vec3 import dot, load3, sub
 
-_STEPS = 8  # of Newton's method, which doubles the digits in each
+_STEPS = 8  # Newton steps; each doubles the number of correct digits
 
 
 @kernel
 def _off_centre(u, v, q, slope_q, polygon):
-    """Return the squared distance to a disc's centre of the point of its plane at (u, v)."""
+    """Return the squared distance to a disc's centre from the point in its plane at (u, v)."""
     du, dv = u - polygon[q, U], v - polygon[q, V]
     dh = slope_q[0] * du + slope_q[1] * dv
     return du * du + dv * dv + dh * dh
@@ -31,7 +31,7 @@ def _off_centre(u, v, q, slope_q, polygon):
 
 @kernel
 def _radius_2(q, polygon):
-    """Return a disc's squared radius, the squared distance from the centre to an anchor."""
+    """Return a disc's squared radius: the squared distance from its centre to an anchor."""
     way = sub(load3(polygon, q + 1, U), load3(polygon, q, U))
     return dot(way, way)
 
@@ -41,7 +41,7 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
     """
     Intersect the line through two rows with a disc's rim.
 
-    Returns whether they intersect, and the line parameters (0 to 1 between the rows) where the
+    Returns whether they intersect, and the line parameters (0 to 1 between the rows) at which the
     line enters and leaves the disc.
     """
     u, v = polygon[row, U] - polygon[q, U], polygon[row, V] - polygon[q, V]
@@ -59,7 +59,7 @@ def _pierce(row, after, q, slope_q, r_2, polygon):
 
 @subroutine
 def cut_by_disc(p, q, slope_q, meeting, polygon):
-    """Collect the end points of the segment p clipped by the disc q."""
+    """Collect segment p's end points, clipped by disc q."""
     is_met, enter, leave = _pierce(
         p, p + 1, q, slope_q, _radius_2(q, polygon) * (1.0 + INSIDE), polygon
     )
@@ -81,7 +81,7 @@ def cut_by_disc(p, q, slope_q, meeting, polygon):
 
 @subroutine
 def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
-    """Collect the points of polygon p and disc q: rim points, corners and intersections."""
+    """Collect polygon p's and disc q's points: rim points, corners and intersections."""
     found = 0
     sign = turning_of(p, count_p, polygon)
     if slope_p[2] > STEEP:
@@ -135,7 +135,7 @@ def put_disc(p, count_p, slope_p, q, slope_q, meeting, polygon):
 
 @subroutine
 def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
-    """Collect the points of two discs: the rim points inside the other disc, and intersections."""
+    """Collect two discs' points: rim points inside the other disc, and intersections."""
     found = 0
     p_2, q_2 = _radius_2(p, polygon), _radius_2(q, polygon)
     for k in range(1, 6):
@@ -164,7 +164,7 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
                 meeting,
                 polygon,
             )
-    # crossings of the rims, first taken for circles, as which only parallel discs are seen
+    # crossings of the rims, at first as circles, which holds exactly only for parallel discs
     du, dv = polygon[q, U] - polygon[p, U], polygon[q, V] - polygon[p, V]
     d_2 = du * du + dv * dv
     if d_2 > SAME * (p_2 + q_2):
@@ -196,7 +196,8 @@ def _onto_rims(u, v, disc, other, polygon):
     """
     Move a point near a crossing of two rims onto it, by Newton's method.
 
-    disc, other: first row, slope and squared radius. Returns the point, and whether it is there.
+    disc, other: (first row, slope, squared radius). Returns the point, and whether the method
+    converged.
     """
     p, slope_p, p_2 = disc
     q, slope_q, q_2 = other
@@ -216,7 +217,7 @@ def _onto_rims(u, v, disc, other, polygon):
 
 @kernel
 def _outwards(u, v, q, slope_q, polygon):
-    """Return the derivatives of `_off_centre` along u and v."""
+    """Return `_off_centre`'s derivatives along u and v."""
     du, dv = polygon[q, U] - u, polygon[q, V] - v
     dh = slope_q[0] * du + slope_q[1] * dv
     return -2.0 * (du + dh * slope_q[0]), -2.0 * (dv + dh * slope_q[1])

@@ -1,10 +1,10 @@
 """
-Intersecting features of two faces, projected along the normal: helpers of the clippers.
+Intersecting features of two faces, projected along the normal: helpers for the clippers.
 
-p and q are the first rows of two forms that `support_face` wrote. A *meeting* of forms is
-(is_turned, size, limit, stride): whether p belongs to b instead of a; the size of the faces; the
-greatest gap; the factor of feature numbers. Slopes are the slopes of a face's height along u and
-v, and the cosine between the face's normal and the contact normal.
+p and q are the first rows of two forms written by `support_face`. A *meeting* of forms is a tuple
+(is_turned, size, limit, stride): whether p belongs to b instead of a; the faces' size; the
+greatest gap; the factor in feature numbers. A slope holds the slopes of a face's height along u
+and v, and the cosine between the face's normal and the contact normal.
 """
 
 import math
@@ -14,16 +14,16 @@ from sim_bridge.engine.collision.clip.contact_manifold import CORNER_OF_A, CORNE
 from sim_bridge.engine.data.collision_scratch import H, U, V
 from sim_bridge.engine.math.vec3 import add, load3, scale, sub
 
-# shares of the size of the faces: points that are one, and how far outside is inside
+# relative to the faces' size: distance between equal points, distance outside counting as inside
 SAME = 1e-7
 INSIDE = 1e-9
-# less square to n than this, a face has no height at points that are not its own
+# cosine to n below which a face is too steep to have a height at foreign points
 STEEP = 1e-3
 
 
 @kernel
 def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
-    """Collect a point of the forms p and q; name: kind and numbers as if p belonged to a."""
+    """Collect a point on the forms p and q; name: kind and numbers as if p belonged to a."""
     kind, i, j = name
     is_turned, size, limit, stride = meeting
     above, below = h_p, h_q
@@ -39,21 +39,21 @@ def note_met(found, u, v, h_p, h_q, name, meeting, polygon_out):
 
 @kernel
 def note_on_segment(found, along, h_q, name, p, meeting, polygon_out):
-    """Collect the point of a segment at the parameter `along`, 0 to 1."""
+    """Collect a segment's point at the parameter `along`, from 0 to 1."""
     u, v, h_p = point_between(p, p + 1, along, polygon_out)
     return note_met(found, u, v, h_p, h_q, name, meeting, polygon_out)
 
 
 @kernel
 def point_between(row, after, along, polygon):
-    """Return (u, v, h) at the parameter `along`, 0 to 1, of the segment between two rows."""
+    """Return (u, v, h) at the parameter `along`, from 0 to 1, between two rows."""
     begin = load3(polygon, row, U)
     return add(begin, scale(along, sub(load3(polygon, after, U), begin)))
 
 
 @kernel
 def height_at(u, v, first, slope, polygon):
-    """Return the height of a plane through the row `first`."""
+    """Return the height at (u, v) in a plane through the row `first`."""
     return (
         polygon[first, H] + slope[0] * (u - polygon[first, U]) + slope[1] * (v - polygon[first, V])
     )
@@ -61,7 +61,7 @@ def height_at(u, v, first, slope, polygon):
 
 @kernel
 def turning_of(first, count, polygon):
-    """Return 1 for a polygon that is counter-clockwise in u and v, else -1."""
+    """Return 1 for a polygon counter-clockwise in u and v, else -1."""
     area = 0.0
     u0, v0 = polygon[first, U], polygon[first, V]
     for row in range(first + 1, first + count - 1):
@@ -74,7 +74,7 @@ def turning_of(first, count, polygon):
 @kernel
 def edge_line(k, first, count, sign, polygon):
     """
-    Return an edge's line as (a, b, c), its length and the row of the next corner.
+    Return an edge's line as (a, b, c), and its length.
 
     a u + b v + c is the inward distance if `sign` is the polygon's orientation.
     """
@@ -89,7 +89,7 @@ def edge_line(k, first, count, sign, polygon):
 
 @kernel
 def is_inside(u, v, first, count, sign, slack, polygon):
-    """Return whether a point lies in a polygon, or outside by at most `slack`."""
+    """Return whether a point lies in a polygon, or at most `slack` outside."""
     for k in range(count):
         a, b, c, _ = edge_line(k, first, count, sign, polygon)
         if a * u + b * v + c < -slack:

@@ -1,4 +1,4 @@
-"""Intersections of a polygon with polygons, segments and points; see `feature_clip`."""
+"""Intersections between a polygon and polygons, segments and points; see `feature_clip`."""
 
 import math
 
@@ -41,20 +41,20 @@ from sim_bridge.engine.data.collision_scratch import (
 )
 from sim_bridge.engine.math.vec3 import dot
 
-# gaps differ from the distance by more than this share of the size where the faces miss it
+# clipping missed the nearest point if gaps exceed the distance by this share of the size
 _NEAREST_MISSED = 1e-7
-# smallest share of the greater face's extent that counts as the size of both
+# least share of the greater face's extent used as the common size
 _THIN = 1e-3
 
-# sine of the angle below which two straight sides lie along each other
+# sine between directions, below which two straight sides count as parallel
 _PARALLEL = 0.05
-# a face is more square to the normal than another only by more than this
+# a face is preferred as more orthogonal to the normal only by more than this cosine
 _PREFERENCE = 1e-6
 
 
 @kernel
 def _extent(first, count, polygon):
-    """Return the extent of the rows from `first` on along u and v."""
+    """Return the extent along u and v of the rows from `first` on."""
     extent = 0.0
     for row in range(first + 1, first + count):
         extent = max(
@@ -66,14 +66,14 @@ def _extent(first, count, polygon):
 
 @kernel
 def common_size(count_a, count_b, polygon):
-    """Return the extent of the smaller face."""
+    """Return the smaller face's extent."""
     extent_a, extent_b = _extent(FACE_A, count_a, polygon), _extent(FACE_B, count_b, polygon)
     return max(min(extent_a, extent_b), _THIN * max(extent_a, extent_b))
 
 
 @kernel
 def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
-    """Collect the nearest point of a, unless a point found so far is as near."""
+    """Collect the nearest point on a, unless a collected point is as near."""
     if not distance <= limit:
         return found
     for k in range(FIRST_FOUND, FIRST_FOUND + found):
@@ -98,7 +98,7 @@ def add_nearest(found, distance, nearest, axes, limit, size, polygon_inout):
 @kernel
 def meet_polygons(p, count_p, slope_p, q, count_q, slope_q, meeting, polygon):
     """Collect the corners of the intersection of two polygons; return their number."""
-    # the face that is more square to n cuts the other; the second if they are equally so
+    # the face more orthogonal to n cuts the other; the second face if they are equal
     if slope_p[2] > slope_q[2] + _PREFERENCE:
         p, count_p, q, count_q = q, count_q, p, count_p
         slope_q = slope_p
@@ -114,8 +114,8 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
     """
     Collect the corners of polygon p clipped by polygon q (Sutherland and Hodgman 1974).
 
-    A row that is clipped has the height H of p, the corner's name KIND, NUMBER_P, NUMBER_Q, and
-    the EDGE from it to the next corner, negative for edges of q.
+    A clipped row has the height H of p, the corner's name KIND, NUMBER_P, NUMBER_Q, and the EDGE
+    from it to the next corner, negative for edges of q.
     """
     slack = INSIDE * meeting[1]
     source, count = CUT, count_p
@@ -175,7 +175,7 @@ def _cut_polygon(p, count_p, q, count_q, slope_q, meeting, polygon):
 
 @subroutine
 def cut_segment(p, q, count_q, slope_q, meeting, polygon):
-    """Collect the end points of the segment p clipped by the polygon q."""
+    """Collect segment p's end points, clipped by polygon q."""
     if slope_q[2] < STEEP:
         return 0
     slack = INSIDE * meeting[1]
@@ -207,14 +207,14 @@ def cut_segment(p, q, count_q, slope_q, meeting, polygon):
 
 @subroutine
 def lay_along(p, q, meeting, polygon):
-    """Collect the end points of the overlap of two nearly parallel segments."""
+    """Collect the overlap's end points between two nearly parallel segments."""
     eu, ev = polygon[p + 1, U] - polygon[p, U], polygon[p + 1, V] - polygon[p, V]
     fu, fv = polygon[q + 1, U] - polygon[q, U], polygon[q + 1, V] - polygon[q, V]
     e_2, f_2 = eu * eu + ev * ev, fu * fu + fv * fv
     turn = eu * fv - ev * fu
     if not turn * turn < _PARALLEL * _PARALLEL * e_2 * f_2:
         return 0
-    # where the ends of q lie along p
+    # parameters of q's ends along p
     x0 = ((polygon[q, U] - polygon[p, U]) * eu + (polygon[q, V] - polygon[p, V]) * ev) / e_2
     step = (fu * eu + fv * ev) / e_2
     found = 0
@@ -235,11 +235,11 @@ def lay_along(p, q, meeting, polygon):
 
 @kernel
 def drop_point(p, q, count_q, slope_q, meeting, polygon):
-    """Collect the point p of a above the polygon q of b, if it is above it."""
+    """Collect a's point p if it lies above b's polygon q."""
     u, v = polygon[p, U], polygon[p, V]
     height = height_at(u, v, q, slope_q, polygon)
     if slope_q[2] < STEEP:
-        # seen from the side: its highest corner
+        # seen from the side: use the highest corner
         height = -math.inf
         for row in range(q, q + count_q):
             height = max(height, polygon[row, H])

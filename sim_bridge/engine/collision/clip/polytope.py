@@ -1,4 +1,4 @@
-"""The faces, edges and corners of a convex polytope, from a triangulated hull."""
+"""Faces, edges and corners of a convex polytope, from a triangulated hull."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 _FLAT = 1e-8
-"""Share of the size by which corners may leave the plane of their face."""
+"""Distance from corners to their face's plane that still counts as flat, relative to the size."""
 _TINY = 1e-300
 
 
 class Polytope(NamedTuple):
-    """One hull's rows of the pools of `Geometry`, counted from 0."""
+    """One hull's rows in the `Geometry` pools, counted from 0."""
 
     vertex: np.ndarray
     ring_start: np.ndarray
@@ -25,11 +25,11 @@ class Polytope(NamedTuple):
 
 def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
     """
-    Merge coplanar triangles of a hull into faces.
+    Merge a hull's coplanar triangles into faces.
 
-    vertices: (n, 3), corners and others. triangles: (m, 3) the hull's surface, in any order and
-    orientation; None for coplanar vertices, which make two faces back to back, and for collinear
-    ones, which make none.
+    vertices: (n, 3), corners and other points. triangles: (m, 3) hull surface, in any order and
+    orientation; None for coplanar vertices, which give two faces back to back, and for collinear
+    vertices, which give none.
     """
     vertices = np.ascontiguousarray(vertices, float)
     size = float(np.ptp(vertices, axis=0).max())
@@ -43,7 +43,7 @@ def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
 def _merged_faces(
     vertices: np.ndarray, triangles: np.ndarray, size: float
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Merge connected coplanar triangles by flood fill, starting from the largest."""
+    """Merge connected coplanar triangles by flood fill, starting from the largest triangle."""
     inside = vertices[np.unique(triangles)].mean(axis=0)
     a, b, c = (vertices[triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
@@ -52,7 +52,7 @@ def _merged_faces(
     normals[is_inward] *= -1.0
     areas = np.linalg.norm(normals, axis=1)
     across = _triangles_across(triangles)
-    # a triangle that no neighbour continues is a face by itself, as most of a curved hull are
+    # a triangle without coplanar neighbour is a face by itself, as mostly on curved hulls
     planes = np.column_stack([normals / np.maximum(areas, _TINY)[:, None], np.zeros(len(areas))])
     planes[:, 3] = np.einsum('ij,ij->i', planes[:, :3], vertices[triangles[:, 0]])
     corners = vertices[triangles[across]]
@@ -70,7 +70,7 @@ def _merged_faces(
         kept.append(planes[seed])
         if is_continued[seed]:
             is_near = np.abs(vertices @ planes[seed, :3] - planes[seed, 3]) <= _FLAT * size
-            # of a hull thinner than the tolerance all is near, its other side too
+            # on a hull thinner than the tolerance all corners are near, even on its other side
             is_alike = is_sliver | ~is_taken & (normals @ planes[seed, :3] > 0.0)
             patch = _flood(int(seed), across, is_near[triangles].all(axis=1) & is_alike)
             outline = _outline(triangles[patch])
@@ -96,7 +96,7 @@ def _triangles_across(triangles: np.ndarray) -> np.ndarray:
 
 
 def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
-    """Return the triangles that may join and are connected to the seed, ascending."""
+    """Return the triangles connected to the seed that may join, ascending."""
     patch, queue = {seed}, [seed]
     while queue:
         for other in across[queue.pop()].tolist():
@@ -107,7 +107,7 @@ def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
 
 
 def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Return the last index of every wanted key, or -1."""
+    """Return each wanted key's last index, or -1."""
     order = np.argsort(keys, kind='stable')
     ordered = keys[order]
     place = np.searchsorted(ordered, wanted, side='right') - 1
@@ -117,9 +117,9 @@ def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
 
 def _outline(triangles: np.ndarray) -> np.ndarray | None:
     """
-    Chain a patch's boundary edges, which belong to one triangle only, from the least corner.
+    Chain a patch's boundary edges (edges in one triangle only), from the least corner.
 
-    Return None if they make no loop, as those of a hull whose triangles cross each other.
+    Returns None if they make no loop, as for hulls whose triangles cross each other.
     """
     edges = {(int(t[k]), int(t[(k + 1) % 3])) for t in triangles for k in range(3)}
     follower = {a: b for a, b in sorted(edges) if (b, a) not in edges and a != b}
@@ -135,7 +135,7 @@ def _outline(triangles: np.ndarray) -> np.ndarray | None:
 
 
 def _flat_faces(vertices: np.ndarray, size: float) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Make the two faces of points in one plane, by Andrew's monotone chain."""
+    """Make the two faces from points in one plane, by Andrew's monotone chain."""
     centre = vertices.mean(axis=0)
     _, spread, axes = np.linalg.svd(vertices - centre, full_matrices=False)
     if len(spread) < 2 or spread[1] <= _FLAT * size:

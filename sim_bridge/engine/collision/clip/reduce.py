@@ -6,10 +6,10 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.math.vec3 import cross, dot, load3, store3, sub
 
 SAME = 1e-3
-"""Share of the size within which two contact points are one."""
+"""Distance, relative to the size, within which two contact points count as one."""
 ALIKE = 0.97
 """Cosine of the angle within which two normals belong to one patch."""
-# the first direction in which a patch's corners are sought: along no side of an upright box
+# first search direction for a patch's corners: parallel to no side of an upright box
 FIRST_ANGLE = 0.2
 
 DROPPED, CHOSEN = -1, -2
@@ -20,9 +20,9 @@ def reduce_candidates(size, most, count, scratch):
     """
     Move the representative points to the first rows; return their number, at most `most`.
 
-    Points with similar normals form a contact patch, and the patches share the room. Of each
-    patch, the extreme points in directions all around and the deepest point are kept. `size` [m]
-    is the length that `SAME` is a share of.
+    Points with similar normals form a contact patch, and the patches share the room. Each patch
+    keeps its deepest point and the extreme points in directions all around. size: reference length
+    for `SAME` [m].
     """
     patches = find_patches(most, count, scratch)
     for patch in range(patches):
@@ -37,7 +37,7 @@ def reduce_candidates(size, most, count, scratch):
 
 @kernel
 def find_patches(most, count, scratch):
-    """Assign a number to each patch of similar normals; its deepest point moves to that row."""
+    """Number the patches of similar normals; move each patch's deepest point to its row."""
     group, gap, normal = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_normal
     for k in range(count):
         group[k] = DROPPED
@@ -54,7 +54,7 @@ def find_patches(most, count, scratch):
         for k in range(patches, count):
             if group[k] == DROPPED and dot(n, load3(normal, k, 0)) >= ALIKE:
                 group[k] = patches
-        # a normal that is no unit vector would be alike to none
+        # a non-unit normal would be similar to none, even to itself
         group[patches] = patches
         patches += 1
     return patches
@@ -62,13 +62,13 @@ def find_patches(most, count, scratch):
 
 @kernel
 def choose_corners(patch, most, near, count, scratch):
-    """Mark the points of a patch to keep, with CHOSEN minus the patch's number."""
+    """Mark the points to keep in a patch, with CHOSEN minus the patch's number."""
     group, gap, point = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_point
     n = load3(scratch.candidate_normal, patch, 0)
     across = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
     along = cross(n, across)
     mark, chosen, last = CHOSEN - patch, 0, patch
-    # quarter turns first: they find the corners of a rectangle
+    # quarter turns first, because they find a rectangle's corners
     quarters = min(most, 4)
     for k in range(most):
         turn = 2.0 * math.pi * ((k % quarters) / quarters + (k // quarters) / most) + FIRST_ANGLE
@@ -84,7 +84,7 @@ def choose_corners(patch, most, near, count, scratch):
             group[best] = mark
             chosen += 1
             last = best
-    # the patch's own row is its deepest
+    # the patch's own row is its deepest point
     if group[patch] != mark:
         least = math.inf
         for row in range(count):
@@ -124,7 +124,7 @@ def swap_candidates(i, j, scratch):
 
 @kernel
 def sort_candidates(count, scratch):
-    """Sort the first rows by their features (by insertion: they are few)."""
+    """Sort the first rows by feature (by insertion, because they are few)."""
     feature = scratch.candidate_feature
     for i in range(1, count):
         k = i
@@ -135,7 +135,7 @@ def sort_candidates(count, scratch):
 
 @kernel
 def is_listed(feature, count, scratch):
-    """Return whether a feature is among the first `count`."""
+    """Return whether a feature is among the first `count` rows."""
     row = 0
     while row < count and scratch.candidate_feature[row] != feature:
         row += 1

@@ -1,5 +1,5 @@
 """
-The support feature of a convex shape: the face, edge or point to be clipped.
+Support feature of a convex shape: the face, edge or point to be clipped.
 
 Points are written as rows (u, v, h, label): u and v along two axes orthogonal to the contact
 normal n, h the height along n. The labels number a shape's corners, so that a contact point keeps
@@ -25,30 +25,30 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-# what was written
+# forms written
 POINT = 0  # one row
 SEGMENT = 1  # two rows
-POLYGON = 2  # a row for each corner
-DISC = 3  # the centre, four anchors on the rim, the point of the rim that is nearest
+POLYGON = 2  # one row per corner
+DISC = 3  # centre, four anchors on the rim, nearest rim point
 
-# corners of a face that are looked at
+# most corners used in a face
 MAX_CORNERS = 32
-# a cap, rather than the side of a cylinder or cone, faces what is within 45 degrees of its axis
+# cos 45°: a cylinder or cone shows its cap instead of its side within this angle to its axis
 _CAP = math.sqrt(0.5)
-# [rad] a cap is taken for parallel, without a nearest point of the rim, well below this tilt
+# [rad] well below this tilt, a cap counts as parallel and has no nearest rim point
 _PARALLEL = 1e-8
-# a face of a hull belongs to the contact if it holds the nearest vertex, to this share of its size
+# a hull face belongs to the contact if it holds the nearest vertex, within this share of its size
 _ON_FACE = 1e-7
 
 
 @subroutine
 def lay_face(geometry, shape, is_above, axes, first, polygon_out):
     """
-    Write a shape's support feature at a contact; axes: t, s and its normal n.
+    Write a shape's support feature at a contact; axes: t, s and the normal n.
 
-    The shape that lies above, where n points to, is clipped on its lower side. Returns the form,
-    the number of rows, and for faces the slope of h along u and v and the cosine between the
-    face's normal and n.
+    The shape above (is_above, in the direction of n) is clipped on its lower side. Returns the
+    form, the row count, and for faces the slopes of h along u and v and the cosine between
+    the face's normal and n.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     m = scale(-1.0 if is_above else 1.0, axes[2])
@@ -94,7 +94,7 @@ def lay_face(geometry, shape, is_above, axes, first, polygon_out):
 
 @kernel
 def _lay(x, label, axes, row, polygon_out):
-    """Write a row."""
+    """Write the point x to a row."""
     t, s, n = axes
     polygon_out[row, U], polygon_out[row, V], polygon_out[row, H] = dot(x, t), dot(x, s), dot(x, n)
     polygon_out[row, LABEL] = label
@@ -145,7 +145,7 @@ def lay_box(size, R, p, m, axes, first, polygon_out):
 
 @kernel
 def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
-    """Write the face most orthogonal to direction c, of those that hold the farthest vertex."""
+    """Write the face most orthogonal to c, among the faces with the farthest vertex."""
     R, p = shape[2], shape[3]
     _, top = support(geometry, shape, shape[4], m)
     x = load3(geometry.vertex, top, 0)
@@ -170,7 +170,7 @@ def _lay_hull(geometry, shape, m, c, axes, first, polygon_out):
 
 @kernel
 def _faces_cap(kind, size, c, radial):
-    """Return whether a flat end of a cylinder or cone faces the direction c, not its side."""
+    """Return whether a cylinder's or cone's flat end, not its side, faces the direction c."""
     if kind == CYLINDER:
         return abs(c[2]) > _CAP
     if abs(c[2]) <= _CAP or (c[2] > 0.0 and size[2] == 0.0):
@@ -199,10 +199,10 @@ def _lay_cap(r, half, R, p, c, axes, first, polygon_out):
 @kernel
 def lean(c):
     """
-    Return the direction, within a disc whose axis is z, that is farthest along c.
+    Return the direction farthest along c within a disc whose axis is z.
 
-    Where the disc is orthogonal to c, all directions are equally far. The vector shrinks to zero
-    there, so that it does not jump with the last bit of a pose.
+    If the disc is orthogonal to c, all directions are equally far. The vector then shrinks to
+    zero, so that it does not jump with the last bit of a pose.
     """
     radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
     s = 1.0 / (radial + _PARALLEL)

@@ -1,4 +1,4 @@
-"""Contacts with the bore of a hollow shape: where the distance to its slices is least."""
+"""Contacts with the bore of a hollow shape, at the least distances to its slices."""
 
 import math
 
@@ -12,33 +12,33 @@ from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, scale, store3, sub, ZERO
 
 SLICES = 32
-"""Slices that are looked at, all around, before the least distances are found exactly."""
+"""Slices tested all around, before the least distances are found exactly."""
 ANCHORS = 4
-"""Slices that are contacts also where the distance is the same all around."""
+"""Slices that are contacts even if the distance is the same all around."""
 STEPS = 40
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 SPREAD = 2.0 * math.tan(math.pi / SLICES)
-"""Half the width of a slice, as a share of the radius: it reaches to the middle of the next."""
+"""Half a slice's width, relative to the radius: it reaches to the middle of the next slice."""
 WIDENINGS = 12
 """How often a slice's spread is doubled at most."""
-# shares of the greatest radius: smaller differences of distances are rounding, what lies nearer to
-# the middle of a slice is in it
+# relative to the greatest radius: rounding error in distances; distance to a slice's middle that
+# counts as zero
 _ROUNDING, _MIDDLE = 1e-9, 1e-12
-# cosine of the angle to the axis, from which on a normal of a cylinder or cone is one of its side
+# cosine to the axis, above which a cylinder's or cone's normal counts as a normal of its side
 _SIDE = 0.1
-# less is not along the tangent: cosine between a normal and that
+# least cosine between a normal and the tangent that counts as along the tangent
 _ALONG = 1e-6
-# less is not inwards: cosine between a normal and the way from the axis
+# greatest cosine between a normal and the direction away from the axis that counts as inwards
 _INWARD = -1e-9
-# what is neglected of gaps, as a share of the radius
+# neglected part of gaps, relative to the radius
 _OF_RADIUS = 5e-8
-# features of contacts of slices
+# feature numbers of slice contacts
 SLICE_FEATURE = 1 << 40
 
 
 @kernel
 def turned(R, angle):
-    """Return the axes of a slice: away from the axis, along the tangent, along the axis."""
+    """Return a slice's axes: away from the axis, along the tangent, along the axis."""
     c, s = math.cos(angle), math.sin(angle)
     x, y = column(R, 0), column(R, 1)
     e, t, z = add(scale(c, x), scale(s, y)), add(scale(c, y), scale(-s, x)), column(R, 2)
@@ -47,7 +47,7 @@ def turned(R, angle):
 
 @kernel
 def width_of(geometry, hollow):
-    """Return the greatest radius of a hollow shape [m]."""
+    """Return a hollow shape's greatest radius [m]."""
     return max(geometry.size[hollow, 0], geometry.size[hollow, 2])
 
 
@@ -56,9 +56,9 @@ def measure_slice(geometry, scratch, shape, hollow, R, angle, reach):
     """
     Measure a convex shape against a slice, as `convex.measure_shapes`.
 
-    A slice that the shape has sunk into is spread as far as it takes to push the shape out within
-    the plane of the axis. Returns the signed distance, the nearest point x of the shape, the
-    normal, the coordinate of x along the tangent and that of the normal away from the axis.
+    If the shape has sunk into the slice, the slice is widened until it pushes the shape out within
+    the plane of the axis. Returns the signed distance, the shape's nearest point x, the normal, x
+    along the tangent, and the normal's component away from the axis.
     """
     axes, spread = turned(R, angle), SPREAD
     t, tries = column(axes, 1), 0
@@ -80,10 +80,10 @@ def measure_slice(geometry, scratch, shape, hollow, R, angle, reach):
 @kernel
 def onto_side(shape, n, x):
     """
-    Return the point x of a shape farthest against n, exactly where that is on a round side.
+    Return a shape's point x farthest against n, exactly if it is on a round side.
 
-    Of a line on the side of a cylinder or cone `measure_shapes` returns a point that is only
-    nearly on it.
+    On a straight line in the side of a cylinder or cone, `measure_shapes` returns a point only
+    near this line.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     c = mul_tv(R, n)
@@ -102,7 +102,7 @@ def onto_side(shape, n, x):
 
 @kernel
 def slice_gap(geometry, scratch, shape, hollow, R, angle, limit):
-    """Return the distance of a shape from a slice, infinity beyond a limit."""
+    """Return the distance between a shape and a slice, infinity beyond a limit."""
     gap, _, _, _, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, limit)
     return gap if gap <= limit else math.inf
 
@@ -110,11 +110,11 @@ def slice_gap(geometry, scratch, shape, hollow, R, angle, limit):
 @subroutine
 def least_near(geometry, scratch, shape, hollow, R, angle, step):
     """
-    Return the angle within a step of another where the distance to the slices is least.
+    Return the angle with the least slice distance within a step of another angle.
 
-    There the shape's nearest point passes the middle of the slice. For a corner the first guess,
-    where that point is now, is right; else the Illinois method follows. Also returns whether it
-    was found, which it is not where that point jumps.
+    At this angle the shape's nearest point passes the middle of the slice. The first guess is the
+    current angle of this point, which is right for a corner; else the Illinois method follows.
+    Also returns whether the angle was found. It is not found if the nearest point jumps.
     """
     enough, start = _MIDDLE * width_of(geometry, hollow), angle
     _, x, _, f, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, math.inf)
@@ -143,7 +143,7 @@ def least_near(geometry, scratch, shape, hollow, R, angle, step):
 
 @kernel
 def line_of(geometry, hollow, axes):
-    """Return the shape tuple of the line of the bore in the middle of a slice."""
+    """Return the shape tuple for the bore's line in the middle of a slice."""
     low, high = geometry.bore[hollow, 0], geometry.bore[hollow, 1]
     half, e, t, z = geometry.size[hollow, 1], column(axes, 0), column(axes, 1), column(axes, 2)
     length = math.sqrt((high - low) * (high - low) + 4.0 * half * half)
@@ -157,7 +157,7 @@ def line_of(geometry, hollow, axes):
 
 @subroutine
 def line_gap(geometry, scratch, shape, hollow, R, angle):
-    """Return the distance of a shape from the line of the bore at an angle."""
+    """Return the distance between a shape and the bore's line at an angle."""
     gap, _, _, _ = measure_shapes(
         geometry, scratch, shape, line_of(geometry, hollow, turned(R, angle)), math.inf
     )
@@ -166,7 +166,7 @@ def line_gap(geometry, scratch, shape, hollow, R, angle):
 
 @subroutine
 def nearest_line(geometry, scratch, shape, hollow, R, angle, step):
-    """Return the angle within a step of another of the nearest line (by golden sections)."""
+    """Return the angle with the nearest line, within a step of another angle (golden section)."""
     low, high = angle - step, angle + step
     inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     f = line_gap(geometry, scratch, shape, hollow, R, inner)
@@ -185,7 +185,7 @@ def nearest_line(geometry, scratch, shape, hollow, R, angle, step):
 
 @subroutine
 def add_line(geometry, scratch_inout, shape, hollow, pose, angle, limit, feature, count):
-    """Append the contact of a convex shape with the line of the bore at an angle, if apart."""
+    """Append a convex shape's contact with the bore's line at an angle, if they are apart."""
     R, origin = pose
     gap, x, y, n = measure_shapes(
         geometry, scratch_inout, shape, line_of(geometry, hollow, turned(R, angle)), limit
@@ -202,9 +202,9 @@ def add_line(geometry, scratch_inout, shape, hollow, pose, angle, limit, feature
 @subroutine
 def add_slice(geometry, scratch_inout, shape, hollow, pose, angle, limit, slack, feature, count):
     """
-    Append the contacts of a convex shape with a slice of the bore; return their number.
+    Append a convex shape's contacts with a slice of the bore; return the candidate count.
 
-    slack: the greatest error of a gap [m]; infinite for a contact with whatever side of the slice.
+    slack: greatest error of a gap [m]; infinite to accept a contact on any side of the slice.
     """
     R, origin = pose
     gap, x, n, aside, outwards = measure_slice(
@@ -238,11 +238,11 @@ def collide_bore(
     geometry, scratch_inout, shape, hollow, pose, limit, slack, is_whole, feature, count
 ):
     """
-    Append the contacts of a convex shape with the bore of a hollow one; normals point to it.
+    Append a convex shape's contacts with the bore of a hollow shape; normals point to the shape.
 
-    shape: relative to the hollow shape's origin. slack: the greatest error of a gap [m]. is_whole:
-    whether there are no others, so that a shape that pierces the wall has one here. feature: added
-    to all features. Returns the number of candidates.
+    shape: relative to the hollow shape's origin. slack: greatest error of a gap [m]. is_whole:
+    whether there are no other contacts, so that a shape piercing the wall gets one here. feature:
+    added to all features. Returns the candidate count.
     """
     R, first, pierced = pose[0], count, -1
     if limit < math.inf:

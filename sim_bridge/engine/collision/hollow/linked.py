@@ -1,8 +1,8 @@
 """
-Contacts of two linked rings, where the wall of each passes through the bore of the other.
+Contacts between two linked rings, each with its wall through the other's bore.
 
-Such walls touch with the rims of at least one of them, since bores are hollow and ends flat. So
-what counts is the distance of points of each rim from the other's wall, where it is locally least.
+Linked walls touch with a rim of at least one ring, because bores are hollow and ends flat. The
+contacts are therefore at the local minima of the distance from a rim's points to the other wall.
 """
 
 import math
@@ -13,12 +13,12 @@ from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub, ZERO
 
 POINTS = 32
-"""Points of a rim that are looked at, before the least distances are found exactly."""
+"""Rim points tested, before the least distances are found exactly."""
 STEPS = 40
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-# share of the radius of a rim: two contacts nearer to each other, of about one gap, are one
+# share of a rim's radius: two contacts nearer than this, with about the same gap, are one
 _SAME = 1e-6
-# sine of the angle between planes below which rings are not linked
+# sine between planes, below which rings are not linked
 _PARALLEL = 1e-9
 
 
@@ -27,15 +27,15 @@ def are_linked(geometry, a, b, pose_a, pose_b):
     """
     Return whether two hollow shapes are linked.
 
-    The circle in the middle of one wall meets the plane of the other in two points, of which one
-    is inside the other's circle.
+    Two shapes are linked if the circle in the middle of one wall meets the other's plane in two
+    points, exactly one of them inside the other's circle.
     """
     z, w = column(pose_a[0], 2), column(pose_b[0], 2)
     d = cross(z, w)
     d_2 = dot(d, d)
     if d_2 < _PARALLEL * _PARALLEL:
         return False
-    # where both planes meet, relative to a's centre: p nearest to it, then along u
+    # common line of both planes, relative to a's centre: p is its nearest point, u its direction
     way = sub(pose_b[1], pose_a[1])
     p, u = scale(dot(w, way) / d_2, cross(d, z)), scale(1.0 / math.sqrt(d_2), d)
     q = sub(way, p)
@@ -50,14 +50,14 @@ def are_linked(geometry, a, b, pose_a, pose_b):
 
 @kernel
 def middle_radius(geometry, hollow):
-    """Return the radius of the circle in the middle of a wall [m]."""
+    """Return the radius of a wall's middle circle [m]."""
     size, bore = load3(geometry.size, hollow, 0), geometry.bore
     return 0.25 * (size[0] + size[2] + bore[hollow, 0] + bore[hollow, 1])
 
 
 @kernel
 def corner_of(geometry, hollow, k):
-    """Return radius and height of a corner of the section of a wall, counter-clockwise from 0."""
+    """Return (radius, height) of a corner in a wall's section, counter-clockwise from corner 0."""
     size = load3(geometry.size, hollow, 0)
     if k == 0:
         return geometry.bore[hollow, 0], -size[1]
@@ -70,7 +70,7 @@ def corner_of(geometry, hollow, k):
 
 @subroutine
 def wall_distance(geometry, hollow, x):
-    """Return the signed distance of a point from a wall, and the normal there; own frame."""
+    """Return a point's signed distance to a wall, and the normal there; own frame."""
     radius = math.sqrt(x[0] * x[0] + x[1] * x[1])
     height, nearest, deepest = x[2], math.inf, -math.inf
     out = up = face_out = face_up = 0.0
@@ -100,14 +100,14 @@ def wall_distance(geometry, hollow, x):
 
 @subroutine
 def rim_point(geometry, hollow, rim, R, p, angle):
-    """Return a point of the rim through a corner of the section."""
+    """Return the rim point at an angle; rim: number of the section corner on the rim."""
     r, z = corner_of(geometry, hollow, rim)
     return add(p, mul_mv(R, (r * math.cos(angle), r * math.sin(angle), z)))
 
 
 @subroutine
 def rim_distance(geometry, hollow, rim, wall, poses, angle):
-    """Return the distance of such a point from another's wall; poses: of both, with one origin."""
+    """Return a rim point's distance to the other wall; poses: of both, with one origin."""
     R, p, S, q = poses
     x = rim_point(geometry, hollow, rim, R, p, angle)
     gap, _ = wall_distance(geometry, wall, mul_tv(S, sub(x, q)))
@@ -116,7 +116,7 @@ def rim_distance(geometry, hollow, rim, wall, poses, angle):
 
 @subroutine
 def least_angle(geometry, hollow, rim, wall, poses, angle, step):
-    """Return the angle within a step of another of the least `rim_distance` (golden sections)."""
+    """Return the angle with the least `rim_distance` within a step of another (golden section)."""
     low, high = angle - step, angle + step
     inner, outer = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     f = rim_distance(geometry, hollow, rim, wall, poses, inner)
@@ -135,7 +135,7 @@ def least_angle(geometry, hollow, rim, wall, poses, angle, step):
 
 @subroutine
 def collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit):
-    """Collect the contacts of two linked shapes; normals point to the upper one."""
+    """Collect the contacts between two linked shapes; normals point to the upper one."""
     offset, count = sub(pose[1], pose_l[1]), 0
     for rim in range(4):
         count = collide_rim(
@@ -165,7 +165,7 @@ def collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit):
 
 @subroutine
 def collide_rim(geometry, scratch_inout, hollow, rim, wall, poses, world, limit, count):
-    """Append the contacts of a rim with another's wall; world: origin, and sign of the normals."""
+    """Append a rim's contacts with the other wall; world: origin, and sign of the normals."""
     step, (radius, _) = 2.0 * math.pi / POINTS, corner_of(geometry, hollow, rim)
     before = rim_distance(geometry, hollow, rim, wall, poses, -step)
     here = rim_distance(geometry, hollow, rim, wall, poses, 0.0)
@@ -195,7 +195,7 @@ def collide_rim(geometry, scratch_inout, hollow, rim, wall, poses, world, limit,
 
 @kernel
 def is_new(point, gap, same, count, scratch):
-    """Return whether no candidate is at a point with about a gap: rims meet rims at one place."""
+    """Return whether no candidate has this point and about this gap: rims meet at one place."""
     for k in range(count):
         apart = sub(point, load3(scratch.candidate_point, k, 0))
         if dot(apart, apart) < same * same and abs(gap - scratch.candidate_gap[k]) < same:

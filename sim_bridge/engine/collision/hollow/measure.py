@@ -1,4 +1,4 @@
-"""Signed distances of hollow shapes from all other shapes."""
+"""Signed distances between hollow shapes and all other shapes."""
 
 import math
 
@@ -19,7 +19,7 @@ from sim_bridge.engine.data.geometry import HOLLOW, MESH, PLANE
 from sim_bridge.engine.math.spatial import load_pose
 from sim_bridge.engine.math.vec3 import add, load3, scale, sub, ZERO
 
-# a face on a face: the nearest points are many, and some may be on the wall
+# relative size for face-to-face contact: among many nearest points, some may be on the wall
 _FLUSH = 1e-9
 
 
@@ -31,7 +31,7 @@ def measure_any(
     pose,  # state (read)
     scratch_inout,
 ):
-    """Measure two geometries, hollow ones or others, as `query.measure`."""
+    """Measure two geometries, hollow or not, as `query.measure`."""
     if geometry.shape[a] != HOLLOW and geometry.shape[b] != HOLLOW:
         return measure(geometry, a, b, pose, scratch_inout)
     pose_a, pose_b = load_pose(pose, a), load_pose(pose, b)
@@ -43,12 +43,12 @@ def measure_any(
 
 @subroutine
 def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
-    """Measure a geometry against a hollow one, as `query.measure`."""
+    """Measure a geometry against a hollow shape, as `query.measure`."""
     if geometry.shape[other] == PLANE:
         return distance(geometry, scratch_inout, other, hollow, pose, pose_h)
     if geometry.shape[other] == HOLLOW and are_linked(geometry, other, hollow, pose, pose_h):
         count = collide_linked(geometry, scratch_inout, other, hollow, pose, pose_h, math.inf)
-        # rings of no size may be said to be linked where they only touch
+        # rings of zero size may count as linked if they only touch
         if count > 0:
             return nearest_candidate(0, count, scratch_inout)
     if geometry.shape[other] == HOLLOW:
@@ -58,7 +58,7 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
         far, v, u, m = measure_solid(
             geometry, scratch_inout, shape_of(geometry, hollow, pose_h, pose[1]), other, pose
         )
-        # both are lower bounds
+        # both distances are lower bounds
         if far > gap:
             return far, u, v, scale(-1.0, m)
         return gap, x, y, n
@@ -102,8 +102,8 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     """
     Measure a convex shape against a hollow one, as `query.measure`; results in the world.
 
-    shape: relative to the hollow shape's origin. In contact, the depth is the greatest of those of
-    the outside and of the places in the bore where it is locally greatest.
+    shape: relative to the hollow shape's origin. In contact, the depth is the greatest of the
+    outside's depth and the local maxima in the bore.
     """
     R, origin = pose
     gap, x, y, n = measure_shapes(

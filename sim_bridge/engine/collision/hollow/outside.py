@@ -1,4 +1,4 @@
-"""Contacts with the outside of a hollow shape: those of the cone without its bore, but for it."""
+"""Contacts with a hollow shape's outside: contacts with its cone, except in the bore."""
 
 import math
 
@@ -10,31 +10,30 @@ from sim_bridge.engine.data.geometry import CONE, CYLINDER
 from sim_bridge.engine.math.mat3 import column, mul_tv
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZERO
 
-# rounding, as a share of the greatest radius
+# rounding error, relative to the greatest radius
 _ROUNDING = 1e-9
-# cosine of the angle between a normal and the axis within which an end is touched, as
-# `clip.support_face` has it
+# cosine between a normal and the axis above which an end is touched, as in `clip.support_face`
 _CAP = math.sqrt(0.5)
-# what is added to the features of points on the rim of the bore
+# added to the features of points on the bore's rim
 RIM = 1 << 38
 
 
 @kernel
 def cone_of(geometry, hollow, R):
-    """Return the shape tuple of a hollow shape without its bore, at the origin."""
+    """Return the shape tuple for a hollow shape without its bore, at the origin."""
     return CONE, load3(geometry.size, hollow, 0), R, ZERO, 0, 0, 0, 0
 
 
 @kernel
 def bore_of(geometry, hollow, R):
-    """Return the shape tuple of the bore as a solid, at the origin."""
+    """Return the shape tuple for the bore as a solid, at the origin."""
     size = (geometry.bore[hollow, 0], geometry.size[hollow, 1], geometry.bore[hollow, 1])
     return CONE, size, R, ZERO, 0, 0, 0, 0
 
 
 @kernel
 def bore_radius(geometry, hollow, z):
-    """Return the radius of the bore at a height in the shape's frame, constant beyond its ends."""
+    """Return the bore's radius at a height in the shape's frame, constant beyond its ends [m]."""
     half, low, high = geometry.size[hollow, 1], geometry.bore[hollow, 0], geometry.bore[hollow, 1]
     share = 0.5 + 0.5 * min(max(z / half, -1.0), 1.0) if half > 0.0 else 0.5
     return low + share * (high - low)
@@ -43,10 +42,11 @@ def bore_radius(geometry, hollow, z):
 @kernel
 def is_on_wall(geometry, hollow, R, y, x):
     """
-    Return whether a contact with the outside of the cone is one with the wall.
+    Return whether a contact with the outside of the cone is a contact with the wall.
 
-    y: its point on the cone, x: that on the other shape, relative to the hollow shape's origin.
-    Not where y is in the mouth of the bore, nor where x has come through the wall.
+    y: contact point on the cone, x: contact point on the other shape, relative to the hollow
+    shape's origin. The result is False if y is in the mouth of the bore, or if x has come through
+    the wall.
     """
     a, b = mul_tv(R, y), mul_tv(R, x)
     slack = _ROUNDING * max(geometry.size[hollow, 0], geometry.size[hollow, 2])
@@ -62,9 +62,9 @@ def is_on_wall(geometry, hollow, R, y, x):
 @kernel
 def keep_on_wall(geometry, hollow, pose, is_above, first, count, scratch_inout):
     """
-    Drop those of the candidates from `first` on that are not on a hollow shape's wall.
+    Drop the candidates from `first` on that are not on a hollow shape's wall.
 
-    is_above: whether it is the shape that the normals point to. Returns the number of candidates.
+    is_above: whether the normals point to the hollow shape. Returns the candidate count.
     """
     kept, side = first, 0.5 if is_above else -0.5
     for k in range(first, count):
@@ -89,7 +89,7 @@ def move_candidate(source, target, scratch_inout):
 
 @kernel
 def label(first, count, feature, n, scratch_inout):
-    """Set the normal of candidates, and add to their features."""
+    """Set the candidates' normal, and add to their features."""
     for k in range(first, count):
         scratch_inout.candidate_feature[k] += feature
         store3(scratch_inout.candidate_normal, k, 0, n)
@@ -98,10 +98,10 @@ def label(first, count, feature, n, scratch_inout):
 @subroutine
 def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature, count):
     """
-    Append the contacts of a convex shape with the outside of a hollow one; normals point to it.
+    Append a convex shape's contacts with the outside of a hollow one; normals point to the shape.
 
     shape: relative to the hollow shape's origin. feature: added to all features. Returns the
-    number of candidates, and whether the shape is within the limit of the cone.
+    candidate count, and whether the shape is within the limit from the cone.
     """
     R, origin = pose
     cone = cone_of(geometry, hollow, R)
@@ -123,7 +123,7 @@ def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature
     along = dot(column(R, 2), n)
     bore = geometry.bore[hollow, 1 if along > 0.0 else 0]
     if abs(along) > _CAP and bore > 0.0:
-        # an end: its inner rim is one, too
+        # a flat end: its inner rim touches, too
         disc = (CYLINDER, (bore, geometry.size[hollow, 1], 0.0), R, ZERO, 0, 0, 0, 0)
         rim = end
         end += clip_faces(

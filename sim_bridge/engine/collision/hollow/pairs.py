@@ -1,4 +1,4 @@
-"""Contacts of the pairs with a hollow shape."""
+"""Contacts for pairs with a hollow shape."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, pair_of
@@ -32,8 +32,8 @@ from sim_bridge.engine.math.mat3 import column, mul_tv
 from sim_bridge.engine.math.vec3 import dot, load3, scale, store3, sub
 
 SLACK = 1e-3
-"""Share of the greatest gap of a contact [1] by which gaps in the bore may be too small."""
-# what is added to the features of contacts with the bore of the other of two hollow shapes
+"""Greatest error of gaps in the bore, as a share of the greatest contact gap [1]."""
+# added to the features of contacts with the second bore in a pair of hollow shapes
 _OTHER = 1 << 39
 
 
@@ -43,13 +43,13 @@ def collide_hollow_pairs(
     scratch_inout,
     contacts_inout,
 ):
-    """Find the contact points of the pairs of class HOLLOW."""
+    """Find the contact points for HOLLOW pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
         first = claim_rows(scratch_inout, contacts_inout, row, PairClass.HOLLOW)
         if first < 0:
             continue
         a, b, limit = pair_of(scratch_inout, row)
-        # normals are found from the second of these to the first
+        # normals point from `lower` to `upper`
         upper, lower, sign = a, b, 1.0
         if is_lower(geometry, a, b):
             upper, lower, sign = b, a, -1.0
@@ -60,7 +60,7 @@ def collide_hollow_pairs(
 
 @kernel
 def is_lower(geometry, a, b):
-    """Return whether normals of a pair with a hollow shape are found from a, towards b."""
+    """Return whether a is `lower` in a pair with a hollow shape: normals point from a to b."""
     shape, other = geometry.shape[a], geometry.shape[b]
     if shape == HOLLOW and other == HOLLOW:
         return is_outer(geometry, a, b)
@@ -78,10 +78,10 @@ def collide_hollow(
     scratch_inout,
 ):
     """
-    Collect the contacts of a pair with a hollow shape; normals from `lower` to `upper`.
+    Collect the contacts of a pair with a hollow shape; normals point from `lower` to `upper`.
 
-    It is the lower one of a pair with a convex shape or another of its kind, else the upper one.
-    Returns the number of candidates.
+    The hollow shape is `lower` in a pair with a convex or another hollow shape, else `upper`.
+    Returns the candidate count.
     """
     pose, pose_l = geometry_pose(scratch_inout, upper), geometry_pose(scratch_inout, lower)
     slack = SLACK * limit
@@ -138,7 +138,7 @@ def collide_hollow_surface(
     limit,
     scratch_inout,
 ):
-    """Collect the contacts of a hollow shape with a surface, as `collide_hollow`."""
+    """Collect a hollow shape's contacts with a surface, as `collide_hollow`."""
     pose, pose_s = geometry_pose(scratch_inout, hollow), geometry_pose(scratch_inout, surface)
     count = collide_convex_surface(geometry, hollow, surface, limit, scratch_inout)
     count = keep_on_wall(geometry, hollow, pose, True, 0, count, scratch_inout)

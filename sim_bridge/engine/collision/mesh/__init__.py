@@ -1,5 +1,5 @@
 """
-Triangle meshes and height fields: their triangles, and their contacts with all other shapes.
+Triangle meshes and height fields: triangles, and contacts with all other shapes.
 
 Imports `engine.collision.narrow` for each triangle.
 """

@@ -1,8 +1,9 @@
 """
-Height fields: the triangles of their cells, and the contact normals they allow.
+Height fields: triangles of their cells, and the contact normals they allow.
 
-Each cell is cut along its diagonal from least to greatest coordinates. Triangle 2 k is the half of
-cell k with the greater x, 2 k + 1 the other; cells are counted along x, row by row.
+Each cell is cut along its diagonal from least to greatest coordinates. Triangle 2 k is the half
+with the greater x in cell k, triangle 2 k + 1 the other half. Cells are counted along x, row by
+row.
 """
 
 import math
@@ -14,7 +15,7 @@ from sim_bridge.engine.math.vec3 import cross, dot, sub
 
 @kernel
 def field_vertex(geometry, g, row, column):
-    """Return a grid point, in the geometry's frame."""
+    """Return a grid point in the geometry's frame [m]."""
     grid = geometry.grid[g]
     first, rows, columns = grid[0], grid[1], grid[2]
     x = geometry.size[g, 0] * (2.0 * column / (columns - 1) - 1.0)
@@ -24,7 +25,7 @@ def field_vertex(geometry, g, row, column):
 
 @kernel
 def field_corners(geometry, g, t):
-    """Return a triangle's corners, in the geometry's frame, counter-clockwise seen from above."""
+    """Return a triangle's corners in the geometry's frame, counter-clockwise seen from above."""
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
     near = field_vertex(geometry, g, row, column)
@@ -49,7 +50,7 @@ def next_field_triangle(geometry, g, low, high, cursor):
         column, cursor = first_column, 0
     while row <= last_row:
         while column <= last_column:
-            # what is below the surface is inside
+            # boxes below the surface are inside the solid
             if _top(geometry, g, row, column) >= low[2]:
                 t = 2 * (row * columns + column) + (cursor & 1)
                 return t, t + 1
@@ -61,7 +62,7 @@ def next_field_triangle(geometry, g, low, high, cursor):
 
 @kernel
 def _cells(low, high, half, count):
-    """Return the first and last cell that overlap an interval on a side; first > last: none."""
+    """Return the first and last cell overlapping an interval on a side; first > last for none."""
     scale = 0.5 * count / half if half > 0.0 else 0.0
     first = math.floor(min(max((low + half) * scale, -1.0), count + 1.0))
     last = math.floor(min(max((high + half) * scale, -1.0), count + 1.0))
@@ -72,7 +73,7 @@ def _cells(low, high, half, count):
 
 @kernel
 def _top(geometry, g, row, column):
-    """Return the greatest height of a cell."""
+    """Return a cell's greatest height."""
     columns = geometry.grid[g, 2]
     at = geometry.grid[g, 0] + row * columns + column
     return max(
@@ -85,7 +86,7 @@ def _top(geometry, g, row, column):
 
 @kernel
 def near_field_triangle(geometry, g, point):
-    """Return the triangle above or below a point, or the nearest to that; own frame."""
+    """Return the triangle above or below a point, or the nearest one beside it; own frame."""
     rows, columns = geometry.grid[g, 1] - 1, geometry.grid[g, 2] - 1
     x = 0.5 * columns * (point[0] / geometry.size[g, 0] + 1.0)
     y = 0.5 * rows * (point[1] / geometry.size[g, 1] + 1.0)
@@ -107,7 +108,7 @@ def field_has_normal(geometry, g, t, n):
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
     is_low = t & 1 == 0
-    # the corner across each edge, of the half with the greater x and of the other
+    # offset to the corner across each edge, for the half with the greater x and for the other
     down, right, corner = 0, 0, x0
     if is_far0 and is_far1:
         down, right = (-1, 0) if is_low else (0, 1)

@@ -1,9 +1,9 @@
 """
-Triangle meshes: their triangles in a box, and the contact normals they allow.
+Triangle meshes: triangles in a box, and the contact normals they allow.
 
-A corner shared by coplanar triangles is no corner of the surface. A single triangle at the rim of
-a contact would push sideways. So a normal is valid only if it lies in the surface's normal cone at
-the touching corner, edge or face: no neighbouring vertex reaches farther along it.
+A corner between coplanar triangles is no corner of the surface, yet a single triangle at the rim
+of a contact would push sideways. A normal is therefore valid only if it lies in the surface's
+normal cone at the touching corner, edge or face: no neighbouring vertex reaches farther along it.
 """
 
 import math
@@ -14,12 +14,12 @@ from sim_bridge.engine.data.geometry import SOLID
 from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, sub
 
 SLACK = 1e-3
-"""Angle [rad] by which a normal may leave the cone of normals."""
+"""Angle by which a normal may leave the normal cone [rad]."""
 
 
 @kernel
 def mesh_corners(geometry, t):
-    """Return a triangle's corners, in the mesh's frame."""
+    """Return a triangle's corners in the mesh's frame."""
     return (
         load3(geometry.vertex, geometry.triangle[t, 0], 0),
         load3(geometry.vertex, geometry.triangle[t, 1], 0),
@@ -32,8 +32,8 @@ def next_mesh_triangle(geometry, g, low, high, cursor):
     """
     Find the next triangle whose leaf overlaps a box in the mesh's frame.
 
-    `cursor` is 0 for the first call, then the value that the last call returned. Returns the
-    triangle, -1 after the last, and the cursor.
+    cursor: 0 for the first call, then the cursor returned by the last call. Returns the triangle
+    (-1 after the last) and the cursor.
     """
     root = geometry.tree[g, 0]
     node, is_second = cursor >> 1, cursor & 1
@@ -43,7 +43,7 @@ def next_mesh_triangle(geometry, g, low, high, cursor):
         elif is_inner(geometry, g, node):
             node = 2 * node + 1
         else:
-            # a leaf holds one triangle or two
+            # a leaf holds one or two triangles
             t, end = leaf_triangles(geometry, g, node)
             if is_second == 1:
                 return t + 1, 2 * node_after(node)
@@ -53,13 +53,13 @@ def next_mesh_triangle(geometry, g, low, high, cursor):
 
 @kernel
 def is_inner(geometry, g, node):
-    """Return whether a node of a mesh's tree has children."""
+    """Return whether a node in a mesh's tree has children."""
     return node < (1 << geometry.tree[g, 1]) - 1
 
 
 @kernel
 def leaf_triangles(geometry, g, node):
-    """Return the first triangle of a leaf of a mesh's tree, and the one after its last."""
+    """Return the first triangle in a mesh-tree leaf, and the triangle after its last."""
     depth = geometry.tree[g, 1]
     first, end = geometry.triangle_range[g, 0], geometry.triangle_range[g, 1]
     leaf = node - (1 << depth) + 1
@@ -98,7 +98,7 @@ def near_mesh_triangle(geometry, g, point):
 
 @kernel
 def _gap(box, row, point):
-    """Return the squared distance of a point from a box."""
+    """Return a point's squared distance to a box."""
     x = max(box[row, 0] - point[0], 0.0, point[0] - box[row, 3])
     y = max(box[row, 1] - point[1], 0.0, point[1] - box[row, 4])
     z = max(box[row, 2] - point[2], 0.0, point[2] - box[row, 5])
@@ -107,7 +107,7 @@ def _gap(box, row, point):
 
 @kernel
 def mesh_has_normal(geometry, g, t, n):
-    """Return whether the surface allows the normal n (own frame) where t is farthest along n."""
+    """Return whether the surface allows the normal n (own frame) if t is farthest along n."""
     x0, x1, x2 = mesh_corners(geometry, t)
     if geometry.flags[g] & SOLID and dot(cross(sub(x1, x0), sub(x2, x0)), n) < 0.0:
         return False
@@ -146,7 +146,7 @@ def rises(corner, neighbour, n):
 
 @kernel
 def farthest_corners(x0, x1, x2, n):
-    """Return which corners of a triangle are farthest along n, within the slack."""
+    """Return which corners in a triangle are farthest along n, within the slack."""
     e0, e1, e2 = sub(x1, x0), sub(x2, x1), sub(x0, x2)
     slack = SLACK * math.sqrt(max(dot(e0, e0), dot(e1, e1), dot(e2, e2)))
     h0, h1, h2 = dot(x0, n), dot(x1, n), dot(x2, n)

@@ -1,4 +1,4 @@
-"""Contacts of meshes with planes: the vertices near the plane."""
+"""Contacts between meshes and planes: the vertices near the plane."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.broad.place import spread_along
@@ -9,7 +9,7 @@ from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub
 
 KEPT = 64
-"""Points that are kept where there are more than CANDIDATES."""
+"""Points kept if there are more than CANDIDATES."""
 
 
 @subroutine
@@ -22,10 +22,10 @@ def collide_plane_mesh(
     scratch_inout,
 ):
     """
-    Collect the contact points of a mesh with a plane; normals point away from the plane.
+    Collect the contact points between a mesh and a plane; normals point away from the plane.
 
-    Each vertex below the limit is a contact point, its number the feature. Returns the number of
-    points.
+    Each vertex with a gap up to the limit is a contact point, with its number as the feature.
+    Returns the point count.
     """
     n, down, offset = plane_below(pose, plane_pose)
     half = load3(geometry.bounds, mesh, 3)
@@ -64,9 +64,9 @@ def collide_plane_mesh(
 @kernel
 def plane_below(pose, plane_pose):
     """
-    Return a plane's normal n, and the plane in the frame of a mesh with a pose.
+    Return a plane's normal n in the world, and the plane in a mesh's frame as (down, offset).
 
-    That is down and offset, with which down . x + offset is the height of a point x.
+    down . x + offset is the height above the plane of a point x in the mesh's frame.
     """
     n = column(plane_pose[0], 2)
     return n, mul_tv(pose[0], n), dot(n, sub(pose[1], plane_pose[1]))
@@ -74,7 +74,7 @@ def plane_below(pose, plane_pose):
 
 @kernel
 def lowest_of_node(geometry, mesh, node, down):
-    """Return the least coordinate along `down` in the box of a node of a mesh's tree."""
+    """Return the least coordinate along `down` in the box of a mesh-tree node."""
     row = geometry.tree[mesh, 0] + node
     low, high = load3(geometry.tree_box, row, 0), load3(geometry.tree_box, row, 3)
     centre, sides = scale(0.5, add(low, high)), scale(0.5, sub(high, low))

@@ -1,8 +1,8 @@
 """
-Contacts of shapes that have sunk into a solid surface, which push them out of it.
+Contacts that push shapes out of a solid surface into which they have sunk.
 
-All points of the shape that are below the surface are pushed along one normal, that of the face
-on the way out, each by its own depth: so the shape does not tilt on its way.
+All shape points below the surface are pushed along one normal, the normal of the face on the way
+out, each by its own depth. The shape therefore does not tilt on its way.
 """
 
 import math
@@ -26,29 +26,29 @@ from sim_bridge.engine.math.mat3 import column, mul_mv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub
 
 FACE = (1 << 20) - 1
-"""Feature of a contact with a face as a whole; below it, in descending order, of each point."""
+"""Feature of a contact with a whole face; point features are below it, in descending order."""
 
 
 MUCH_DEEPER = 2.0
-"""How much deeper than its neighbours a triangle that does not push may be sunk in."""
+"""How many times deeper than its neighbours a triangle that does not push may be sunk in."""
 SHALLOW = 0.01
-"""How deep a mesh may be in the ground, relative to its size, by its contacts alone."""
+"""Depth of a mesh in the ground, relative to its size, up to which its contacts suffice."""
 KEPT = 64
-"""Points that are kept where there are more than CANDIDATES."""
+"""Points kept if there are more than CANDIDATES."""
 
 
 @kernel
 def is_ground(geometry, g):
-    """Return whether a surface is solid from its triangles downwards, along its z axis."""
+    """Return whether a surface is solid below its triangles, along its z axis."""
     return geometry.shape[g] == HEIGHT_FIELD or geometry.flags[g] & TERRAIN != 0
 
 
 @subroutine
 def triangle_beyond(geometry, surface, pose_s, x, way):
     """
-    Find the first triangle that the segment from x to x + way meets.
+    Find the first triangle hit by the segment from x to x + way.
 
-    Returns the triangle, -1 where there is none, and the share of the way to it.
+    Returns the triangle (-1 for none), and the share of the way to it.
     """
     low, high = triangle_box(x, add(x, way), x, pose_s, 0.0)
     nearest, least, cursor = -1, math.inf, 0
@@ -66,8 +66,8 @@ def triangle_beyond(geometry, surface, pose_s, x, way):
 
 @kernel
 def way_up(geometry, surface, pose_s):
-    """Return the vector along the z axis of ground that leads from any point in it out of it."""
-    # a point at the lower end of the bounds, and what rounding adds
+    """Return a vector along the z axis of ground, long enough to leave it from any point in it."""
+    # three half heights: from a point at the lower end of the bounds, with room for rounding
     return scale(3.0 * geometry.bounds[surface, 5], column(pose_s[0], 2))
 
 
@@ -83,9 +83,9 @@ def push_out(
     """
     Append the contacts of a convex shape that has sunk into a surface.
 
-    They push along the normal of the triangle `face`, which points to the shape. Points
-    are those of the shape with the plane of that triangle, where the surface is above them: above
-    along the z axis of ground, else along the normal. Returns the number of candidates; there is
+    They push along the normal of the triangle `face`, which points to the shape. The points are
+    the shape's contact points with that triangle's plane, if the surface is above them: along the
+    z axis for ground, else along the normal. Returns the candidate count; the caller provides
     room for MOST_POINTS.
     """
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
@@ -134,12 +134,12 @@ def push_mesh_out(
     scratch_inout,
 ):
     """
-    Replace the contacts of a mesh with ground that it has sunk into, if they are not deep enough.
+    Replace the contacts between a mesh and ground if they are shallower than the mesh has sunk.
 
-    That is where a vertex is much deeper than the deepest contact. All vertices below the ground
-    are pushed along the normal of the face above the mesh's middle, or else above the deepest
-    vertex, each by its own depth. sign: 1.0, or -1.0 for normals towards the ground. Returns the
-    number of candidates.
+    Contacts are replaced if a vertex is much deeper than the deepest contact. All vertices below
+    the ground are then pushed along one normal, each by its own depth: the normal of the face
+    above the mesh's middle, or else above the deepest vertex. sign: 1.0, or -1.0 for normals
+    towards the ground. Returns the candidate count.
     """
     pose, pose_g = geometry_pose(scratch_inout, mesh), geometry_pose(scratch_inout, ground)
     way, up = way_up(geometry, ground, pose_g), column(pose_g[0], 2)

@@ -2,16 +2,16 @@
 Contacts of meshes and height fields with all other shapes.
 
 A surface is processed triangle by triangle. The candidate normal of a triangle's contact is the
-direction of minimum translation to the other shape. It is accepted if the surface allows that
+minimum-translation direction to the other shape. It is accepted if the surface allows this
 normal there. The penetration depth is then the minimum translation that separates the shape from
-this one triangle. A triangle whose candidate is rejected is left to its neighbours, with two
+this one triangle. A triangle with a rejected candidate is left to its neighbours, with two
 exceptions:
 
-where triangles are penetrated much deeper than those neighbours push, such as where a corner has
-passed through several cells, the shape is pushed out of the face of least penetration;
+If triangles are penetrated much deeper than their neighbours push, for example after a corner has
+passed through several cells, the shape is pushed out of the face with the least penetration.
 
-and a face that the shape's motion crosses within the step is a contact ahead, even if other faces
-are nearer, also where contacts deflect the shape first.
+A face that the shape's motion crosses within the step is a contact ahead, even if other faces are
+nearer, and even if contacts deflect the shape first.
 """
 
 import math
@@ -54,11 +54,11 @@ from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
 
 KEPT_BETWEEN = 64
-"""Points that are kept where there are more than CANDIDATES."""
+"""Points kept if there are more than CANDIDATES."""
 FAST = 0.5
-"""Share of a shape's least half side that it moves in a step to count as fast."""
+"""Motion in a step, as a share of a shape's least half side, above which it counts as fast."""
 DEFLECTIONS, SWEEPS = 4, 8
-"""Times that a fast shape is deflected, and sweeps over its contacts each time."""
+"""Number of deflections for a fast shape, and sweeps over its contacts in each deflection."""
 
 
 @kernel
@@ -68,16 +68,16 @@ def collide_surface_pairs(
     contacts_inout,
 ):
     """
-    Find the contact points of the pairs of class SURFACE.
+    Find the contact points for SURFACE pairs.
 
-    Height fields do not collide with each other, nor with planes.
+    Height fields collide neither with each other nor with planes.
     """
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
         first = claim_rows(scratch_inout, contacts_inout, row, PairClass.SURFACE)
         if first < 0:
             continue
         a, b, limit = pair_of(scratch_inout, row)
-        # the surface and what touches it; normals are found from the former to the latter
+        # the surface and the other shape; normals point from the former to the latter
         surface, other, sign = b, a, 1.0
         if is_outer(geometry, a, b):
             surface, other, sign = a, b, -1.0
@@ -156,7 +156,7 @@ def collide_convex_surface(
     if count > 0 and dot(motion, motion) > way * way:
         count = add_faces_ahead(geometry, convex, surface, motion, low, high, count, scratch_inout)
     if is_ground(geometry, surface) and deepest == 0.0 and way_out < 0:
-        # perhaps it is below the surface altogether
+        # the shape may be completely below the surface
         t, _ = triangle_beyond(
             geometry, surface, pose_s, centre, way_up(geometry, surface, pose_s)
         )
@@ -180,10 +180,10 @@ def add_faces_ahead(
     scratch_inout,
 ):
     """
-    Append the faces that a fast shape would cross once its contacts have deflected it.
+    Append the faces that a fast shape would cross after its contacts have deflected it.
 
-    low, high: a box in the surface's frame that the shape stays in. Returns the number of
-    candidates.
+    low, high: corners of a box, in the surface's frame, that the shape stays in. Returns the
+    candidate count.
     """
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
     centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, convex, 0)))
@@ -199,7 +199,7 @@ def add_faces_ahead(
             foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
             height = dot(face, sub(foremost, x0))
             number = triangle_number(geometry, surface, t) << 20
-            # at a ridge the foremost point for either face may pass beside it
+            # at a ridge, either face's foremost point may pass beside it
             goes_in = passes(foremost, way, face, height, x0, x1, x2) or passes(
                 centre, way, face, dot(face, sub(centre, x0)), x0, x1, x2
             )
@@ -218,7 +218,7 @@ def add_faces_ahead(
 
 @kernel
 def deflected(motion, count, normal, gap):
-    """Return a motion as the contacts deflect it (by projected Gauss-Seidel)."""
+    """Return a motion deflected by the contacts (projected Gauss-Seidel)."""
     for _ in range(SWEEPS):
         for k in range(count):
             n = load3(normal, k, 0)
@@ -228,7 +228,7 @@ def deflected(motion, count, normal, gap):
 
 @kernel
 def outward_normal(geometry, surface, x0, x1, x2, point):
-    """Return a triangle's unit normal; towards the point for a surface without an inside."""
+    """Return a triangle's unit normal; for a surface without an inside, towards the point."""
     n = unit_normal(x0, x1, x2)
     if dot(n, sub(point, x0)) < 0.0 and not is_solid(geometry, surface):
         return scale(-1.0, n)
@@ -237,7 +237,7 @@ def outward_normal(geometry, surface, x0, x1, x2, point):
 
 @kernel
 def relative_motion(geometry, g, other, point, pose_other, motion):
-    """Return the displacement in the step of a point of g, relative to the other geometry [m]."""
+    """Return the displacement of a point on g in the step, relative to the other geometry [m]."""
     centre = add(pose_other[1], mul_mv(pose_other[0], load3(geometry.bounds, other, 0)))
     carried = add(load3(motion, other, 0), cross(load3(motion, other, 3), sub(point, centre)))
     return sub(load3(motion, g, 0), carried)
@@ -252,7 +252,7 @@ def passes(x, motion, n, height, x0, x1, x2):
 
 @kernel
 def add_face(foremost, n, height, number, count, scratch_inout):
-    """Append the contact of a shape's foremost point with a face's plane; return the count."""
+    """Append the contact between a shape's foremost point and a face's plane; return the count."""
     scratch_inout.candidate_feature[count] = 0
     store3(scratch_inout.candidate_point, count, 0, sub(foremost, scale(0.5 * height, n)))
     scratch_inout.candidate_gap[count] = height
@@ -261,7 +261,7 @@ def add_face(foremost, n, height, number, count, scratch_inout):
 
 @kernel
 def label_candidates(count, added, number, n, scratch_inout):
-    """Set the normal of new candidates, and encode their triangle's number in the feature."""
+    """Set the new candidates' normal, and encode their triangle's number in the feature."""
     for k in range(count, count + added):
         scratch_inout.candidate_feature[k] += number
         store3(scratch_inout.candidate_normal, k, 0, n)
@@ -325,7 +325,7 @@ def collide_surfaces(
 
 @kernel
 def candidates_from(scratch, first_row):
-    """Return the destination of a triangle's contact points, for `narrow.collide_pair`."""
+    """Return the destination for a triangle's contact points, for `narrow.collide_pair`."""
     return (
         first_row,
         scratch.candidate_feature,
@@ -337,7 +337,7 @@ def candidates_from(scratch, first_row):
 
 @kernel
 def make_room(geometry, a, b, count, scratch_inout):
-    """Reduce the candidates if there is no room for the points of another triangle."""
+    """Reduce the candidates if there is no room for another triangle's points."""
     if count + scratch_inout.most_points[0] <= CANDIDATES:
         return count
     return keep_candidates(geometry, a, b, count, KEPT_BETWEEN, scratch_inout)
@@ -345,7 +345,7 @@ def make_room(geometry, a, b, count, scratch_inout):
 
 @kernel
 def write_candidates(row, first, count, sign, scratch_inout, contacts_inout):
-    """Write the candidates in order as a pair's contact points; sign: of their normals."""
+    """Write the candidates in order as a pair's contact points; sign: multiplies the normals."""
     sort_candidates(count, scratch_inout)
     for k in range(count):
         contacts_inout.feature[first + k] = scratch_inout.candidate_feature[k]

@@ -8,7 +8,7 @@ import numpy as np
 
 
 class SurfaceMesh(NamedTuple):
-    """One mesh's rows of the pools of `Geometry`, counted from 0."""
+    """One mesh's rows in the `Geometry` pools, counted from 0."""
 
     vertex: np.ndarray
     ring_start: np.ndarray
@@ -27,7 +27,7 @@ def surface_mesh(
     Weld equal vertices, find neighbours and build the tree.
 
     vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is inverted.
-    is_terrain: all triangles are turned to face upwards, along z, and what is below is solid.
+    is_terrain: turn all triangles to face upwards along z; the space below them is solid.
     """
     vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
     triangle = _without_folded(np.ravel(inverse)[np.asarray(triangles, np.int64)])
@@ -65,8 +65,8 @@ def _without_folded(triangle: np.ndarray) -> np.ndarray:
     """
     Remove triangles with two equal corners that add nothing to the surface.
 
-    A degenerate triangle that is not an edge of a proper triangle is kept, as a segment or a point
-    in space.
+    A degenerate triangle is kept, as a segment or point in space, if it is not an edge of a proper
+    triangle.
     """
     ends = np.sort(triangle, axis=1)
     is_folded = (ends[:, 0] == ends[:, 1]) | (ends[:, 1] == ends[:, 2])
@@ -93,7 +93,7 @@ def _is_closed(triangle: np.ndarray) -> bool:
 
 
 def _opposites(triangle: np.ndarray) -> np.ndarray:
-    """Return the opposite vertex across each edge that exactly two triangles share, else -1."""
+    """Return the opposite vertex across each edge between exactly two triangles, else -1."""
     edges = np.sort(_edges(triangle), axis=1)
     far = np.roll(triangle, 1, axis=1).ravel()
     _, edge, counts = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
@@ -141,7 +141,7 @@ def _node_starts(count: int, level: int) -> np.ndarray:
 
 
 def _tree_boxes(corners: np.ndarray, depth: int) -> np.ndarray:
-    """Compute the boxes of leaves, then parents; node k has the children 2 k + 1 and 2 k + 2."""
+    """Compute the leaves' boxes, then the parents'; node k has children 2 k + 1 and 2 k + 2."""
     starts = _node_starts(len(corners), depth)[:-1]
     box = np.zeros((2 ** (depth + 1) - 1, 6))
     box[2**depth - 1 :, :3] = np.minimum.reduceat(corners.min(axis=1), starts)

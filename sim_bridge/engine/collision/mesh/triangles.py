@@ -1,4 +1,4 @@
-"""Common access to the triangles of meshes and height fields: enumeration, corners, normals."""
+"""Common access to triangles in meshes and height fields: enumeration, corners, normals."""
 
 import math
 
@@ -32,7 +32,7 @@ def next_triangle(geometry, g, low, high, cursor):
 
 @subroutine
 def near_triangle(geometry, g, point):
-    """Return a triangle of a surface near a point in its frame."""
+    """Return a surface triangle near a point; both in the surface's frame."""
     if geometry.shape[g] == MESH:
         return near_mesh_triangle(geometry, g, point)
     return near_field_triangle(geometry, g, point)
@@ -40,7 +40,7 @@ def near_triangle(geometry, g, point):
 
 @kernel
 def has_normal(geometry, g, t, n):
-    """Return whether a surface allows the normal n (own frame) where t is farthest along n."""
+    """Return whether a surface allows the normal n (own frame) if t is farthest along n."""
     if geometry.shape[g] == MESH:
         return mesh_has_normal(geometry, g, t, n)
     return field_has_normal(geometry, g, t, n)
@@ -54,7 +54,7 @@ def is_solid(geometry, g):
 
 @kernel
 def triangle_number(geometry, g, t):
-    """Return a triangle's number among those of its surface."""
+    """Return a triangle's number within its surface."""
     return t - geometry.triangle_range[g, 0] if geometry.shape[g] == MESH else t
 
 
@@ -71,7 +71,7 @@ def corners_in_world(geometry, g, pose, t):
 
 @kernel
 def unit_normal(x0, x1, x2):
-    """Return a triangle's unit normal; zero if it has none."""
+    """Return a triangle's unit normal; zero for a degenerate triangle."""
     n = cross(sub(x1, x0), sub(x2, x0))
     square = dot(n, n)
     return scale(1.0 / math.sqrt(square) if square > 0.0 else 0.0, n)
@@ -93,7 +93,7 @@ def is_beside(x, direction, x0, x1, x2):
 
 @kernel
 def box_in_frame(geometry, g, pose, frame, limit):
-    """Return the corners of a geometry's bounding box in another frame, enlarged by `limit`."""
+    """Return a geometry's bounding box (low, high) in another frame, enlarged by `limit`."""
     R, p = pose
     axes = transposed(frame[0])
     centre = mul_mv(axes, sub(add(p, mul_mv(R, load3(geometry.bounds, g, 0))), frame[1]))
@@ -109,7 +109,7 @@ def box_in_frame(geometry, g, pose, frame, limit):
 
 @kernel
 def triangle_box(x0, x1, x2, frame, limit):
-    """Return the corners of a triangle's bounding box in a frame, enlarged by `limit`."""
+    """Return a triangle's bounding box (low, high) in a frame, enlarged by `limit`."""
     R, p = frame
     a, b, c = mul_tv(R, sub(x0, p)), mul_tv(R, sub(x1, p)), mul_tv(R, sub(x2, p))
     return (
@@ -128,7 +128,7 @@ def triangle_box(x0, x1, x2, frame, limit):
 
 @kernel
 def is_outer(geometry, a, b):
-    """Return whether geometry a of a pair is treated as the surface, and b as the other shape."""
+    """Return whether a pair treats geometry a as the surface, and b as the other shape."""
     if geometry.shape[a] != geometry.shape[b]:
         return geometry.shape[a] > geometry.shape[b]
     return (
@@ -139,7 +139,7 @@ def is_outer(geometry, a, b):
 
 @subroutine
 def farthest_point(geometry, g, pose, d):
-    """Return the point of a convex shape farthest along the unit vector d."""
+    """Return a convex shape's point farthest along the unit vector d."""
     shape = shape_of(geometry, g, pose, ZERO)
     core, _ = support(geometry, shape, geometry.vertex_range[g, 0], d)
     return add(core, scale(margin_of(shape), d))

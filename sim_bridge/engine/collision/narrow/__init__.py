@@ -1,5 +1,5 @@
 """
-The narrow phase of two convex shapes: signed distance, normal and contact points.
+Narrow phase for two convex shapes: signed distance, normal and contact points.
 
 Imports `engine.collision.clip` for the points.
 """

@@ -1,7 +1,7 @@
 """
-Separating axes of boxes against boxes and capsules, tested one by one.
+Separating axes between boxes, and between boxes and capsules, tested one by one.
 
-The axis of minimum penetration of two convex polytopes is a face normal of one of them, or is
+The minimum-penetration axis between two convex polytopes is a face normal of one of them, or is
 orthogonal to an edge of each (Gottschalk, Lin and Manocha 1996).
 """
 
@@ -12,21 +12,21 @@ from sim_bridge.engine.collision.narrow.nearest import from_box
 from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
 from sim_bridge.engine.math.vec3 import add, dot, norm, scale, sub, unit_vector
 
-# shares of the size of the boxes: an axis must be better by that much to be taken after another,
-# or contacts would jump between equally good ones
+# relative to the boxes' size: a later axis must be better by this much, or contacts would jump
+# between equally good axes
 _PREFERENCE = 1e-8
-# squared sine of the angle below which two edges have no axis of their own
+# squared sine between edges, below which they define no axis
 _PARALLEL = 1e-13
 
 
 @subroutine
 def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
     """
-    Find the axis of greatest separation, or of least penetration, of two boxes.
+    Find the axis with the greatest separation, or least penetration, between two boxes.
 
-    p_ba is the centre of a relative to that of b. Returns the separation and the unit vector n
+    p_ba: centre of a relative to the centre of b. Returns the separation and the unit vector n
     from b to a. The search ends at the first separation above `limit`. For disjoint boxes the
-    separation is a lower bound of the distance, equal to it where a face is nearest.
+    separation is a lower bound on the distance, and equal to it if a face is nearest.
     """
     axes_a, axes_b = transposed(R_a), transposed(R_b)
     d_a, d_b = mul_tv(R_a, p_ba), mul_tv(R_b, p_ba)
@@ -50,7 +50,7 @@ def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
             best, n = parted, _towards(axes_b[j], d_b[j])
     for i in (0, 1, 2):
         for j in range(3):
-            # square to edge i of a and j of b, in a's frame: unit vector i times column j
+            # orthogonal to edge i of a and j of b, in a's frame: unit vector i times column j
             square = 1.0 - c[i][j] * c[i][j]
             if square < _PARALLEL:
                 continue
@@ -68,7 +68,7 @@ def part_boxes(half_a, R_a, half_b, R_b, p_ba, limit):
 
 @kernel
 def _reach(half, c):
-    """Return the support distance of a box along a direction in its own frame."""
+    """Return a box's support distance along a direction in its own frame."""
     return half[0] * abs(c[0]) + half[1] * abs(c[1]) + half[2] * abs(c[2])
 
 
@@ -80,7 +80,7 @@ def _towards(axis, d):
 
 @kernel
 def _axis_times(i, v):
-    """Return the vector product of the unit vector along axis i with v."""
+    """Return the vector product: unit vector along axis i with v."""
     if i == 0:
         return 0.0, -v[2], v[1]
     if i == 1:
@@ -91,10 +91,10 @@ def _axis_times(i, v):
 @subroutine
 def part_capsule_and_box(half, p, z, length):
     """
-    Compute the signed distance of a segment and a box, in the box's frame.
+    Compute the signed distance between a segment and a box, in the box's frame.
 
     The segment goes from p - length z to p + length z. Returns the signed distance, the unit
-    vector from the box to the segment, and the segment's nearest point where they are disjoint.
+    vector from the box to the segment, and the segment's nearest point if they are disjoint.
     """
     start, way = sub(p, scale(length, z)), scale(2.0 * length, z)
     along = _nearest_along(half, start, way)
@@ -124,7 +124,7 @@ def part_capsule_and_box(half, p, z, length):
 @kernel
 def _nearest_along(half, start, way):
     """
-    Return the point start + s way, 0 <= s <= 1, that is nearest to a box.
+    Return the parameter s, 0 <= s <= 1, at which start + s way is nearest to a box.
 
     Half the derivative of the squared distance grows with s. It is piecewise linear, with
     breakpoints where the line crosses the planes of the faces.
@@ -148,7 +148,7 @@ def _nearest_along(half, start, way):
 
 @kernel
 def _slope_at(s, half, start, way):
-    """Return half the derivative of the squared distance to a box."""
+    """Return half the derivative of the squared distance to a box at s."""
     slope = 0.0
     for k in range(3):
         x = start[k] + s * way[k]

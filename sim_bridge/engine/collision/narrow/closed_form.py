@@ -1,9 +1,9 @@
 """
-Contact points of the pairs of shapes that have a closed-form solution.
+Contact points for shape pairs with a closed-form solution.
 
-The shapes of a pair are ordered by kind, low before high. All normals point from the high one to
-the low one; `sign` flips them where the geometries are numbered the other way. points_out: the
-first row, and arrays of features, points, normals and gaps.
+The shapes in a pair are ordered by kind, low before high. All normals point from the high shape to
+the low one; `sign` flips them if the geometries are numbered the other way. points_out: (first
+row, features, points, normals, gaps).
 """
 
 import math
@@ -30,14 +30,14 @@ from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, SPHERE
 from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, norm, perpendicular, scale, store3, sub
 
-# sine of the angle below which capsules lie along each other
+# sine between axes, below which capsules count as parallel
 _PARALLEL = 0.05
 _SAME = 1e-9
 
 
 @kernel
 def store_point(k, feature, low, n, gap, origin, sign, points_out):
-    """Store the k-th contact point of a pair, given the nearest point of the low shape."""
+    """Store a pair's k-th contact point, given the nearest point on the low shape."""
     first_row, feature_out, point_out, normal_out, gap_out = points_out
     row = first_row + k
     feature_out[row] = feature
@@ -48,7 +48,7 @@ def store_point(k, feature, low, n, gap, origin, sign, points_out):
 
 @kernel
 def store_normal(count, n, points_out):
-    """Store the common normal of all contact points of a pair."""
+    """Store the common normal of all contact points in a pair."""
     first_row, _, _, normal_out, _ = points_out
     for row in range(first_row, first_row + count):
         store3(normal_out, row, 0, n)
@@ -56,7 +56,7 @@ def store_normal(count, n, points_out):
 
 @kernel
 def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
-    """Store the contact of a ball at p with one at the origin; return the number of points."""
+    """Store the contact between a ball at p and a ball at the origin; return 0 or 1 points."""
     distance = norm(p)
     gap = distance - radius - other_radius
     if gap > limit:
@@ -70,7 +70,7 @@ def touch_balls(radius, p, other_radius, limit, origin, sign, points_out):
 
 @subroutine
 def point_distance(shape, x):
-    """Return the signed distance and normal to a point from a shape, CAPSULE … ELLIPSOID."""
+    """Return the signed distance and normal from a shape (CAPSULE … ELLIPSOID) to a point."""
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     local = mul_tv(R, sub(x, p))
     if kind == BOX:
@@ -89,7 +89,7 @@ def point_distance(shape, x):
 
 @kernel
 def touch_ball(radius, p, shape, limit, origin, sign, points_out):
-    """Store the contact of a ball with a shape; return the number of points."""
+    """Store the contact between a ball and a shape; return the point count."""
     distance, n = point_distance(shape, p)
     gap = distance - radius
     if gap > limit:
@@ -100,7 +100,7 @@ def touch_ball(radius, p, shape, limit, origin, sign, points_out):
 
 @kernel
 def _clamp(x, bound):
-    """Return x, clamped to the interval from -bound to bound."""
+    """Return x clamped to the interval from -bound to bound."""
     return min(max(x, -bound), bound)
 
 
@@ -109,14 +109,14 @@ def nearest_on_axes(p, z, length, w, other_length):
     """
     Find the nearest points of two segments, p + s z and t w with |s| <= length, |t| <= other.
 
-    Returns s and t. For parallel segments these are the middle of the overlap.
+    Returns s and t. For parallel segments they give the middle of the overlap.
     """
     b, d, e = dot(z, w), dot(z, p), dot(w, p)
     square = 1.0 - b * b
     if square > 1e-14:
         s = _clamp((b * e - d) / square, length)
     else:
-        # the other's ends along z, and the middle of the overlap
+        # the other segment's ends along z, and the middle of the overlap
         middle, reach = -d, other_length * abs(b)
         lower, upper = max(middle - reach, -length), min(middle + reach, length)
         s = _clamp(0.5 * (lower + upper), length)
@@ -130,16 +130,16 @@ def nearest_on_axes(p, z, length, w, other_length):
 @subroutine
 def axis_distance(p, z, length, w, other_length):
     """
-    Return the distance of two segments, the normal to the first, s and t.
+    Return the distance between two segments, the normal to the first, s and t.
 
-    Arguments are those of `nearest_on_axes`.
+    Arguments as for `nearest_on_axes`.
     """
     s, t = nearest_on_axes(p, z, length, w, other_length)
     x = sub(add(p, scale(s, z)), scale(t, w))
     distance = norm(x)
     if distance > 0.0:
         return distance, scale(1.0 / distance, x), s, t
-    # they cross: square to both, or to the one that has a length
+    # crossing segments: orthogonal to both, or to the one with a length
     n = cross(z, w)
     n_2 = dot(n, n)
     if n_2 > 1e-14:
@@ -150,10 +150,10 @@ def axis_distance(p, z, length, w, other_length):
 @subroutine
 def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
     """
-    Store the contacts of a capsule at p along z with one at the origin along w.
+    Store the contacts between a capsule at p along z and a capsule at the origin along w.
 
-    Parallel capsules touch at the ends of their overlap, and between these where that is nearer.
-    Returns the number of points.
+    Parallel capsules touch at the ends of their overlap, and between the ends if that is nearer.
+    Returns the point count.
     """
     margin = size[0] + other_size[0]
     distance, n, s, t = axis_distance(p, z, size[1], w, other_size[1])
@@ -206,7 +206,7 @@ def touch_capsules(size, p, z, other_size, w, limit, origin, sign, points_out):
 
 @subroutine
 def touch_boxes(scratch, low, high, limit, origin, sign, points_out):
-    """Store the contacts of a capsule or box with a box; return the number of points."""
+    """Store the contacts between a capsule or box and a box; return the point count."""
     size, R, p = low[1], low[2], low[3]
     if low[0] == CAPSULE:
         local = mul_tv(high[2], sub(p, high[3]))

@@ -1,4 +1,4 @@
-"""Signed distance of two convex shapes: GJK, EPA and normal refinement on cores, then margins."""
+"""Signed distance between convex shapes: GJK, EPA and normal refinement on cores, then margins."""
 
 import math
 
@@ -10,14 +10,14 @@ from sim_bridge.engine.collision.support import margin_of, separation
 from sim_bridge.engine.data.geometry import CONE, CYLINDER, ELLIPSOID, SPHERE
 from sim_bridge.engine.math.vec3 import add, dot, scale, sub
 
-# round the edges of faces and the sides of cylinders and cones count as flat [rad]
+# [rad] angle around edges and cylinder or cone sides that counts as flat
 _SHARP = 1e-2
 
 
 @subroutine
 def measure_shapes(geometry, scratch, shape_a, shape_b, reach):
     """
-    Return the signed distance, the nearest points of a and b, and the normal from b to a.
+    Return the signed distance, the nearest points on a and b, and the normal from b to a.
 
     Beyond `reach` the distance is only a lower bound, and the points are arbitrary.
     """
@@ -42,10 +42,10 @@ def measure_shapes(geometry, scratch, shape_a, shape_b, reach):
 @kernel
 def _settle(geometry, shape_a, shape_b, hint_a, hint_b, n, distance, a):
     """
-    Move the nearest points of two cores along n until they are `distance` apart.
+    Move two cores' nearest points along n until they are `distance` apart.
 
-    `a` is less accurate than n. Where a core touches in one point of a curved surface, that point
-    follows from n; elsewhere `a` is projected to the height of its core's surface.
+    `a` is less accurate than n. If a core touches with one point on a curved surface, this point
+    follows from n; otherwise `a` is projected to the height of its core's surface.
     """
     _, top_a, top_b, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     if _is_round(shape_a, scale(-1.0, n)):

@@ -1,8 +1,8 @@
 """
-Distance of two convex cores: the algorithm of Gilbert, Johnson and Keerthi (1988).
+Distance between two convex cores by the algorithm of Gilbert, Johnson and Keerthi (1988).
 
-The simplex moves through the Minkowski difference of both sets, w = a - b, towards the origin. Its
-points, at most four, are stored as rows of (w, a, weight).
+The simplex moves towards the origin through the Minkowski difference of both sets, w = a - b. Its
+points, at most four, are stored as rows (w, a, weight).
 """
 
 import math
@@ -11,15 +11,15 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.support import is_curved, separation
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub, ZERO
 
-# what came out
+# outcomes
 APART, FAR, OVERLAP = range(3)
 
 _MAX_STEPS = 100
-# nearer than this share of their extent, cores count as touching: the direction of so short a
-# vector says little, the faces around it more
+# cores nearer than this share of their extent count as touching: the direction of such a short
+# vector is unreliable, while the faces around it are reliable
 _TOUCHING = 1e-9
-# shares of the distance: a curved core's is refined elsewhere from here on, n being good to 1e-4,
-# a polytope's ends by itself
+# relative tolerances of the distance: for curved cores it is refined elsewhere, once n is good to
+# 1e-4; for polytopes the iteration ends by itself
 _CURVED_TOLERANCE = 1e-8
 _FLAT_TOLERANCE = 1e-15
 
@@ -27,11 +27,11 @@ _FLAT_TOLERANCE = 1e-15
 @subroutine
 def gjk(geometry, shape_a, shape_b, reach, point_out):
     """
-    Compute the distance of two cores, if it is at most `reach`.
+    Compute the distance between two cores, if it is at most `reach`.
 
     Returns (outcome, number of simplex points, distance, n from b to a, extent, hints). APART: all
-    results are valid. FAR: n separates the cores by more than `reach`. OVERLAP: they touch or
-    overlap, and the simplex shows where. The extent is the length of the longest w.
+    results are valid. FAR: n separates the cores by more than `reach`. OVERLAP: the cores touch or
+    overlap at the place given by the simplex. The extent is the length of the longest w.
     """
     tolerance = _FLAT_TOLERANCE
     if is_curved(shape_a[0]) or is_curved(shape_b[0]):
@@ -77,7 +77,7 @@ def _holds(point, count, w):
 
 @kernel
 def weigh_points(count, point):
-    """Return the point of a given by the simplex weights."""
+    """Return the point on a given by the simplex weights."""
     x = ZERO
     for k in range(count):
         x = add(x, scale(point[k, 6], load3(point, k, 3)))
@@ -89,7 +89,8 @@ def _reduce(count, point_inout):
     """
     Reduce a simplex to the corners whose hull holds the point nearest to the origin.
 
-    Returns their number and that point, and writes their weights; four corners enclose the origin.
+    Returns their number and this point, and writes their weights. Four remaining corners enclose
+    the origin.
     """
     p0, p1 = load3(point_inout, 0, 0), load3(point_inout, 1, 0)
     p2, p3 = load3(point_inout, 2, 0), load3(point_inout, 3, 0)
@@ -115,7 +116,7 @@ def _reduce(count, point_inout):
 
 @kernel
 def _nearest_on_segment(p, q):
-    """Return the weights of both ends, and the segment's point nearest to the origin."""
+    """Return both ends' weights, and the segment's point nearest to the origin."""
     e = sub(q, p)
     length_2 = dot(e, e)
     t = -dot(p, e)
@@ -129,15 +130,15 @@ def _nearest_on_segment(p, q):
 
 @subroutine
 def nearest_on_triangle(p, q, r):
-    """Return the weights of the three corners, and the triangle's point nearest to the origin."""
+    """Return the three corners' weights, and the triangle's point nearest to the origin."""
     n = cross(sub(q, p), sub(r, p))
     n_2 = dot(n, n)
-    # areas of the triangles that the origin's projection makes with the edges
+    # areas of the triangles between the origin's projection and the edges
     u, v, w = dot(n, cross(q, r)), dot(n, cross(r, p)), dot(n, cross(p, q))
     total = u + v + w
     if n_2 > 0.0 and total > 0.0 and u >= 0.0 and v >= 0.0 and w >= 0.0:
         return ((u / total, v / total, w / total), scale(dot(n, p) / n_2, n))
-    # outside: nearest on an edge that the origin lies beyond
+    # outside: nearest on an edge with the origin beyond it
     is_flat = not (n_2 > 0.0 and total > 0.0)
     least, weights, nearest = math.inf, (1.0, 0.0, 0.0), p
     for edge, (area, begin, end) in enumerate(((w, p, q), (u, q, r), (v, r, p))):
@@ -159,7 +160,7 @@ def _lies_beyond(p, q, r, opposite):
 
 @subroutine
 def _nearest_on_tetrahedron(p0, p1, p2, p3):
-    """Return the weights of the four corners, and the point nearest to the origin."""
+    """Return the four corners' weights, and the point nearest to the origin."""
     least = math.inf
     weights, nearest = (0.25, 0.25, 0.25, 0.25), ZERO
     for face, (p, q, r, opposite) in enumerate(

@@ -1,8 +1,8 @@
 """
 Contact points, or distance, of a pair of convex geometries.
 
-Pairs are divided by the cost of compiling them. The closed pairs (`is_closed`) need arithmetic
-only; all others use one generic distance query (GJK, EPA) and one face clipper.
+Pairs are divided by their compilation cost. The closed pairs (`is_closed`) need arithmetic only;
+all others use one generic distance query (GJK, EPA) and one face clipper.
 """
 
 import math
@@ -26,7 +26,7 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
 
 @kernel
 def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
-    """Find the contact points of a pair that `is_closed` accepts; as `collide_pair`."""
+    """Find the contact points for a pair accepted by `is_closed`, as `collide_pair`."""
     low, high, pose_low, pose_high, sign = a, b, pose_a, pose_b, 1.0
     if geometry.shape[a] > geometry.shape[b]:
         low, high, pose_low, pose_high, sign = b, a, pose_b, pose_a, -1.0
@@ -90,10 +90,10 @@ def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
 @subroutine
 def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
     """
-    Find the contact points of two convex geometries, no planes; return their number.
+    Find the contact points between two convex geometries, no planes; return their number.
 
-    Poses are (R, p), of the geometries in the world. All points have a gap of at most `limit`.
-    points_out: the first row, and arrays of features, points, normals and gaps.
+    pose_a, pose_b: world poses (R, p). limit: greatest gap of a point [m]. points_out: (first row,
+    features, points, normals, gaps).
     """
     origin = pose_b[1]
     shape_a, shape_b = shape_of(geometry, a, pose_a, origin), shape_of(geometry, b, pose_b, origin)
@@ -110,10 +110,10 @@ def collide_pair(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
 @subroutine
 def distance(geometry, scratch, a, b, pose_a, pose_b):
     """
-    Return the distance of two convex geometries, the nearest points of a and b, and the normal.
+    Return the distance between two convex geometries, their nearest points, and the normal.
 
-    The distance is negative in penetration: the length of the minimum translation that separates
-    them. The normal points from b towards a. One of the two may be a plane.
+    In penetration, the distance is the negative length of the minimum translation that separates
+    the geometries. The normal points from b towards a. One geometry may be a plane.
     """
     origin = pose_b[1]
     if geometry.shape[a] == PLANE or geometry.shape[b] == PLANE:
@@ -161,9 +161,9 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
     """
     Measure a convex geometry and the column over a rectangle in the plane z = 0 of a pose.
 
-    half: the rectangle's half sides. low, high: corners of a box around a in the column's frame.
-    The column is truncated far enough above and below this box that no separating translation
-    leads over its ends.
+    half: the rectangle's half sides [m]. low, high: corners of a box around a in the column's
+    frame. The column is truncated far enough above and below this box that no separating
+    translation leads over its ends.
     """
     origin = add(pose_b[1], mul_mv(pose_b[0], (0.0, 0.0, 0.5 * (low[2] + high[2]))))
     length = half[0] + half[1] + (high[0] - low[0]) + (high[1] - low[1]) + (high[2] - low[2])
@@ -180,11 +180,11 @@ def column_distance(geometry, scratch, a, pose_a, half, pose_b, low, high):
 @subroutine
 def triangle_contacts(geometry, scratch, a, pose_a, triangle, n, limit, points_out):
     """
-    Find the contact points of a convex geometry and a triangle along a given normal.
+    Find the contact points between a convex geometry and a triangle along a given normal.
 
-    The unit vector n points from the triangle towards the geometry. Gaps are measured along it,
-    even if it is not the direction of least distance. Returns the number of points; the caller
-    writes the normals.
+    n: unit vector from the triangle towards the geometry. Gaps are measured along n, even if it is
+    not the least-distance direction. Returns the point count; the caller writes the
+    normals.
     """
     t0, t1, t2 = triangle
     return clip_faces(
@@ -213,7 +213,7 @@ def triangles_distance(geometry, scratch, first, second):
 
 @subroutine
 def triangles_contacts(geometry, scratch, first, second, n, limit, points_out):
-    """Find the contact points of two triangles along n, as `triangle_contacts`."""
+    """Find the contact points between two triangles along n, as `triangle_contacts`."""
     s0, s1, s2 = first
     t0, t1, t2 = second
     return clip_faces(

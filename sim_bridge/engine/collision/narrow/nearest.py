@@ -1,8 +1,8 @@
 """
-Signed distance of a point from a shape, in the shape's own frame, in closed form.
+Signed distance from a shape to a point in the shape's own frame, in closed form.
 
-Each function returns the distance, negative inside, and the outward unit normal there. Where
-several surface points are equally near, a fixed one is chosen.
+Each function returns the distance, negative inside, and the outward unit normal there. If several
+surface points are equally near, a fixed one is chosen.
 """
 
 import math
@@ -57,7 +57,7 @@ def from_cylinder(size, x):
 
 @kernel
 def from_cone(size, x):
-    """Return the signed distance from a cone, whose top may be cut off, and the normal."""
+    """Return the signed distance from a cone, possibly truncated, and the normal."""
     radial = math.sqrt(x[0] * x[0] + x[1] * x[1])
     r, l, top = size[0], size[1], size[2]  # noqa: E741
     slant = math.sqrt((r - top) * (r - top) + 4.0 * l * l)
@@ -72,7 +72,7 @@ def from_cone(size, x):
         if below >= beside:
             return below, (0.0, 0.0, -1.0)
         return beside, _turn(radial, x, n_r, n_z)
-    # nearest of the ends and of the side, which runs from the rim of the base upwards
+    # nearest point on the ends and on the side; the side runs from the base rim upwards
     d_r, d_z = radial - min(radial, r), x[2] + l
     along = min(max(n_r * (x[2] + l) - n_z * (radial - r), 0.0), slant)
     s_r, s_z = radial - (r - along * n_z), x[2] - (-l + along * n_r)
@@ -93,13 +93,13 @@ def from_ellipsoid(size, x):
     """
     Return the signed distance from an ellipsoid, and the normal (Eberly 2013).
 
-    The nearest surface point is y_i = e_i² x_i / (t + e_i²) with the largest root t of sum (e_i
-    x_i / (t + e_i²))² = 1, which Newton's method approaches from below.
+    The nearest surface point is y_i = e_i² x_i / (t + e_i²). t is the largest root of
+    sum (e_i x_i / (t + e_i²))² = 1; Newton's method approaches it from below.
     """
     e_2 = (size[0] * size[0], size[1] * size[1], size[2] * size[2])
     z = (size[0] * abs(x[0]), size[1] * abs(x[1]), size[2] * abs(x[2]))
     least = min(e_2[0], e_2[1], e_2[2])
-    # start where one term alone makes the sum at least 1
+    # start where a single term makes the sum at least 1
     t = max(z[0] - e_2[0], z[1] - e_2[1], z[2] - e_2[2])
     if t <= -least:
         t = -least
@@ -118,11 +118,11 @@ def from_ellipsoid(size, x):
         t = after
     y = (_share(e_2[0], t, x[0]), _share(e_2[1], t, x[1]), _share(e_2[2], t, x[2]))
     if t <= -least:
-        # on the plane of the other axes, near the middle: the nearest points lie to both sides
+        # on the plane of the other axes, near the middle: the nearest points lie on both sides
         y = _rise(size, e_2, least, y)
     n = (_part(y[0], e_2[0]), _part(y[1], e_2[1]), _part(y[2], e_2[2]))
     if not least > 0.0:
-        # flat, without a gradient
+        # flat ellipsoid, without a gradient
         n = sub(x, y)
     length = norm(n)
     if not length > 0.0:
@@ -133,19 +133,19 @@ def from_ellipsoid(size, x):
 
 @kernel
 def _share(e_2, t, x):
-    """Return e² x / (t + e²), 0 where e or x is 0."""
+    """Return e² x / (t + e²), or 0 if e or x is 0."""
     return e_2 * x / (t + e_2) if x != 0.0 and e_2 > 0.0 else 0.0
 
 
 @kernel
 def _part(y, e_2):
-    """Return y / e², 0 where y is 0."""
+    """Return y / e², or 0 if y is 0."""
     return y / e_2 if y != 0.0 else 0.0
 
 
 @kernel
 def _rise(size, e_2, least, y):
-    """Compute the coordinate of an ellipsoid's point along its shortest axis."""
+    """Return an ellipsoid's surface point y with its coordinate along the shortest axis set."""
     rest = 1.0
     for k in range(3):
         if e_2[k] > least:

@@ -1,10 +1,10 @@
 """
-Penetration depth of two convex cores: the expanding polytope algorithm.
+Penetration depth of two convex cores by the expanding polytope algorithm.
 
-By van den Bergen (2001). A polytope inside the Minkowski difference w = a - b is expanded where it
-is nearest to the origin, until it touches the surface there. Its corners are rows of (w, a). Its
-faces are planes (outward unit normal, offset) with three corners and, across the edge from each
-corner to the next, three neighbours.
+After van den Bergen (2001). A polytope inside the Minkowski difference w = a - b is expanded at
+its face nearest to the origin, until it touches the surface there. Its corners are rows (w, a).
+Its faces are planes (outward unit normal, offset) with three corners and three neighbours, one
+across the edge from each corner to the next.
 """
 
 import math
@@ -24,14 +24,14 @@ from sim_bridge.engine.math.vec3 import (
     sub,
 )
 
-# first columns of a face: its three corners, and the faces across the edges that begin there
+# first columns of a face: its three corners, and the faces across the edges from these corners
 _CORNER, _ACROSS = 0, 3
-# behind them, columns of lists: of the faces seen; of the new face that begins at each corner; of
-# the horizon's edges, their ends, the face beyond and the new face
+# behind them, columns that hold lists: faces seen; the new face beginning at each corner; for each
+# horizon edge its ends, the face beyond and the new face
 _SEEN, _FACE_FROM, _EDGE_FROM, _EDGE_TO, _BEYOND, _NEW = range(6, 12)
 
-# shares of the extent
-_FLAT = 1e-12  # thinner than this the difference has no inside
+# relative to the extent
+_FLAT = 1e-12  # thickness below which the difference has no inside
 _COPLANAR = 1e-13
 _CURVED_TOLERANCE = 1e-7
 _FLAT_TOLERANCE = 1e-14
@@ -40,9 +40,9 @@ _FLAT_TOLERANCE = 1e-14
 @subroutine
 def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b):
     """
-    Compute the penetration depth of two cores, starting from the simplex that `gjk` left.
+    Compute the penetration depth of two cores, starting from the final simplex of `gjk`.
 
-    Returns (signed distance, n from b to a, nearest point of a). The distance is negative unless
+    Returns (signed distance, n from b to a, nearest point on a). The distance is negative unless
     the cores only touch.
     """
     points, planes, faces_of = scratch.expand_point, scratch.expand_plane, scratch.expand_face
@@ -75,7 +75,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
         if parted > best:
             best, best_n = parted, n
             nearest_a = _point_on_face(nearest, faces_of, points)
-        # the polytope lies inside: no deeper than `best`, no shallower than `offset`
+        # the polytope lies inside the difference: the depth is between `offset` and `-best`
         if -best - offset <= tolerance or count == points.shape[0]:
             break
         store3(points, count, 0, sub(a, b))
@@ -90,7 +90,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
 
 @kernel
 def _point_on_face(f, face, point):
-    """Return the point of a that corresponds to the face's point nearest to the origin."""
+    """Return the point on a that corresponds to the face's point nearest to the origin."""
     i, j, k = load3(face, f, _CORNER)
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
     return add(
@@ -107,7 +107,7 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
     Returns the number of corners, the extent, and, for fewer than 4 corners, the normal of the
     plane that contains the whole difference set.
     """
-    # a tetrahedron without volume is a triangle, a triangle without area a segment
+    # a tetrahedron without volume becomes a triangle, a triangle without area a segment
     if count == 4:
         p, q, r, s = (
             load3(point_inout, 0, 0),
@@ -129,7 +129,7 @@ def _make_tetrahedron(geometry, shape_a, shape_b, count, extent, hint_a, hint_b,
             count = 1
     normal = (0.0, 0.0, 1.0)
     while count < 4:
-        # look to both sides along up to three directions across what is there
+        # search both ways along up to three directions orthogonal to the present simplex
         p = load3(point_inout, 0, 0)
         u, v = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
         tries = 3
@@ -181,11 +181,11 @@ def _write_face(f, i, j, k, point, plane_out, face_out):
 
 @kernel
 def _open_tetrahedron(point_inout, plane_out, face_out):
-    """Write the four faces of the tetrahedron of the corners 0 to 3."""
+    """Write the four faces of the tetrahedron with the corners 0 to 3."""
     p = load3(point_inout, 0, 0)
     n = cross(sub(load3(point_inout, 1, 0), p), sub(load3(point_inout, 2, 0), p))
     if dot(n, sub(load3(point_inout, 3, 0), p)) > 0.0:
-        # the corner 3 belongs below 0 1 2
+        # corner 3 belongs below the face 0 1 2
         for column in range(6):
             kept = point_inout[1, column]
             point_inout[1, column] = point_inout[2, column]
@@ -200,12 +200,12 @@ def _open_tetrahedron(point_inout, plane_out, face_out):
 @subroutine
 def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
     """
-    Add a corner: replace the faces visible from it, starting at `seen`, by a cone to it.
+    Add a corner: replace the faces visible from it by a cone to it, starting at face `seen`.
 
-    Returns the new number of faces, 0 without room or without a clean horizon.
+    Returns the new face count, 0 without room or without a clean horizon.
     """
     w = load3(point, new, 0)
-    # flood over all neighbours that the corner sees or lies in the plane of
+    # flood over all neighbours visible from the corner or coplanar with it
     face_inout[0, _SEEN] = seen
     face_inout[seen, _CORNER] = -1 - face_inout[seen, _CORNER]
     looked, found, edges = 0, 1, 0
@@ -232,7 +232,7 @@ def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
         return 0
     for k in range(edges, found):
         plane_inout[face_inout[k, _SEEN], 3] = math.inf
-    # a new face on each edge of the horizon, in the rows of the old ones and behind
+    # write a new face on each horizon edge, in the rows of the old faces and behind
     for k in range(edges):
         row = face_inout[k, _SEEN] if k < found else faces + k - found
         i, j, g = face_inout[k, _EDGE_FROM], face_inout[k, _EDGE_TO], face_inout[k, _BEYOND]
@@ -243,7 +243,7 @@ def _grow(new, seen, faces, coplanar, point, plane_inout, face_inout):
                 face_inout[g, _ACROSS + side] = row
         face_inout[k, _NEW] = row
         face_inout[i, _FACE_FROM] = row
-    # join them around the corner
+    # join the new faces around the corner
     for k in range(edges):
         row = face_inout[k, _NEW]
         after = face_inout[face_inout[row, _CORNER + 1], _FACE_FROM]

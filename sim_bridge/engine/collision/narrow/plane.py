@@ -1,4 +1,4 @@
-"""Contact points of convex shapes with a half-space, in closed form."""
+"""Contact points between convex shapes and a half-space, in closed form."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.contact_manifold import MAX_FOUND, note, store_points
@@ -8,20 +8,20 @@ from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, HULL, 
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, perpendicular, scale, store3, sub
 
-# [rad, cosine] an axis this far from the plane's normal lets a cylinder stand on its cap
+# cosine between axis and plane normal above which a cylinder stands on its cap
 _STANDING = 0.5
 
 
 @subroutine
 def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, points_out):
     """
-    Store the points of a shape at most `limit` above the plane n . x = offset.
+    Store a shape's points at most `limit` above the plane n . x = offset.
 
-    Returns their number; points_out: as for `store_points`. The feature of a corner is its number;
-    a rim has four anchors, fixed to the shape, and its lowest point.
+    Returns their number; points_out: as for `store_points`. A corner's feature is its number; a
+    rim has four anchors, fixed to the shape, and its lowest point.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
-    # the shape's frame: height of its origin, and the downward direction
+    # in the shape's frame: height of its origin, and the downward direction
     height = dot(n, p) - offset
     c = mul_tv(R, (-n[0], -n[1], -n[2]))
     count = 0
@@ -98,7 +98,7 @@ def collide_with_plane(geometry, scratch, shape, n, offset, limit, origin, point
 
 @kernel
 def _put(count, feature, x, gap, shape, n, limit, origin, points_out):
-    """Store the point x of a shape's frame if it is low enough; return the number of points."""
+    """Store the point x in a shape's frame if it is low enough; return the point count."""
     if not gap <= limit:
         return count
     first_row, feature_out, point_out, _, gap_out = points_out
@@ -112,14 +112,14 @@ def _put(count, feature, x, gap, shape, n, limit, origin, points_out):
 
 @subroutine
 def _put_hull(geometry, scratch, shape, n, offset, limit, origin, points_out):
-    """Store a hull's vertices within the limit, well spread where there are many."""
+    """Store a hull's vertices within the limit, well spread if there are many."""
     R, p = shape[2], shape[3]
     t = perpendicular(n)
     s = cross(n, t)
     lowest, row = support(geometry, shape, shape[4], (-n[0], -n[1], -n[2]))
     if dot(n, lowest) - offset > limit:
         return 0
-    # the lowest first, so that there is always room for it
+    # the lowest vertex first, so that there is always room for it
     found = note(
         0,
         dot(t, lowest),

@@ -1,12 +1,12 @@
 """
-Refinement of the direction of least distance of two convex cores, to the last digits.
+Refinement of the least-distance direction between two convex cores, to the last digits.
 
-The signed distance is the maximum of the separation F(n) over all unit vectors n; n is known to
-some digits. F has kinks where n is a face's normal or orthogonal to an edge. Flat faces are tested
-exactly. Edges, and the straight lines on the sides of cylinders and cones, constrain n to a circle
-n . e = c, two of them to one point. Where F is smooth, freely or along that circle, Newton's
-method follows. Every F(n) is a lower bound of the distance, so the greatest one found is always
-valid.
+The signed distance is the maximum separation F(n) over all unit vectors n; n is known to some
+digits. F has kinks where n is a face's normal or orthogonal to an edge. Flat faces are tested
+exactly. Edges, and straight lines on the sides of cylinders and cones, constrain n to a circle
+n . e = c; two of them constrain n to one point. Where F is smooth, freely or along that circle,
+Newton's method follows. Every F(n) is a lower bound on the distance, so the greatest value found
+is always valid.
 """
 
 import math
@@ -38,7 +38,7 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-# n is known at least this well [rad]
+# known accuracy of n [rad]
 _NEAR = 2e-3
 _FACE_NEAR = 1e-2
 # gains below this share of the extent are rounding: the flatter feature is kept
@@ -48,7 +48,7 @@ _NEWTON_STEPS = 6
 
 @subroutine
 def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
-    """Refine n, the direction of least distance of two cores; return it and their distance."""
+    """Refine n, the least-distance direction between two cores; return n and the distance."""
     slack = _ROUNDING * extent
     distance, _, _, hint_a, hint_b = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
     for shape, sign in ((shape_a, -1.0), (shape_b, 1.0)):
@@ -86,7 +86,7 @@ def refine_normal(geometry, shape_a, shape_b, hint_a, hint_b, extent, n):
 
 @kernel
 def _near_face(geometry, shape, m):
-    """Find the outward normal of a flat face that is nearly m."""
+    """Find a flat face whose outward normal is nearly m; return whether found, and the normal."""
     kind, size, R = shape[0], shape[1], shape[2]
     f = ZERO
     if kind == BOX or kind == CYLINDER or kind == CONE:
@@ -125,7 +125,7 @@ def _near_face(geometry, shape, m):
 
 @kernel
 def _slice_face(geometry, hollow, c):
-    """Return the normal of the side of a hollow shape's section, in its frame, nearest to c."""
+    """Return the side normal nearest to c in a hollow shape's section, in its frame."""
     half = geometry.size[hollow, 1]
     low, high = geometry.bore[hollow, 0], geometry.bore[hollow, 1]
     sign = -1.0
@@ -144,8 +144,8 @@ def _near_edge(geometry, shape, hint, m):
     """
     Find a straight edge nearly orthogonal to m.
 
-    Returns whether there is one, its direction e, and the c = m . e at which the whole edge is
-    farthest along m: 0 except for the lines on a cone, where e is the cone's axis.
+    Returns whether there is one, its direction e, and the value c = m . e at which the whole edge
+    is farthest along m: 0, except for lines on a cone, where e is the cone's axis.
     """
     kind, size, R = shape[0], shape[1], shape[2]
     z = column(R, 2)
@@ -165,7 +165,7 @@ def _near_edge(geometry, shape, hint, m):
     least, e = _NEAR, (0.0, 0.0, 1.0)
     if kind == TRIANGLE:
         s0, s1, s2 = dot(R[0], m), dot(R[1], m), dot(R[2], m)
-        # the edge across from the lowest corner
+        # the edge opposite the lowest corner
         lowest = 0 if s0 <= s1 and s0 <= s2 else (1 if s1 <= s2 else 2)
         e = sub(R[(lowest + 2) % 3], R[(lowest + 1) % 3])
         length = norm(e)
@@ -261,7 +261,7 @@ def _meet_circle(e, c, n):
 
 @kernel
 def _curve(shape, m, s, t):
-    """Return s . H t with the second derivative H of a core's support function at m."""
+    """Return s . H t for the second derivative H of a core's support function at m."""
     kind, size, R = shape[0], shape[1], shape[2]
     if kind == CYLINDER or kind == CONE:
         c = mul_tv(R, m)

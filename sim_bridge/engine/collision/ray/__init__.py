@@ -1,5 +1,5 @@
 """
-Line segments against geometries: where they first cross a surface, and its normal there.
+Line segments against geometries: first crossing of a surface, and the normal there.
 
 Imports `engine.collision.mesh` and `engine.collision.broad`.
 """

@@ -1,4 +1,4 @@
-"""Many line segments against all geometries, at the state behind a handle's table."""
+"""Many line segments against all geometries, at the state in a handle's table."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import store_pose
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub
 
-# columns of hits: share of the way, point [m] and normal, world
+# hit columns: share of the way, point [m] and normal, world
 SHARE, POINT, NORMAL = 0, 1, 4
 HIT_SIZE = 7
 NOTHING = -1
 
-# bits of options: pass from inside to outside unnoticed; see sensors too
+# option bits: ignore crossings from inside to outside; hit sensors too
 CULLED, SENSORS = 1, 2
 
-# what is kept of a planted scene: whether it is, then as `plant` returns; behind the size is q
+# entries of kept_inout: whether a scene is planted, then the integers returned by `plant`; entries
+# of place_inout: the size returned by `plant`, then q
 IS_PLANTED, ENDLESS, TOP, GROUPS = range(4)
 KEPT_SIZE = 4
 SIZE, FIRST_Q = 0, 1
 
 FARTHEST = 1e100
-"""Greatest coordinate of a point, whose square is still a number [m]."""
+"""Greatest coordinate of a point [m]; its square is still finite."""
 
 
 @entry
@@ -55,11 +56,11 @@ def cast_nearest(
     """
     Find the nearest geometry on each segment.
 
-    start, end: (n, 3) [m], or (1, 3) for a common one. allowed: (ng,) 0 for geometries that are
-    passed; (0,) for none. options: of the bits above. kept_inout, place_inout: as of
-    `plant_changed`. struck_out: (n,) the geometry, NOTHING for none. point_out, normal_out:
-    (n, 3). distance_out, depth_out: (n,) from the start and to the end [m]; nan where there is
-    nothing. Returns whether all points are within FARTHEST; if not, nothing is done.
+    start, end: (n, 3) [m], or (1, 3) for a common one. allowed: (ng,) 0 for geometries to ignore;
+    (0,) to allow all. options: bits CULLED, SENSORS. kept_inout, place_inout: as for
+    `plant_changed`. struck_out: (n,) geometry, or NOTHING. point_out, normal_out: (n, 3).
+    distance_out, depth_out: (n,) distance from the start and to the end [m]; nan without a hit.
+    Returns whether all points are within FARTHEST; if not, nothing is computed.
     """
     if not (are_near(start) and are_near(end)):
         return False
@@ -92,11 +93,12 @@ def cast_all(
     hit_out: FloatMatrix,
 ):
     """
-    Find all geometries on each segment, each where the segment first crosses its surface.
+    Find all geometries on each segment, each at the segment's first crossing of its surface.
 
-    segment: (n, 6) start and way [m], within FARTHEST. allowed to place_inout: as of
-    `cast_nearest`. struck_out: (m, 2) segment and geometry. hit_out: (m, 7) see the columns, in
-    order of the segments. Returns how many there are, of which the first m are written.
+    segment: (n, 6) start and vector to the end [m], within FARTHEST. allowed to place_inout: as
+    for `cast_nearest`. struck_out: (m, 2) segment and geometry. hit_out: (m, 7) columns SHARE,
+    POINT, NORMAL, in segment order. Returns the hit count; the first m hits
+    are written.
     """
     scene = plant_changed(table, kept_inout, place_inout)
     geometry, scratch = world.geometry(table), world.collision(table)
@@ -111,11 +113,11 @@ def cast_all(
 
 @kernel
 def are_near(point):
-    """Return whether all coordinates of points are within FARTHEST."""
+    """Return whether all point coordinates are within FARTHEST."""
     far = 0
     for row in range(point.shape[0]):
         x, y, z = load3(point, row, 0)
-        # without a branch for each; also of what is no number
+        # without a branch per coordinate; counts nan, too
         far += (
             int(not abs(x) <= FARTHEST) | int(not abs(y) <= FARTHEST) | int(not abs(z) <= FARTHEST)
         )
@@ -124,8 +126,8 @@ def are_near(point):
 
 @kernel
 def length_of(way):
-    """Return the length of a way."""
-    # each product is rounded, so that numpy has the same bits
+    """Return the length of a vector."""
+    # each product is rounded, so that the result equals numpy's bits
     x, y, z = float(way[0] * way[0]), float(way[1] * way[1]), float(way[2] * way[2])
     return math.sqrt(x + y + z)
 
@@ -133,11 +135,10 @@ def length_of(way):
 @kernel
 def plant_changed(table, kept_inout, place_inout):
     """
-    Return the scene behind a handle's table as `plant`, planted anew only where it is another.
+    Return the scene in a handle's table as `plant`, planted again only after a change.
 
-    kept_inout: (KEPT_SIZE,) see the columns: to be set to 0 before the first call, and where
-    parameters have changed since the last. place_inout: (1 + nq,) the size, and the q that it was
-    planted at.
+    kept_inout: (KEPT_SIZE,) entries IS_PLANTED …; set to 0 before the first call, and after a
+    change of parameters. place_inout: (1 + nq,) size of the scene, and its q.
     """
     state, ws = world.state(table), world.workspace(table)
     changed = int(kept_inout[IS_PLANTED] == 0)
@@ -159,10 +160,10 @@ def plant_changed(table, kept_inout, place_inout):
 @kernel
 def plant(geometry, pose, scratch_out):
     """
-    Place the geometries and sort those that any line may hit into a tree.
+    Place the geometries, and sort the finite ones that lines may hit into a tree.
 
-    pose: (nb, 12) of the bodies. The first of `order` are in the tree, the last are planes.
-    Returns where the planes begin, and of the tree what `build_lanes` returns.
+    pose: (nb, 12) body poses. scratch.order lists the geometries in the tree first, the planes
+    last. Returns the place of the first plane, and the results of `build_lanes`.
     """
     box, order = scratch_out.box, scratch_out.order
     count, end = 0, geometry.body.shape[0]
@@ -185,7 +186,7 @@ def plant(geometry, pose, scratch_out):
 
 @kernel
 def may_be_hit(geometry, g, allowed, options):
-    """Return whether a line that is cast with some options may hit a planted geometry."""
+    """Return whether a line cast with these options may hit a planted geometry."""
     if geometry.flags[g] & SENSOR != 0 and options & SENSORS == 0:
         return False
     return allowed.shape[0] == 0 or allowed[g] != 0
@@ -225,7 +226,7 @@ def nearest(geometry, scratch, scene, start, way, allowed, options):
 
 @kernel
 def is_nearer(t, other, share, g):
-    """Return whether a geometry at t comes before the nearest one; of two at once the lower."""
+    """Return whether a geometry at t is nearer than the nearest one; at equal t, the lower one."""
     return t < share or (t == share and (g == NOTHING or other < g))
 
 
@@ -292,7 +293,7 @@ def append(geometry, scratch, g, start, way, allowed, options, row, total, struc
 
 @kernel
 def hit_at(geometry, scratch, start, way, g, share, face):
-    """Return the share of the way, the point and the normal of a hit; nan of NOTHING."""
+    """Return a hit's share of the way, point and normal; nan for NOTHING."""
     if g == NOTHING:
         nowhere = (math.nan, math.nan, math.nan)
         return math.nan, nowhere, nowhere

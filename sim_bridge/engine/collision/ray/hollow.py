@@ -1,4 +1,4 @@
-"""Where a line first crosses the surface of a hollow shape, in its frame; see `ray.spans`."""
+"""First crossing between a line and a hollow shape, in the shape's frame; see `ray.spans`."""
 
 import math
 
@@ -6,7 +6,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.ray.spans import SIDE, tapered_normal, tapered_span
 from sim_bridge.engine.math.vec3 import load3, scale
 
-# the wall of the bore, beside the faces of cones
+# face number of the bore's wall, beside the faces of cones
 BORE = 3
 
 
@@ -15,9 +15,9 @@ def hollow_crossing(geometry, g, o, d, dd, low, high, is_culled):
     """
     Return the least t from low to high at which a line crosses a hollow shape, and the face.
 
-    It is inside from where it enters the shape without its bore to where it enters the bore, and
-    from where it leaves the bore on. Through a mouth it passes into or out of both at once; the
-    wall of the bore it does not reach before that of the cone, whatever rounding says at a tip.
+    The line is inside from its entry into the full cone to its entry into the bore, and again from
+    its exit from the bore on. Through a mouth, it crosses cone and bore at once. It never reaches
+    the bore's wall before the cone's, whatever rounding gives at a tip.
     """
     size, bore = load3(geometry.size, g, 0), (geometry.bore[g, 0], geometry.bore[g, 1])
     first, entered, last, left = tapered_span(size[0], size[1], size[2], o, d, dd)
@@ -47,7 +47,7 @@ def span_crossing(span, low, high, is_culled):
 
 @subroutine
 def hollow_normal(geometry, g, face, x):
-    """Return the outward unit normal of a hollow shape at a point of a face, own frame."""
+    """Return a hollow shape's outward unit normal at a point on a face, own frame."""
     size = load3(geometry.size, g, 0)
     if face == BORE:
         return scale(

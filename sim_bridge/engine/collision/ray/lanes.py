@@ -1,9 +1,9 @@
 """
-Lines through a tree of boxes that are tested side by side.
+Lines through a tree of boxes, tested side by side.
 
-A *group* is of LANES boxes, or fewer. Groups of level 0 hold items, in an order of their own; each
-group of the next level holds the boxes around LANES groups, and so on up to the top, which has few
-groups. No line comes into a lane without a box.
+A *group* has up to LANES boxes. Groups on level 0 hold items, in their own order. Each group on
+the next level holds the boxes around LANES groups, and so on up to the top, which has few groups.
+No line enters a lane without a box.
 """
 
 import math
@@ -13,9 +13,9 @@ from sim_bridge.engine.collision.ray.tree import slab_entry
 from sim_bridge.engine.data.collision_scratch import LANES
 
 _SIDES = 6 * LANES
-"""Numbers of a group."""
+"""Numbers stored per group."""
 _FEW = 4
-"""Groups that are not worth a level above them."""
+"""Greatest number of groups on the top level."""
 
 
 @kernel
@@ -23,8 +23,8 @@ def build_lanes(box, count, order_inout, scratch_out):
     """
     Sort boxes into groups, split at the median along the longest side.
 
-    box: (n, 6). order_inout: which rows of it, in the first `count` items; then by the groups.
-    Returns the top level, how many groups it has, and the greatest coordinate.
+    box: (n, 6). order_inout: rows of `box` in the first `count` items, on return ordered by group.
+    Returns the top level, its number of groups, and the greatest coordinate [m].
     """
     _sort(box, count, order_inout)
     groups, level, first, size = _groups_of(count), 0, 0, 0.0
@@ -58,7 +58,7 @@ def _groups_of(count):
 
 @kernel
 def _side_at(first, place, k):
-    """Return where side k of the box at a place of a level is, whose first group is given."""
+    """Return the index of side k of a box; first: a level's first group, place: box in level."""
     return _SIDES * (first + place // LANES) + LANES * k + place % LANES
 
 
@@ -80,7 +80,7 @@ def _sort(box, count, order_inout):
 
 @kernel
 def _longest_axis(box, order, first, end):
-    """Return the axis along which the middles of some boxes spread most."""
+    """Return the axis with the greatest spread of the boxes' middles."""
     longest, most = 0, -1.0
     for axis in range(3):
         low, high = math.inf, -math.inf
@@ -94,7 +94,7 @@ def _longest_axis(box, order, first, end):
 
 @kernel
 def _split(box, order_inout, first, middle, end, axis):
-    """Put the lower ones of some boxes before `middle`, the others behind (Hoare's selection)."""
+    """Move the lower boxes before `middle`, the others behind it (Hoare's selection)."""
     low, high = first, end - 1
     while low < high:
         pivot = order_inout[(low + high) >> 1]
@@ -120,10 +120,11 @@ def _split(box, order_inout, first, middle, end, axis):
 @kernel
 def next_item(scratch_out, top, groups, slabs, high, group, level):
     """
-    Find the next item whose box a line comes into between 0 and high, in each group nearer first.
+    Find the next item whose box a line enters between 0 and high, nearer boxes in a group first.
 
-    top, groups: of `build_lanes`. group, level: 0 and top + 1 for the first call, then what the
-    last call returned. Returns the place of the item in the order, -1 after the last.
+    top, groups: from `build_lanes`. group, level: 0 and top + 1 for the first call, then values
+    returned by the last call. Returns the item's place in the order (-1 after the last), the group
+    and the level.
     """
     entry = scratch_out.lane_entry
     while True:
@@ -149,7 +150,7 @@ def next_item(scratch_out, top, groups, slabs, high, group, level):
 
 @kernel
 def _visit(scratch_out, level, group, slabs, high):
-    """Go to a group; return whether the line comes into any box of it."""
+    """Go to a group; return whether the line enters any of its boxes."""
     scratch_out.lane_visited[level] = group
     at = _SIDES * (scratch_out.lane_first[level] + group)
     return _enter(scratch_out.lane_box, at, level, slabs, high, scratch_out.lane_entry)
@@ -157,7 +158,7 @@ def _visit(scratch_out, level, group, slabs, high):
 
 @lanes
 def _enter(box, at, level, slabs, high, entry_out):
-    """Write where a line comes into the boxes of a group; return as `_visit`."""
+    """Write the parameters at which a line enters a group's boxes; return as `_visit`."""
     (i, j, k), inverse, begin, end = slabs
     near = (at + LANES * i, at + LANES * j, at + LANES * k)
     far = (at + LANES * (3 - i), at + LANES * (5 - j), at + LANES * (7 - k))
@@ -202,7 +203,7 @@ def _lane_entry(box, near, far, lane, line):
 
 @kernel
 def _least(entry, level):
-    """Return the lane with the least entry of a level, and the entry."""
+    """Return the lane with the least entry on a level, and the entry."""
     at = LANES * level
     a = _nearer((0, entry[at]), (1, entry[at + 1]))
     b = _nearer((2, entry[at + 2]), (3, entry[at + 3]))

@@ -1,9 +1,9 @@
 """
-Where a line first crosses a mesh or the surface of a height field, in its frame.
+First crossing between a line and a mesh or height field surface, in its frame.
 
-A line through a common edge or corner of triangles never slips between them: each corner is
-projected along the line in one way only, and neighbours see an edge with opposite signs, exactly
-(Woop, Benthin and Wald, Watertight ray/triangle intersection, 2013).
+A line through a common edge or corner never slips between triangles: each corner has one
+projection along the line, and neighbours compute an edge with exactly opposite signs (Woop,
+Benthin and Wald, Watertight ray/triangle intersection, 2013).
 """
 
 import math
@@ -17,7 +17,7 @@ from sim_bridge.engine.data.geometry import MESH
 from sim_bridge.engine.math.vec3 import cross, dot, perpendicular, scale, sub
 
 _SLACK = 1e-9
-"""Share of a cell of a height field, and of its height, that counts to its neighbours too."""
+"""Share of a height field's cell, and of its height, that also counts to the neighbours."""
 
 
 @subroutine
@@ -25,8 +25,8 @@ def surface_crossing(geometry, g, o, d, dd, low, high, is_culled):
     """
     Return the least t from low to high at which a line crosses a surface, and the triangle.
 
-    o, d, dd: as in `ray.spans`. is_culled: whether lines go through the back of triangles. t is
-    infinite where there is none.
+    o, d, dd: as in `ray.spans`. is_culled: whether lines pass through the back of triangles. t is
+    infinite without a crossing.
     """
     if geometry.shape[g] == MESH:
         return _mesh_crossing(geometry, g, o, d, dd, low, high, is_culled)
@@ -35,7 +35,7 @@ def surface_crossing(geometry, g, o, d, dd, low, high, is_culled):
 
 @subroutine
 def surface_normal(geometry, g, t):
-    """Return the unit normal of a triangle, own frame: outward, upward, or by its order."""
+    """Return a triangle's unit normal, own frame: outward, upward, or by its corner order."""
     if geometry.shape[g] == MESH:
         x0, x1, x2 = mesh_corners(geometry, t)
     else:
@@ -45,7 +45,7 @@ def surface_normal(geometry, g, t):
 
 @kernel
 def _axes_across(d, dd):
-    """Return two vectors orthogonal to d and to each other, right-handed with it."""
+    """Return two vectors orthogonal to d and to each other, right-handed with d."""
     ahead = scale(1.0 / math.sqrt(dd), d)
     side = perpendicular(ahead)
     return side, cross(ahead, side)
@@ -53,13 +53,13 @@ def _axes_across(d, dd):
 
 @kernel
 def _triangle_crossing(x0, x1, x2, o, d, dd, across, is_culled):
-    """Return the t at which a line crosses a triangle; infinite where it does not."""
+    """Return the t at which a line crosses a triangle; infinite without a crossing."""
     a, b, c = sub(x0, o), sub(x1, o), sub(x2, o)
     e, f = across
     ax, ay = dot(e, a), dot(f, a)
     bx, by = dot(e, b), dot(f, b)
     cx, cy = dot(e, c), dot(f, c)
-    # two roundings each, so that an edge has the exact opposite seen from the other side
+    # two roundings each, so that the neighbour gets the exact opposite value for the edge
     u = float(cx * by) - float(cy * bx)
     v = float(ax * cy) - float(ay * cx)
     w = float(bx * ay) - float(by * ax)
@@ -94,7 +94,7 @@ def _mesh_crossing(geometry, g, o, d, dd, low, high, is_culled):
 
 @kernel
 def _field_crossing(geometry, g, o, d, dd, low, high, is_culled):
-    """Walk along the strips of cells across the axis that changes fastest."""
+    """Walk along the strips of cells across the axis with the fastest change."""
     across = _axes_across(d, dd)
     cells = (geometry.grid[g, 2] - 1, geometry.grid[g, 1] - 1)
     per_x, per_y = 0.5 * cells[0] / geometry.size[g, 0], 0.5 * cells[1] / geometry.size[g, 1]
@@ -135,7 +135,7 @@ def _field_crossing(geometry, g, o, d, dd, low, high, is_culled):
 
 @kernel
 def _within(z, rate, least, greatest, low, high):
-    """Return the t at which z + t rate is between two numbers, with slack; high, low for none."""
+    """Return the t interval with z + t rate between two numbers, plus slack; else (inf, -inf)."""
     slack = _SLACK * (1.0 + abs(z))
     least, greatest = least - slack, greatest + slack
     if rate == 0.0:
@@ -146,7 +146,7 @@ def _within(z, rate, least, greatest, low, high):
 
 @kernel
 def _cells_between(z, rate, low, high, count):
-    """Return the first and the last cell that a line is in between low and high."""
+    """Return the first and last cell that a line passes between low and high."""
     slack = _SLACK * (1.0 + abs(z))
     s, t = z + low * rate, z + high * rate
     first = math.floor(min(max(min(s, t) - slack, 0.0), count - 1.0))
@@ -156,7 +156,7 @@ def _cells_between(z, rate, low, high, count):
 
 @kernel
 def _is_reached(geometry, g, row, column, under, over):
-    """Return whether a cell's heights overlap those from `under` to `over`."""
+    """Return whether a cell's heights overlap the heights from `under` to `over`."""
     columns = geometry.grid[g, 2]
     at = geometry.grid[g, 0] + row * columns + column
     a, b = geometry.height[at], geometry.height[at + 1]

@@ -1,10 +1,10 @@
 """
-Where a line is inside a convex shape, in the shape's frame.
+Spans of a line inside a convex shape, in the shape's frame.
 
-A line is o + t d, with o its point nearest to the origin of the frame, so that a start that is far
-away costs no precision; dd = d . d. A *span* is (first, face, last, face): the least and the
-greatest t inside, and which faces of the shape the line crosses there. It is empty where first
-> last. Where a line lies in a face, it is inside.
+A line is o + t d. o is its point nearest to the frame's origin, so that a faraway start costs no
+precision; dd = d . d. A *span* is (first, face, last, face): the least and the greatest t inside,
+and the faces that the line crosses there. It is empty if first > last. A line in a face counts as
+inside.
 """
 
 import math
@@ -13,16 +13,16 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.geometry import BOX, CAPSULE, CONE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from sim_bridge.engine.math.vec3 import add, dot, load3, norm, scale, sub, ZERO
 
-# faces of cylinders and cones; of boxes it is twice the axis, and one more on the positive side
+# faces of cylinders and cones; a box's faces are 2 axis, and 2 axis + 1 on the positive side
 SIDE, TOP, BOTTOM = 0, 1, 2
 
 PARALLEL = 1e-32
-"""Square of the sine below which a line is parallel to an axis: it cannot be told any more."""
+"""Squared sine below which a line counts as parallel to an axis: rounding hides the difference."""
 
 
 @subroutine
 def convex_span(geometry, g, o, d, dd):
-    """Return the span of a line in a convex geometry."""
+    """Return a line's span in a convex geometry."""
     shape, size = geometry.shape[g], load3(geometry.size, g, 0)
     if shape == SPHERE:
         first, last = ball_span(ZERO, size[0], o, d, dd)
@@ -48,7 +48,7 @@ def convex_span(geometry, g, o, d, dd):
 
 @subroutine
 def convex_normal(geometry, g, face, x):
-    """Return the outward unit normal of a convex geometry at a point of a face, own frame."""
+    """Return a convex geometry's outward unit normal at a point on a face, own frame."""
     shape, size = geometry.shape[g], load3(geometry.size, g, 0)
     if shape == BOX:
         sign, axis = 2.0 * (face & 1) - 1.0, face >> 1
@@ -70,7 +70,7 @@ def convex_normal(geometry, g, face, x):
     length = norm(n)
     if length > 0.0:
         return scale(1.0 / length, n)
-    # the middle of a shape of no size
+    # the middle of a shape without size
     return 0.0, 0.0, 1.0
 
 
@@ -90,14 +90,14 @@ def ball_span(c, radius, o, d, dd):
 
 @kernel
 def _around(middle, room, square):
-    """Return middle -+ sqrt(room / square); nothing where there is no room."""
+    """Return middle -+ sqrt(room / square); an empty interval for negative room."""
     half = math.sqrt(max(room, 0.0) / square)
     return (middle - half, middle + half) if room >= 0.0 else (math.inf, -math.inf)
 
 
 @kernel
 def _tube_span(radius, o, d, dd):
-    """Return the first and the last t in an endless cylinder about z."""
+    """Return the first and the last t in an infinite cylinder about z."""
     across = d[0] * d[0] + d[1] * d[1]
     if across <= PARALLEL * dd:
         is_inside = o[0] * o[0] + o[1] * o[1] <= radius * radius
@@ -152,7 +152,7 @@ def _cylinder_span(size, o, d, dd):
 
 @kernel
 def _capsule_span(size, o, d, dd):
-    """Join the spans in the tube and both balls: they overlap, as the whole is convex."""
+    """Join the spans in the tube and both balls; they overlap, because the capsule is convex."""
     first, last = _tube_span(size[0], o, d, dd)
     begin, end = _between(size[1], o[2], d[2])
     first, last = max(first, begin), min(last, end)
@@ -169,9 +169,9 @@ def tapered_span(bottom, half, top, o, d, dd):
     """
     Return the span in a cone with the radii `bottom` and `top` at z = -half and z = half.
 
-    The span in the endless cone below the apex is cut off at the ends. Seen so that the radius
-    falls with z, w >= 0 is the radius at o, and rate that by which it grows along the line; inside
-    is x² + y² <= (w + t rate)².
+    The span in the infinite cone below the apex is cut off at the ends. With z oriented so that
+    the radius falls along z, w >= 0 is the radius at o, and rate its growth along the line. Inside
+    means x² + y² <= (w + t rate)².
     """
     z, rise, upper, lower = o[2], d[2], TOP, BOTTOM
     if top > bottom:
@@ -198,11 +198,11 @@ def tapered_span(bottom, half, top, o, d, dd):
 
 @kernel
 def _below_apex(w, rate, o, d, dd):
-    """Return the first and the last t in the lower half of an endless cone, see `tapered_span`."""
+    """Return the first and last t in the lower half of an infinite cone, see `tapered_span`."""
     a = d[0] * d[0] + d[1] * d[1] - rate * rate
     b = o[0] * d[0] + o[1] * d[1] - w * rate
     c = o[0] * o[0] + o[1] * o[1] - w * w
-    # b² - a c, written so that nothing cancels near the apex
+    # b² - a c, written without cancellation near the apex
     x, y = w * d[0] - rate * o[0], w * d[1] - rate * o[1]
     moment = o[0] * d[1] - o[1] * d[0]
     square = x * x + y * y - moment * moment
@@ -217,7 +217,7 @@ def _below_apex(w, rate, o, d, dd):
     if q != 0.0:
         t = c / q
     if a < 0.0:
-        # inside of both halves of the cone, but of the lower one only on one side
+        # the interval is in both halves of the cone, but in the lower one only on one side
         return (max(s, t), math.inf) if rate > 0.0 else (-math.inf, min(s, t))
     if w - b / a * rate >= 0.0:
         return min(s, t), max(s, t)
@@ -226,13 +226,13 @@ def _below_apex(w, rate, o, d, dd):
 
 @kernel
 def tapered_normal(bottom, half, top, face, x):
-    """Return the outward unit normal of such a cone at a point of a face."""
+    """Return a tapered cone's outward unit normal at a point on a face."""
     if face != SIDE:
         return 0.0, 0.0, 1.0 if face == TOP else -1.0
     slope = 0.5 * (bottom - top) / half
     n = (x[0], x[1], slope * math.sqrt(x[0] * x[0] + x[1] * x[1]))
     length = norm(n)
-    # at the apex there is none
+    # the apex has no normal
     return scale(1.0 / length, n) if length > 0.0 else (0.0, 0.0, 1.0)
 
 

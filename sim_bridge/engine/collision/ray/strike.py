@@ -14,11 +14,11 @@ from sim_bridge.engine.math.vec3 import add, dot, scale, sub
 @kernel
 def strike(geometry, g, pose, start, way, limit, is_culled):
     """
-    Return where a segment first crosses the surface of a geometry, and the face.
+    Return a segment's first crossing of a geometry's surface, and the face.
 
-    start, way: start and end - start, world. limit: the greatest share of the way, at most 1.
-    is_culled: whether it passes from inside to outside unnoticed. Returns the share of the way,
-    from 0 to the limit, infinite where there is none, and the face, or the triangle of a surface.
+    start, way: start and vector to the end [m], world. limit: greatest share of the way, at most
+    1. is_culled: whether to ignore crossings from inside to outside. Returns the share of the way
+    from 0 to the limit, infinite without a crossing, and the face, or a surface's triangle.
     """
     R, p = pose
     o, d = mul_tv(R, sub(start, p)), mul_tv(R, way)
@@ -37,13 +37,13 @@ def strike(geometry, g, pose, start, way, limit, is_culled):
 
 @kernel
 def share_of(t, limit):
-    """Return a share of the way that rounding has put out of its range within it."""
+    """Return a share of the way, clamped to its range against rounding errors."""
     return min(max(t, 0.0), limit)
 
 
 @kernel
 def normal_at(geometry, g, pose, face, point):
-    """Return the unit normal, world, outward, of a geometry where `strike` found a point on it."""
+    """Return a geometry's outward unit normal, world, at a point found on it by `strike`."""
     R, p = pose
     if geometry.shape[g] == HOLLOW:
         return mul_mv(R, hollow_normal(geometry, g, face, mul_tv(R, sub(point, p))))

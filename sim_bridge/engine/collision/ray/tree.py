@@ -1,9 +1,9 @@
 """
 Lines through trees of boxes.
 
-A tree is a complete binary one over items in an order of its own, as those of meshes: node k has
-the children 2 k + 1 and 2 k + 2, and of m items the i-th node at depth d holds those from
-i m / 2^d to (i + 1) m / 2^d, rounded down. A leaf holds one item or two.
+A tree is a complete binary tree over items in its own order, like the trees of meshes. Node k has
+the children 2 k + 1 and 2 k + 2. Of m items, the i-th node at depth d holds the items from
+i m / 2^d to (i + 1) m / 2^d, rounded down. A leaf holds one or two items.
 """
 
 import math
@@ -11,7 +11,7 @@ import math
 from sim_bridge.compiler.kernel import kernel
 
 _PAD = 1e-13
-"""Share of the coordinates by which boxes are enlarged, so that rounding hides nothing."""
+"""Enlargement of boxes, as a share of the coordinates, so that rounding hides no box."""
 _STILL = 1e-150
 """Least rate along an axis."""
 
@@ -19,10 +19,10 @@ _STILL = 1e-150
 @kernel
 def slabs_of(o, d, size):
     """
-    Return what `box_entry` needs of the line o + t d.
+    Return the data of the line o + t d for `box_entry`.
 
-    size: of the coordinates of the boxes [m]. Returns the columns of the nearer sides, and of each
-    axis 1 / d and t at the coordinate 0, for the nearer side and for the farther one.
+    size: greatest box coordinate [m]. Returns the columns of the nearer sides, then for each axis
+    1 / d and the t at coordinate 0, for the nearer side and for the farther side.
     """
     pad = _PAD * (abs(o[0]) + abs(o[1]) + abs(o[2]) + size)
     x, y, z = _inverse(d[0]), _inverse(d[1]), _inverse(d[2])
@@ -42,7 +42,7 @@ def _inverse(rate):
 
 @kernel
 def box_entry(box, row, slabs, low, high):
-    """Return where a line comes into a box, from low to high; infinite where it does not."""
+    """Return the t at which a line enters a box, from low to high; infinite if it misses."""
     (i, j, k), inverse, begin, end = slabs
     return slab_entry(
         (box[row, i], box[row, j], box[row, k]),
@@ -57,7 +57,7 @@ def box_entry(box, row, slabs, low, high):
 
 @kernel
 def slab_entry(near, far, inverse, begin, end, low, high):
-    """Return the same of the nearer and the farther sides of a box."""
+    """Return the entry as `box_entry`, from the nearer and the farther sides of a box."""
     # two at a time, so that neither waits for the other
     first = max(
         max(low, near[0] * inverse[0] + begin[0]),
@@ -73,11 +73,11 @@ def slab_entry(near, far, inverse, begin, end, low, high):
 @kernel
 def next_leaf(box, root, depth, slabs, low, high, node, trail):
     """
-    Find the next leaf of a tree that a line goes through between low and high, nearer ones first.
+    Find the next leaf of a tree that a line passes between low and high, nearer leaves first.
 
-    root: row of node 0. node, trail: -1 and 0 for the first call, then what the last call
-    returned; the trail has a bit for each level, 1 where the other child is still to be visited.
-    Returns the leaf, -1 after the last, and the trail.
+    root: row of node 0. node, trail: -1 and 0 for the first call, then the values returned by the
+    last call. The trail has a bit for each level, 1 if the other child is still to be visited.
+    Returns the leaf (-1 after the last) and the trail.
     """
     first_leaf = (1 << depth) - 1
     if node < 0:
@@ -100,7 +100,7 @@ def next_leaf(box, root, depth, slabs, low, high, node, trail):
 
 @kernel
 def _next_sibling(node, trail):
-    """Return the deepest node still to be visited on a trail, -1 for none, and the trail."""
+    """Return the deepest node still to be visited on a trail (-1 for none), and the trail."""
     if trail == 0:
         return -1, 0
     while trail & 1 == 0:
