@@ -162,7 +162,7 @@ def _check(record: GeometryRecord) -> None:
     if record.shape == HOLLOW and (
         radii.shape != (2,) or not np.all((radii >= 0.0) & (radii <= given[:3:2]))
     ):
-        raise InvalidValueError('bore', record.bore, '2 radii [m], at most the radii in size', place)
+        raise InvalidValueError('bore', record.bore, '2 radii [m] up to those in size', place)
     if record.shape in (HULL, MESH):
         _check_array(record.vertices, 'vertices', (1, 3), place)
         if record.shape == MESH or record.triangles is not None:

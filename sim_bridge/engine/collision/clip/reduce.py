@@ -37,7 +37,7 @@ def reduce_candidates(size, most, count, scratch):
 
 @kernel
 def find_patches(most, count, scratch):
-    """Number the patches of similar normals; move each patch's deepest point to its row."""
+    """Find and number patches of similar normals; move each patch's deepest point to its row."""
     group, gap, normal = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_normal
     for k in range(count):
         group[k] = DROPPED
