@@ -1,5 +1,5 @@
 """
-The contact problem of a step: rows, surface laws, islands, and the solvers.
+Contact problem: rows, contact laws, islands, solvers.
 
 Imports `engine.dynamics` and `engine.data`.
 """

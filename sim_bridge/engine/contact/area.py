@@ -1,10 +1,11 @@
 """
-Contact area: the stiffness of an elastic foundation under each point.
+Contact area: stiffness of an elastic foundation under each contact point.
 
-The points of two geometries span an area, which they share. The stiffness of each is Young's
-modulus times its area over the rest length: the thickness, along the normal, of the thinner of the
-two, within the limits of the law. Where the points span none, on spheres, edges and corners, the
-area is that by which the depth is the volume of the overlap (Winkler's foundation).
+The contact points between two geometries span an area, and each point gets an equal share. The
+stiffness at a point is Young's modulus times its area over the rest length. The rest length is the
+thickness along the normal of the thinner geometry, within the law's limits. Points on spheres,
+edges and corners span no area; they get the overlap volume divided by the depth (Winkler's
+foundation).
 """
 
 import math
@@ -19,13 +20,13 @@ from sim_bridge.engine.data.contact_problem import Row
 from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, PLANE, SPHERE
 from sim_bridge.engine.math.vec3 import cross, dot, load3, load_v, sub
 
-_FLAT = 1e-9  # area of points in one line, relative to the square of their perimeter
-_AHEAD = 1e-12  # of a product of two lengths, relative to these, that is rounding
+_FLAT = 1e-9  # area of collinear points, relative to their squared perimeter
+_AHEAD = 1e-12  # rounding of a product of two lengths, relative to this product
 
 
 @subroutine
 def share_areas(table):
-    """Scale the compliance of contacts by rest length over area."""
+    """Multiply contact compliances by rest length over area."""
     contact_materials, laws, contacts = (
         world.contact_materials(table),
         world.laws(table),
@@ -51,14 +52,14 @@ def share_areas(table):
 
 @kernel
 def is_spread(contact_materials, contacts, laws, contact):
-    """Return whether a point counts among those that span its area."""
+    """Return whether a point counts for the area of its pair."""
     is_near = contacts.gap[contact] < REACH
     return is_near and bits_of(contact_materials, laws, contact) & material.SPREADS != 0
 
 
 @kernel
 def share_of_each(table, first, end, points):
-    """Return rest length over area of each of some points of two geometries [1/m]."""
+    """Return rest length over area for each point from `first` to `end` [1/m]."""
     contact_materials, laws, contacts = (
         world.contact_materials(table),
         world.laws(table),
@@ -84,7 +85,7 @@ def share_of_each(table, first, end, points):
 
 @kernel
 def thickness(ws, geometry, number, normal):
-    """Return the extent of a geometry along a normal [m]."""
+    """Return a geometry's extent along a normal [m]."""
     half = load_v(geometry.bounds[number], 3)
     if geometry.shape[number] == PLANE:
         return math.inf
@@ -96,7 +97,7 @@ def thickness(ws, geometry, number, normal):
 
 @kernel
 def curvature_of(geometry, number):
-    """Return the curvature of a round geometry's surface [1/m], 0 for others."""
+    """Return the surface curvature of a round geometry [1/m], 0 for other shapes."""
     shape = geometry.shape[number]
     is_round = shape == SPHERE or shape == CAPSULE or shape == CYLINDER
     return 1.0 / geometry.size[number, 0] if is_round else 0.0
@@ -104,11 +105,11 @@ def curvature_of(geometry, number):
 
 @kernel
 def hull_of(contact_materials, contacts, laws, first, end, start):
-    """Return area [m²] and perimeter [m] of the points' convex hull along the surface."""
+    """Return area [m²] and perimeter [m] of the points' convex hull in the tangent plane."""
     n = load3(contacts.normal, start, 0)
     t = any_tangent(n)
     s = cross(n, t)
-    # a corner of the hull: the last along s of those that are last along t
+    # first corner: the point farthest along t, then farthest along s
     corner, along, across = start, -math.inf, -math.inf
     for contact in range(first, end):
         if is_spread(contact_materials, contacts, laws, contact):
@@ -118,7 +119,7 @@ def hull_of(contact_materials, contacts, laws, first, end, start):
                 corner, along, across = contact, u, v
     origin, at, double, perimeter = corner, corner, 0.0, 0.0
     for _ in range(first, end):
-        # the next corner has all others on its left
+        # next corner: the point with all other points on its left
         following, u, v = -1, 0.0, 0.0
         for contact in range(first, end):
             if contact == at or not is_spread(contact_materials, contacts, laws, contact):

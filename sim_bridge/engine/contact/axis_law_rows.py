@@ -1,10 +1,10 @@
 """
-The laws of axes of joints that close loops, as contacts: see `law_rows`.
+Axis laws of constraint joints, written as contacts: see `law_rows`.
 
-The row of an axis is that of its wrench on both bodies, without what the rigid rows of the loops
-do not allow. Its elements push the bodies with that wrench. Left to pivots are, beside what
-`law_elements.is_left` says, axes whose friction grows with what the joint bears: the loops' forces
-are no unknowns of this problem.
+The row of an axis applies its wrench to both bodies, with the components along the loops' rigid
+rows removed. The axis' elements push the bodies with that wrench. Pivots keep the axes rejected by
+`law_elements.is_left`, and axes whose friction grows with the joint load: this problem has no
+unknowns for the loop forces.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -33,7 +33,7 @@ from sim_bridge.engine.math.vec3 import cross, load3, scale, sub, ZERO
 
 @subroutine
 def open_axes(table):
-    """Set axes free, and list the elements of their laws behind those of the trees' joints."""
+    """Set axes free, and list their law elements after those of tree joints."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     elements, work = world.law_rows(table), world.loop_work(table)
     first, h = world.contacts(table).size[COUNT], world.options(table).time_step
@@ -65,7 +65,7 @@ def open_axes(table):
 
 @kernel
 def moved_body(kind, loops, axis):
-    """Return a body that an axis can move, -1 for none."""
+    """Return a body moved by an axis, -1 for none."""
     for side in range(2):
         body = loops.body[loops.axis_joint[axis], side]
         if body >= 0 and not is_immobile(kind[body]):
@@ -75,13 +75,13 @@ def moved_body(kind, loops, axis):
 
 @kernel
 def is_left_to_pivots(loops, work, axis):
-    """Return whether an axis stays on its piece of its law, unless a pivot changes it."""
+    """Return whether an axis keeps its law piece until a pivot changes it."""
     return loops.passive[axis, BEARING] > 0.0 or is_left(work.law[axis], work.mode[axis])
 
 
 @subroutine
 def build_axis_rows(table, bonds, end):
-    """Build the rows of the axes' elements; return the end of all entries."""
+    """Build the rows for all axis elements; return the next free entry."""
     model, laws, rows = world.model(table), world.laws(table), world.rows(table)
     elements, first = world.law_rows(table), world.contacts(table).size[COUNT]
     rigid = count_rigid(world.loops(table), world.loop_work(table))
@@ -102,7 +102,7 @@ def build_axis_rows(table, bonds, end):
 
 @kernel
 def count_rigid(loops, work):
-    """Return how many vectors of the loops' basis are of rigid rows, which come first."""
+    """Count the basis vectors from rigid rows; these come first in the basis."""
     count = 0
     for vector in range(work.counts[RANK]):
         if work.chosen[vector] < loops.size[RIGID_ROWS]:
@@ -112,7 +112,7 @@ def count_rigid(loops, work):
 
 @kernel
 def add_axis(table, axis, row, scaling, end):
-    """Add an axis' whitened row, scaled; return the end of its entries."""
+    """Add an axis' whitened row, multiplied by `scaling`; return the next free entry."""
     model, ws, rows = world.model(table), world.workspace(table), world.rows(table)
     loops, arm = world.loops(table), world.loop_work(table).arm
     for side in range(2):
@@ -131,7 +131,7 @@ def add_axis(table, axis, row, scaling, end):
 
 @kernel
 def square_of_row(rows, row, contact, end):
-    """Return the square of a row of the last contact, whose entries end at `end`."""
+    """Return the squared norm of the last contact's row; its entries end at `end`."""
     total = 0.0
     for entry in range(rows.first[contact], end):
         total += rows.linear[row, entry] * rows.linear[row, entry]
@@ -140,7 +140,7 @@ def square_of_row(rows, row, contact, end):
 
 @kernel
 def axis_velocity(table, owner):
-    """Return the velocity of an axis by response.twist."""
+    """Return an axis velocity computed from response.twist."""
     loops, axis = world.loops(table), owner - world.model(table).q_of_v.shape[0]
     return row_velocity(
         loops,
@@ -153,7 +153,7 @@ def axis_velocity(table, owner):
 
 @subroutine
 def gather_axis_wrenches(table):
-    """Add the mean wrenches of the axes' elements, beside their middles, to response.wrench."""
+    """Add the axis elements' mean wrenches, less their middles, to response.wrench."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     elements, first = world.law_rows(table), world.contacts(table).size[COUNT]
     wrench, arm = world.response(table).wrench, world.loop_work(table).arm
@@ -177,9 +177,9 @@ def gather_axis_wrenches(table):
 @subroutine
 def close_axes(table):
     """
-    Restore the axes' laws, and write into work.mode on which piece each was found.
+    Restore the axes' laws, and write the piece found for each axis into work.mode.
 
-    Adds the impulses of the elements, beside their middles, to work.impulse.
+    Adds the elements' impulses, less their middles, to work.impulse.
     """
     model, loops, work = world.model(table), world.loops(table), world.loop_work(table)
     elements, h = world.law_rows(table), world.options(table).time_step

@@ -1,9 +1,9 @@
 """
 Contacts that cannot move because all joints below them are locked.
 
-Such a contact has no rows and no impulse, as if the locked joints were walls. But most joints are
-locked by friction or a motor of bounded strength, and yield to a greater push. The efforts that
-the contact would exert on them determine which yields first, see `active_set.release_weakest`.
+They have no rows and no impulse, as if the locked joints were walls. But friction or a motor of
+bounded strength locks most joints, and these yield to a greater push. The joint efforts exerted by
+the contact determine the joint that yields first, see `active_set.release_weakest`.
 """
 
 from sim_bridge.compiler.kernel import subroutine
@@ -17,7 +17,7 @@ from sim_bridge.engine.math.vec3 import cross, load3, scale, sub
 
 @subroutine
 def find_blocked(model, ws, geometry, contacts, laws, rows, solution, tolerance, blocked_out):
-    """Sum the joint efforts of a unit normal force at each contact that should push but cannot."""
+    """Sum the joint efforts from unit normal forces at contacts that approach but cannot move."""
     blocked_out[:] = 0.0
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] == 0 or rows.block[contact, Block.NN] > 0.0:

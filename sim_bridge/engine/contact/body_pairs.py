@@ -1,4 +1,4 @@
-"""Contact points counted by the two bodies that they are between."""
+"""Contact points counted for each pair of bodies."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
@@ -8,25 +8,25 @@ from sim_bridge.engine.data.contact_problem import NO_LAW
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 REACH = 1e-4
-"""Gap up to which surfaces touch, for what their points share [m]."""
+"""Gap up to which points count as touching when a pair's points share a quantity [m]."""
 
 
 @kernel
 def bits_of(contact_materials, laws, contact):
-    """Return the bits of ContactMaterials.refine of a contact's law."""
+    """Return a contact law's ContactMaterials.refine bits."""
     return contact_materials.refine[laws.law[contact]] if laws.law[contact] != NO_LAW else 0
 
 
 @kernel
 def sorted_bodies(geometry, contacts, contact):
-    """Return the two bodies of a contact, the lower number first."""
+    """Return a contact's two bodies, lower index first."""
     a, b = bodies_of(geometry, contacts.geometry, contact)
     return min(a, b), max(a, b)
 
 
 @subroutine
 def count_points(table, bit, reach):
-    """Count the points of each pair of bodies, those within reach whose laws have a bit."""
+    """Count each body pair's points; only points within reach whose law has a bit."""
     geometry, contact_materials, laws = (
         world.geometry(table),
         world.contact_materials(table),
@@ -41,7 +41,7 @@ def count_points(table, bit, reach):
         if not is_one or contacts.gap[contact] >= reach:
             continue
         a, b = sorted_bodies(geometry, contacts, contact)
-        # of the two, one that moves: the ground may have a pair with every body
+        # the mobile body of the two: the ground may have a pair with every body
         owner = b if a < 0 or is_immobile(kind[a]) else a
         if owner < 0:
             continue

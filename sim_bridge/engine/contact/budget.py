@@ -1,39 +1,39 @@
 """
-The budget of a step: how much work each island of contacts may take, in multiplications.
+Step budget: bound on the work for each island in one time step, in multiplications.
 
-Counted rather than timed, so that a step takes the same decisions on every machine. Once an island
-has spent its budget, over all pivots of joints, no further Newton step begins: sweeps end with
-impulses within the bounds of their laws, from which the next step of time goes on.
+Work is counted instead of timed, so a step takes the same decisions on every machine. Once an
+island has spent its budget, over all joint pivots, no further Newton step begins. Final sweeps
+bring the impulses within their laws' bounds, and the next time step continues from them.
 """
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.contact_materials import SPLIT
 
 MOST_WORK = 100_000_000
-"""Multiplications that nothing exceeds, whatever its budget: about a tenth of a second."""
+"""Multiplications never exceeded by an island, whatever its budget: about 0.1 s."""
 
 BAD = 0.05
-"""Residual that bodies would be seen to sink by, and that more work is spent on [m/s]."""
+"""Residual limit [m/s]; above it, bodies visibly sink and more work is allowed."""
 
 OF_ENTRY_PAIR = 4
-"""Multiplications of a contact's share in the matrix of coordinates, for each pair of entries."""
+"""Multiplications for each pair of contact entries, in the matrix over coordinates."""
 
-_OF_ENTRY = 12  # multiplications of a sweep for each entry of a contact's rows
-_PILE = 150  # rows, above which an island is a pile, which may take more
-_NEWTONS_OF_PILE = 10  # Newton steps that it may take at most
-# by how much more may be taken by piles, for the laws of joints with the contacts, instead of
-# pivots, and by solvers that call Newton's method in turns with sweeps
+_OF_ENTRY = 12  # multiplications in a sweep for each entry in a contact's rows
+_PILE = 150  # an island with more rows is a pile, with a larger budget
+_NEWTONS_OF_PILE = 10  # Newton step limit for a pile
+# factor on the budget for piles, for joint laws solved with contacts instead of by pivots, and for
+# solvers that alternate Newton's method with sweeps
 _MORE = 6
-_PLACED_AT_REST = 30  # as much, or as many Newton steps, may be taken for what is put down at rest
+_PLACED_AT_REST = 30  # the same factor, or Newton step limit, for bodies placed at rest
 
 
 @kernel
 def affordable_work(options, rows, has_elements, from_rest, a_newton):
     """
-    Return the multiplications that an island of so many rows may take in a step.
+    Return the multiplications allowed for an island in one step.
 
-    has_elements: the laws of joints are among them. from_rest: see `is_placed_at_rest`. a_newton:
-    multiplications of a Newton step.
+    rows: the island's row count. has_elements: whether joint laws are among the rows. from_rest:
+    see `is_placed_at_rest`. a_newton: multiplications in one Newton step.
     """
     most = budget = float(options.step_budget)
     if from_rest:
@@ -41,7 +41,7 @@ def affordable_work(options, rows, has_elements, from_rest, a_newton):
     elif has_elements or options.solver == SPLIT or options.hybrid != 0:
         most = _MORE * budget
     elif rows > _PILE:
-        # of a pile twice as large a Newton step takes up to four times as much
+        # a Newton step on a pile twice as large costs up to four times as much
         larger = rows / _PILE
         most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
         most = max(budget, min(most, _MORE * budget))
@@ -51,10 +51,10 @@ def affordable_work(options, rows, has_elements, from_rest, a_newton):
 @kernel
 def is_placed_at_rest(state, islands, rows, solution, island):
     """
-    Return whether bodies were put on each other at rest, and this is the first step.
+    Return whether the island's bodies were placed on each other at rest, before the first step.
 
-    Nothing moves, and no contact pushed in the last step. What stands then has to be found from
-    nothing, once; what is not found would begin to move, and might fall.
+    No body moves, and no contact pushed in the last step. The resting impulses have to be found
+    from zero, once. With incomplete impulses the bodies would begin to move, and might fall.
     """
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -70,7 +70,7 @@ def is_placed_at_rest(state, islands, rows, solution, island):
 
 @kernel
 def sweep_work(islands, rows, island):
-    """Return the multiplications of a sweep over an island."""
+    """Return the multiplications in one sweep over an island."""
     entries = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -80,7 +80,7 @@ def sweep_work(islands, rows, island):
 
 @kernel
 def newton_work(islands, rows, island):
-    """Return about how many multiplications a Newton step for velocities takes."""
+    """Return the approximate multiplications in one Newton step for velocities."""
     work = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -91,7 +91,7 @@ def newton_work(islands, rows, island):
 
 @kernel
 def island_rows(laws, islands, island):
-    """Return the number of rows of an island."""
+    """Return an island's row count."""
     rows = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         rows += laws.rows[islands.order[place]]

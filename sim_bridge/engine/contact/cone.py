@@ -1,10 +1,10 @@
 """
 Coulomb's law at one contact.
 
-Given the velocity u = q + A λ of a contact's rows as a function of its own impulse λ, find the λ
-with 0 <= λ_n ⟂ u_n >= 0 and |λ_t| <= mu λ_n, where u_t = 0 inside the disk and opposes λ_t on its
-edge. An elliptic cone is scaled to a disk; the pyramid and constant-limit models use an interval
-for each direction instead.
+The velocity of a contact's rows is u = q + A λ, a function of the contact's own impulse λ. Find λ
+with 0 <= λ_n ⟂ u_n >= 0 and |λ_t| <= mu λ_n, where u_t = 0 inside the disk and u_t opposes λ_t on
+its edge. An elliptic cone is scaled to a disk; the pyramid and constant-limit models use one
+interval for each direction instead.
 """
 
 import math
@@ -26,7 +26,7 @@ def clamp(value, bound):
 
 @kernel
 def per_bound(model, normal):
-    """Return the factor of a friction bound; constant limits hold wherever a contact presses."""
+    """Return the factor on a friction radius; for constant limits, 1 if the contact presses."""
     if model == material.CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal
@@ -37,10 +37,10 @@ def solve_cone(block, velocity, mu, guess):
     """
     Return the impulse (λ_n, λ_1, λ_2) of one contact with an exact cone.
 
-    block: the linear rows' Delassus matrix, columns NN … D22 of Rows.block. velocity: q, of the
-    rows without the impulse. guess: friction whose direction is tried first. Separation, sticking
-    and sliding are tried in this order. Sliding is one equation for the angle of friction, solved
-    by Newton's method.
+    block: Delassus matrix of the linear rows, columns NN … D22 of Rows.block. velocity: q, row
+    velocities without the impulse. guess: friction impulse whose direction is tried first.
+    Separation, sticking and sliding are tried in this order. Sliding is one equation for the angle
+    of friction, solved by Newton's method.
     """
     a_nn, a_n1, _, a_n2, _, _ = block
     q_n = velocity[0]
@@ -80,10 +80,10 @@ def try_direction(block, velocity, mu, d1, d2):
     """
     Compute sliding with friction along the unit vector d.
 
-    Returns the normal row's inverse inertia (if it is not positive, only a greater force would
-    make the contact slide, Painlevé), the sliding velocity orthogonal to d and along d, and the
-    derivative of the former with respect to the angle of d. The solution has zero velocity
-    orthogonal to d and a negative velocity along it.
+    Returns the normal row's inverse inertia, the sliding velocities orthogonal to d and along d,
+    and the orthogonal one's derivative with respect to the angle of d. If the inverse inertia is
+    not positive, only a greater force would make the contact slide (Painlevé). The solution has
+    zero velocity orthogonal to d and a negative velocity along it.
     """
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     q_n, q_1, q_2 = velocity
@@ -105,10 +105,10 @@ def try_direction(block, velocity, mu, d1, d2):
 @subroutine
 def search_slide(block, velocity, mu):
     """
-    Find the sliding solution by bisection, where Newton's method has failed.
+    Find the sliding solution by bisection, after Newton's method has failed.
 
-    With strong friction and coupled rows there may be several solutions (Painlevé): the one with
-    the least impulse is taken. If there were none, the contact would push without friction.
+    Strong friction and coupled rows can allow several solutions (Painlevé); the one with the least
+    impulse is taken. Without a solution, the contact pushes without friction.
     """
     a_nn, q_n = block[0], velocity[0]
     step = 2.0 * math.pi / _DIRECTIONS
@@ -127,7 +127,7 @@ def search_slide(block, velocity, mu):
                 lo = middle
         d1, d2 = math.cos(lo), math.sin(lo)
         den, wrong, along, _ = try_direction(block, velocity, mu, d1, d2)
-        # where den changes its sign, so does the velocity across, and is infinite
+        # a sign change of den is a pole: there the orthogonal velocity changes sign as well
         if den > 0.0 and along <= 0.0 and abs(wrong) <= 1e-6 * -along and -q_n / den < least:
             least = -q_n / den
             friction_1, friction_2 = mu * least * d1, mu * least * d2
@@ -144,7 +144,7 @@ def across(block, velocity, mu, angle):
 
 @kernel
 def solve_stick(block, velocity):
-    """Solve A λ = -q by LDLᵀ; a direction without inverse inertia gets no impulse."""
+    """Solve A λ = -q by LDLᵀ; directions without inverse inertia get no impulse."""
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     q_n, q_1, q_2 = velocity
     l1, l2 = a_n1 / a_nn, a_n2 / a_nn
@@ -165,7 +165,7 @@ def solve_stick(block, velocity):
 
 @kernel
 def project_disk(t, s, bound):
-    """Return the nearest point of the disk of radius `bound` about 0."""
+    """Return the point nearest to (t, s) in the disk with radius `bound` about 0."""
     size = math.sqrt(t * t + s * s)
     if size <= bound:
         return t, s
@@ -178,8 +178,8 @@ def slide_on_disk(stiff, bound, impulse, velocity):
     Linearize the natural map of two rows with a disk bound; stiff: their inverse inertia.
 
     Returns whether the rows slide, the direction d of their impulse, and P, the derivative of the
-    projection along the edge: with y = λ - u / stiff, λ - bound y / |y| = 0 has the derivative
-    dλ - P dy - d dbound.
+    projection along the edge. With y = λ - u / stiff, the map λ - bound y / |y| = 0 has the
+    derivative dλ - P dy - d dbound.
     """
     y1, y2 = impulse[0] - velocity[0] / stiff, impulse[1] - velocity[1] / stiff
     length = math.sqrt(y1 * y1 + y2 * y2)

@@ -1,4 +1,4 @@
-"""The terms of a contact problem at the present state, for given contacts."""
+"""Terms of a contact problem at the current state, for given contacts."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def current_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
     """
     Compute the mass matrix of all coordinates, and their accelerations without any efforts.
 
-    Rigid bodies, gravity and rotor inertias only, as in `pipeline.rigid_body`; also places the
-    bodies.
+    Includes rigid bodies, gravity and rotor inertias only, as in `pipeline.rigid_body`; also
+    places the bodies.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     place(model, state.q, ws)
@@ -71,10 +71,10 @@ def current_dynamics(table: Table, mass_out: FloatMatrix, ddq_out: FloatVector):
 @entry
 def current_efforts(table: Table, effort_out: FloatVector):
     """
-    Compute the efforts beside the applied ones [N, N m], after `current_dynamics`.
+    Compute the efforts other than applied ones [N, N m], after `current_dynamics`.
 
-    They are those of pushes, of fields of force and gravity towards a point, of the joints'
-    springs and dampers, and of the medium: drag, and the support of links without gravity.
+    These come from pushes, force fields and gravity towards a point, joint springs and dampers,
+    and the medium: drag, and the support of links without gravity.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     for joint in range(effort_out.shape[0]):
@@ -102,7 +102,7 @@ def current_efforts(table: Table, effort_out: FloatVector):
 
 @entry
 def current_response(table: Table, effort: FloatVector, ddq_out: FloatVector):
-    """Compute the accelerations that efforts add, after `current_dynamics`."""
+    """Compute the accelerations caused by additional efforts, after `current_dynamics`."""
     model, ws = world.model(table), world.workspace(table)
     ws.force[:, :] = 0.0
     ws.rhs[:] = effort
@@ -119,10 +119,11 @@ def force_rows(
     rows_inout: FloatMatrix,
 ):
     """
-    Add to each row the generalized force of a unit force: a row of the points' Jacobian.
+    Add a unit force's generalized force to each row; it is a row in the points' Jacobian.
 
-    The bodies are placed. body: (n,), -1 for the world. point, direction: (n, 3) world. turns: 1
-    for unit torques instead, and rows of angular velocities. rows_inout: (n, nv).
+    The bodies must be placed. body: body indices, (n,), -1 for the world. point, direction: world
+    frame, (n, 3). turns: 1 for unit torques instead, giving rows for angular velocities.
+    rows_inout: (n, nv).
     """
     model, ws = world.model(table), world.workspace(table)
     for row in range(body.shape[0]):
@@ -137,7 +138,7 @@ def force_rows(
 
 @kernel
 def add_generalized_force(model, ws, body, torque, force, effort_inout):
-    """Add the generalized force of a wrench on a body, about its tree's O, at all coordinates."""
+    """Add the generalized force of a wrench on a body, about its tree's O, to all coordinates."""
     while body >= 0:
         at = model.v_index[body]
         if model.kind[body] >= FREE:
@@ -153,9 +154,9 @@ def add_generalized_force(model, ws, body, torque, force, effort_inout):
 @entry
 def current_laws(table: Table, velocity: FloatVector):
     """
-    Fill the laws of the handle's contacts, whose gaps are those of the present state.
+    Fill the laws of the handle's contacts; their gaps belong to the current state.
 
-    velocity: (nv,) at the end of the step without contacts.
+    velocity: generalized velocity at the step's end without contacts, (nv,).
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     geometry, contact_materials = world.geometry(table), world.contact_materials(table)

@@ -1,9 +1,9 @@
 """
-Block Gauss-Seidel sweeps over the contacts of an island.
+Block Gauss-Seidel sweeps over an island's contacts.
 
-Each contact's law is solved exactly while the impulses of the others are fixed (non-smooth contact
-dynamics, Jean 1999; exact local solutions and disk projection as in Pinocchio's solver).
-Matrix-free: the impulses act on the whitened velocity z.
+Each contact's law is solved exactly while the other contacts' impulses are fixed (non-smooth
+contact dynamics, Jean 1999; exact local solutions and disk projection as in Pinocchio's solver).
+The method is matrix-free: impulses act on the whitened velocity z.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -24,7 +24,7 @@ def sweep(laws, islands, rows, solution, island):
 
 @kernel
 def update_contact(laws, rows, solution, contact):
-    """Solve all rows of a contact; return the greatest velocity change [m/s]."""
+    """Solve all contact rows; return the greatest velocity change [m/s]."""
     if rows.block[contact, Block.NN] == 0.0:
         return 0.0
     if laws.rows[contact] == 1:
@@ -37,7 +37,11 @@ def update_contact(laws, rows, solution, contact):
 
 @subroutine
 def sweep_friction(laws, islands, rows, solution, island):
-    """Sweep once over an island's friction with fixed normal impulses; as `sweep`."""
+    """
+    Sweep once over an island's friction rows at fixed normal impulses.
+
+    Returns the greatest velocity change [m/s].
+    """
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         greatest = max(greatest, update_sliding(laws, rows, solution, islands.order[place]))
@@ -46,7 +50,11 @@ def sweep_friction(laws, islands, rows, solution, island):
 
 @kernel
 def update_sliding(laws, rows, solution, contact):
-    """Solve the friction of a contact for its present normal impulse; as `update_contact`."""
+    """
+    Solve a contact's friction rows at its current normal impulse.
+
+    Returns the greatest velocity change [m/s].
+    """
     if rows.block[contact, Block.NN] == 0.0 or laws.rows[contact] == 1:
         return 0.0
     change = update_tangent(laws, rows, solution, contact)
@@ -57,7 +65,7 @@ def update_sliding(laws, rows, solution, contact):
 
 @kernel
 def linear_velocities(laws, rows, solution, contact):
-    """Return the velocities of a contact's rows NORMAL, TANGENT and TANGENT2."""
+    """Return a contact's NORMAL, TANGENT and TANGENT2 velocities."""
     return velocities(
         rows,
         rows.linear,
@@ -72,7 +80,7 @@ def linear_velocities(laws, rows, solution, contact):
 
 @kernel
 def angular_velocities(laws, rows, solution, contact):
-    """Return the velocities of a contact's rows SPIN, ROLL and ROLL2."""
+    """Return a contact's SPIN, ROLL and ROLL2 velocities."""
     return velocities(
         rows,
         rows.angular,
@@ -87,7 +95,7 @@ def angular_velocities(laws, rows, solution, contact):
 
 @kernel
 def velocities(rows, values, contact, bias, softness, impulse, at, z):
-    """Return the velocities of three rows of a contact, starting at number `at`."""
+    """Return three contact row velocities, starting at row `at`."""
     u0 = bias[at] + softness[at] * impulse[at]
     u1 = bias[at + 1] + softness[at + 1] * impulse[at + 1]
     u2 = bias[at + 2] + softness[at + 2] * impulse[at + 2]
@@ -101,7 +109,7 @@ def velocities(rows, values, contact, bias, softness, impulse, at, z):
 
 @kernel
 def push(laws, rows, contact, linear, angular, z_inout):
-    """Add impulses of all of a contact's rows to the whitened velocity."""
+    """Add impulses on all contact rows to the whitened velocity."""
     push_linear(rows, contact, linear, z_inout)
     if laws.rows[contact] > 3:
         push_angular(rows, contact, angular, z_inout)
@@ -109,19 +117,19 @@ def push(laws, rows, contact, linear, angular, z_inout):
 
 @kernel
 def push_linear(rows, contact, impulse, z_inout):
-    """Add impulses of a contact's rows NORMAL, TANGENT and TANGENT2 to the whitened velocity."""
+    """Add impulses on a contact's NORMAL, TANGENT and TANGENT2 rows to the whitened velocity."""
     push_rows(rows, rows.linear, contact, impulse, z_inout)
 
 
 @kernel
 def push_angular(rows, contact, impulse, z_inout):
-    """Add impulses of a contact's rows SPIN, ROLL and ROLL2 to the whitened velocity."""
+    """Add impulses on a contact's SPIN, ROLL and ROLL2 rows to the whitened velocity."""
     push_rows(rows, rows.angular, contact, impulse, z_inout)
 
 
 @kernel
 def push_rows(rows, values, contact, impulse, z_inout):
-    """Add impulses of three rows of a contact to the whitened velocity."""
+    """Add impulses on three contact rows to the whitened velocity."""
     n, t, s = impulse
     for entry in range(rows.first[contact], rows.first[contact + 1]):
         z_inout[rows.support[entry]] += (
@@ -155,7 +163,7 @@ def update_friction(laws, rows, solution, contact):
     u, old = linear_velocities(laws, rows, solution, contact), load_v(impulse, Row.NORMAL)
     q = sub(u, mul_block(block, old))
     if laws.model[contact] == material.CONE:
-        # most contacts stick as they did
+        # most contacts keep sticking
         new = sub(old, mul_block(inverse, u))
         bound = radius[Bound.TANGENT] * new[0]
         if not (
@@ -198,7 +206,7 @@ def update_friction(laws, rows, solution, contact):
 
 @kernel
 def mul_block(block, x):
-    """Return the product of a symmetric matrix, columns NN … D22 of Rows.block, with a vector."""
+    """Multiply a symmetric matrix, columns NN … D22 of Rows.block, by a vector."""
     return (
         block[Block.NN] * x[0] + block[Block.N1] * x[1] + block[Block.N2] * x[2],
         block[Block.N1] * x[0] + block[Block.D11] * x[1] + block[Block.D12] * x[2],
@@ -208,7 +216,7 @@ def mul_block(block, x):
 
 @kernel
 def update_tangent(laws, rows, solution, contact):
-    """Solve a contact's friction for its present normal impulse by a projected step."""
+    """Solve a contact's friction at its current normal impulse by a projected step."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
     _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
     t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
@@ -233,7 +241,7 @@ def update_tangent(laws, rows, solution, contact):
 
 @kernel
 def update_turning(laws, rows, solution, contact):
-    """Solve a contact's spinning and rolling friction for its present normal impulse."""
+    """Solve a contact's spinning and rolling friction at its current normal impulse."""
     block, impulse, radius = rows.block[contact], solution.impulse[contact], laws.radius[contact]
     u, old = angular_velocities(laws, rows, solution, contact), load_v(impulse, Row.SPIN)
     normal = impulse[Row.NORMAL]

@@ -1,4 +1,4 @@
-"""The engine's contact solvers, for a problem whose rows and laws are given."""
+"""Engine contact solvers for a problem with given rows and laws."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from sim_bridge.engine.data.contact_problem import COMPLEMENTARITY, ISLANDS, NAT
 @entry
 def solve_given(table: Table):
     """
-    Solve the contacts of a handle; the impulses go to solution.impulse, which holds a guess.
+    Solve a handle's contacts; solution.impulse holds the guess and receives the impulses.
 
-    Given are the contacts' pairs, the laws, the islands, the rows' entries, and the biases.
+    Given are the contacts' pairs, the laws, the islands, the row entries, and the biases.
     """
     contacts, laws, islands = world.contacts(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)

@@ -1,11 +1,11 @@
 """
-Islands whose contacts are solved in different ways, as their pairs of materials say.
+Islands whose contacts use different solvers, chosen by material pairs.
 
-Directly solved contacts, and the normals of split ones, are solved together while the rest stays
-as it is; then the rest is swept, in turns (block Gauss-Seidel over the two groups). Contacts that
-are solved directly and iteratively are solved with friction that does not slip, then swept with
-the others, and at the end solved directly within the friction that the sweeps have left, as in
-AGX.
+Directly solved contacts, and split contacts' normals, are solved together while all other impulses
+are fixed; then the others are swept, and so on in turns (block Gauss-Seidel over the two groups).
+Contacts solved both directly and iteratively are first solved with friction that never slips, then
+swept with the others, and finally solved directly within the friction impulses found by the
+sweeps, as in AGX.
 """
 
 import math
@@ -20,16 +20,16 @@ from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_materials import DIRECT, DIRECT_AND_ITERATIVE, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_problem import Block, Bound, NEWTONS, NO_LAW, Row, SWEEPS
 
-_DIRECTLY = 1 << DIRECT | 1 << SPLIT  # as bits, the types that take part in a direct solution
+_DIRECTLY = 1 << DIRECT | 1 << SPLIT  # bits of the types that take part in a direct solution
 _TWICE = 1 << DIRECT_AND_ITERATIVE
-_SWEEPS = 50  # at least, that the rest may take
+_SWEEPS = 50  # lower bound on the sweeps allowed for the other contacts
 _SWEEPS_A_TURN = 5
-_STICKS = 1e12  # N s, a bound that nothing reaches
-_EDGE = 1.0 - 1e-9  # share of the cone beyond which a contact slides
+_STICKS = 1e12  # [N s] bound never reached by an impulse
+_EDGE = 1.0 - 1e-9  # cone share; beyond it a contact slides
 
 
 def hybrid(table, island):
-    """Solve an island; return 0 if all of it has the world's solve type, and nothing was done."""
+    """Solve an island; return 0, without any work, if all of it has the world's solve type."""
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
     types = types_of(table, island)
@@ -56,7 +56,7 @@ def hybrid(table, island):
             sweeps += 1
         if change <= enough:
             break
-        # the two groups drive each other up
+        # increasing changes: the two groups drive each other up
         is_apart = is_apart and change <= before
         before = change
     if types & _TWICE != 0:
@@ -72,7 +72,7 @@ def hybrid(table, island):
 
 @kernel
 def type_of(table, contact):
-    """Return the solve type of a contact; elements of joints have that of the world."""
+    """Return a contact's solve type; joint elements have the world's."""
     law = world.laws(table).law[contact]
     own = world.contact_materials(table).solver[law] if law != NO_LAW else -1
     return own if own >= 0 else world.options(table).solver
@@ -80,7 +80,7 @@ def type_of(table, contact):
 
 @kernel
 def types_of(table, island):
-    """Return the solve types of an island's contacts, as bits."""
+    """Return the solve types in an island, as bits."""
     islands, types = world.islands(table), 0
     for place in range(islands.first[island], islands.first[island + 1]):
         types |= 1 << type_of(table, islands.order[place])
@@ -89,7 +89,7 @@ def types_of(table, island):
 
 @kernel
 def has_room(table, island):
-    """Return whether all rows of an island can be solved directly."""
+    """Return whether all island rows fit into the direct solver."""
     laws, islands, size = world.laws(table), world.islands(table), 0
     for place in range(islands.first[island], islands.first[island + 1]):
         size += laws.rows[islands.order[place]]
@@ -98,7 +98,7 @@ def has_room(table, island):
 
 @subroutine
 def solve_directly(table, island, types):
-    """Solve the contacts of some types directly, of SPLIT the normals; return Newton steps."""
+    """Solve contacts with given types directly, SPLIT normals only; return the Newton steps."""
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     direct = world.direct(table)
     for place in range(islands.first[island], islands.first[island + 1]):
@@ -106,7 +106,7 @@ def solve_directly(table, island, types):
         own, block = type_of(table, contact), rows.block[contact]
         direct.hidden[contact], direct.rows[contact] = block[Block.NN], laws.rows[contact]
         if types >> own & 1 == 0:
-            # the solvers leave alone what cannot move
+            # solvers skip contacts without inverse inertia
             block[Block.NN] = 0.0
         elif own == SPLIT:
             laws.rows[contact] = 1
@@ -120,7 +120,7 @@ def solve_directly(table, island, types):
 
 @subroutine
 def sweep_rest(table, island):
-    """Sweep once over what is not solved directly; return the greatest velocity change [m/s]."""
+    """Sweep once over all rows not solved directly; return the greatest velocity change [m/s]."""
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, greatest = world.solution(table), 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
@@ -136,7 +136,11 @@ def sweep_rest(table, island):
 
 @subroutine
 def fix_friction(table, island, sticks):
-    """Bound the friction of what is solved twice by impulses: by any, or by those it has now."""
+    """
+    Replace the friction bounds at contacts solved twice by constant impulses.
+
+    sticks: True for no slip; False for bounds from the current impulses.
+    """
     laws, islands = world.laws(table), world.islands(table)
     solution, direct = world.solution(table), world.direct(table)
     for place in range(islands.first[island], islands.first[island + 1]):

@@ -1,18 +1,18 @@
 """
-Propagation of impacts through bodies that touch.
+Impact propagation through touching bodies.
 
-Newton's law of restitution for all contacts at once lets a row of touching balls share what the
-first one brings. Here an impact goes on as it does in the material: only contacts that approach
-take part, all of these at once, each with its restitution; what approaches then takes part in the
-next round, until nothing does (generalized reflections, Smith, Kaufman, Vouga, Tamstorf and
-Grinspun, "Reflections on simultaneous impact", 2012). In a round of impulses p >= 0 that end the
-approach u at u' = -e u where they act, the kinetic energy changes by the sum of p (1 - e) u / 2,
-and u < 0: it never grows.
+Newton's law of restitution for all contacts at once lets a row of touching balls share the
+momentum of the first one. Here an impact travels as in the material. Only approaching contacts
+take part in a round, all at once, each with its restitution. Contacts that approach afterwards
+take part in the next round, until no contact approaches (generalized reflections, Smith, Kaufman,
+Vouga, Tamstorf and Grinspun, "Reflections on simultaneous impact", 2012). In a round with impulses
+p >= 0 that change the approach velocity u to u' = -e u where they act, the kinetic energy changes
+by the sum of p (1 - e) u / 2, with u < 0: it never grows.
 
-Impacts happen in the middle of the step: half of the change that forces make to a velocity comes
-before, half after. What contacts then have at the end of the step is what they have to reach at
-least. With the impulses of all rounds together they solve that problem, so that its solution,
-apart from friction, is the motion after the last round.
+Impacts happen at mid-step: half the velocity change caused by forces comes before, half after. The
+contact velocities at the step's end then become lower bounds in the contact problem. The summed
+impulses from all rounds solve this problem, so its solution, apart from friction, is the motion
+after the last round.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -20,17 +20,17 @@ from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
 
-_ROUNDS = 200  # a row of touching balls takes as many as it has contacts
+_ROUNDS = 200  # a row of touching balls needs one round per contact
 _SWEEPS = 200
-_SOLVED = 1e-12  # of the fastest approach, change of a velocity in the last sweep of a round
-_APPROACHES = 1e-9  # of the fastest approach, speed that goes on
-# columns of Solution.proposal meanwhile
+_SOLVED = 1e-12  # velocity change in a round's last sweep, relative to the fastest approach
+_APPROACHES = 1e-9  # speed that starts another round, relative to the fastest approach
+# columns of Solution.proposal during propagation
 _TARGET, _IMPULSE, _IS_HIT = range(3)
 
 
 @subroutine
 def propagate_impacts(table):
-    """Set the velocities that contacts have to reach after impacts, in islands that have any."""
+    """Set the contacts' required velocities after impacts, in all islands with impacts."""
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, options = world.solution(table), world.options(table)
     material_law = world.contact_materials(table).law
@@ -44,7 +44,7 @@ def propagate_impacts(table):
 
 @kernel
 def fastest_impact(laws, islands, solution, material_law, h, island):
-    """Return the greatest speed of an impact with restitution in an island, 0 without any."""
+    """Return the greatest impact speed with restitution in an island, 0 without impacts [m/s]."""
     fastest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -61,28 +61,28 @@ def fastest_impact(laws, islands, solution, material_law, h, island):
 
 @kernel
 def restitution(law, approach):
-    """Return the restitution at a velocity along the normal, 0 at which it does not bounce."""
+    """Return the restitution at a velocity along the normal, 0 below the bounce velocity."""
     return law[material.RESTITUTION] if -approach > law[material.BOUNCE_VELOCITY] else 0.0
 
 
 @kernel
 def unbounced_velocity(gap, h, touching):
-    """Return the least velocity at the end of the step with which rigid bodies do not overlap."""
+    """Return the least final velocity without overlap of rigid bodies [m/s]."""
     return -2.0 * (gap - touching) / h if gap > touching else 0.0
 
 
 @kernel
 def is_soft(law):
-    """Return whether contacts of a law yield, which impacts do not go through at once."""
+    """Return whether a law is compliant; compliant contacts do not pass on impacts at once."""
     return law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0
 
 
 @kernel
 def propagate(laws, islands, rows, solution, material_law, options, island, fastest):
     """
-    Take all rounds of an island, and set what its contacts have to reach.
+    Compute all rounds for an island, and set the contacts' required velocities.
 
-    After one alone that is what the law of restitution says at once: nothing is changed.
+    Changes nothing after a single round: the law of restitution gives the same result directly.
     """
     for place in range(islands.first[island], islands.first[island + 1]):
         solution.shift[islands.order[place]] = 0.0
@@ -102,7 +102,7 @@ def propagate(laws, islands, rows, solution, material_law, options, island, fast
         contact = islands.order[place]
         if laws.law[contact] < 0 or is_soft(material_law[laws.law[contact]]):
             continue
-        # of those that were not hit, another impact may have ended the approach
+        # another impact may have ended the approach at contacts that were not hit
         wanted = laws.target[contact, Row.NORMAL] + unbounced_velocity(
             laws.gap[contact], options.time_step, options.touching
         )
@@ -115,7 +115,7 @@ def propagate(laws, islands, rows, solution, material_law, options, island, fast
 
 @kernel
 def begin_round(laws, islands, rows, solution, material_law, options, island, least):
-    """Find the contacts that approach, and the velocities they aim at; return whether any do."""
+    """Find approaching contacts and their target velocities; return whether there are any."""
     is_any = False
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -134,14 +134,14 @@ def begin_round(laws, islands, rows, solution, material_law, options, island, le
 
 @kernel
 def half_change(laws, solution, contact):
-    """Return half of what the step changes a velocity along the normal by without contacts."""
+    """Return half the normal velocity change over the step without contacts [m/s]."""
     end = solution.bias[contact, Row.NORMAL] + laws.wanted[contact]
     return 0.5 * (end - laws.approach[contact])
 
 
 @kernel
 def normal_velocity(laws, rows, solution, contact):
-    """Return the velocity along a contact's normal in the middle, after the impulses so far."""
+    """Return a contact's normal velocity at mid-step, after all impulses so far [m/s]."""
     u = laws.approach[contact] + half_change(laws, solution, contact)
     for entry in range(rows.first[contact], rows.first[contact + 1]):
         u += rows.linear[Row.NORMAL, entry] * solution.z[rows.support[entry]]
@@ -150,7 +150,7 @@ def normal_velocity(laws, rows, solution, contact):
 
 @kernel
 def sweep_hit(laws, islands, rows, solution, island):
-    """Sweep once over the contacts of a round; return the greatest change of a velocity."""
+    """Sweep once over the contacts in a round; return the greatest velocity change [m/s]."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]

@@ -1,4 +1,4 @@
-"""Islands: the groups of trees that contacts connect."""
+"""Islands: groups of trees connected by contacts."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.contact_points import COUNT
@@ -6,13 +6,13 @@ from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, SWEEPS
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 _LEAST_SWEEPS = 8
-_UPDATES = 2000  # of contacts, that a step can afford for each island
+_UPDATES = 2000  # contact updates affordable in one step for each island
 
 
 @subroutine
 def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     """
-    Find the islands, ordered by their first contact, and list the contacts of each.
+    Find the islands, ordered by their first contact, and list each island's contacts.
 
     Union-find over the trees' first bodies; immobile bodies connect nothing. A contact between
     immobile bodies loses its rows. tied: pairs of bodies whose trees depend on each other, with or
@@ -56,20 +56,20 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
 
 @kernel
 def affordable_sweeps(islands, island, most):
-    """Return the greatest number of sweeps for an island: fewer for large ones, but a few."""
+    """Return the sweep limit for an island: few, but never none, for large ones."""
     size = islands.first[island + 1] - islands.first[island]
     return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
 
 
 @kernel
 def bodies_of(geometry, pairs, contact):
-    """Return the two bodies of a contact, -1 for the world; pairs: (nc, 2) its geometries."""
+    """Return a contact's two bodies, -1 for the world; pairs: its geometries, (nc, 2)."""
     return geometry.body[pairs[contact, 0]], geometry.body[pairs[contact, 1]]
 
 
 @kernel
 def trees_of(model, ws, geometry, contacts, contact):
-    """Return the first bodies of the two trees that a contact can move, -1 for none."""
+    """Return the two trees (first bodies) moved by a contact, -1 for none."""
     a, b = bodies_of(geometry, contacts.geometry, contact)
     return (
         model.root[a] if a >= 0 and not is_immobile(ws.kind[a]) else -1,
@@ -88,7 +88,7 @@ def find_leader(leader_inout, body):
 
 @kernel
 def sort_contacts(count, number, islands):
-    """List the contacts by island with a counting sort; `first` holds each island's count."""
+    """List contacts by island with a counting sort; `first` holds each island's count."""
     total = 0
     for island in range(number):
         size = islands.first[island]

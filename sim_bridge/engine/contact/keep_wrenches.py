@@ -1,9 +1,9 @@
 """
-The wrenches of contacts that the state keeps.
+Contact wrenches kept in the state.
 
-A contact acts at a point of the world, in the middle of the step. Its wrench is kept about the
-origin of the world, so that it need not follow the bodies, which are elsewhere at the end of the
-step; what is observed takes it about the bodies' origins there.
+A contact acts at a world point at mid-step. The wrench is stored about the world origin, so it
+need not follow the bodies, which move on until the step's end. Observations move it to the bodies'
+origins there.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -14,7 +14,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, store3, sub, ZERO
 
 @kernel
 def keep_wrenches(model, any_contact, response, state):
-    """Store the contacts' mean wrench on each body, and mark the pushed; not of sleepers."""
+    """Store the mean contact wrench on each body, and mark pushed bodies; skip sleepers."""
     for body in range(model.parent.shape[0]):
         if state.idle[model.root[body]] < 0:
             continue
@@ -30,7 +30,7 @@ def keep_wrenches(model, any_contact, response, state):
 
 @kernel
 def move_to_bodies(model, state, pose, wrench_inout):
-    """Move the contacts' part of wrenches on bodies from the world's origin to theirs."""
+    """Move the contact part of body wrenches from the world origin to the body origins."""
     for body in range(model.parent.shape[0]):
         if state.pushed[body] != NOT_PUSHED:
             force = load3(state.contact_wrench, body, FORCE)

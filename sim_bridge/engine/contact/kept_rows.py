@@ -1,9 +1,9 @@
 """
-Rows that stay while nothing moves.
+Reuse of contact rows while nothing moves.
 
-Where contacts are those of the last step (see `collision.broad.still`), the bodies are where they
-were, to the bit. If the factors of their trees and the laws of the contacts are the same numbers,
-too, so are the rows.
+If the contacts equal the last step's (see `collision.broad.still`), all bodies have the same
+poses, bit by bit. If their trees' factors and the contact laws are equal as well, the rows are
+unchanged.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -19,7 +19,7 @@ _ROWS, _FRICTION, _SOFTNESS = 0, 1, 7
 
 @kernel
 def are_rows_kept(ws, contacts, laws, rows, counts):
-    """Return whether the rows are those of the contacts; counts: of CollisionScratch."""
+    """Return whether the rows still belong to the contacts; counts: CollisionScratch.counts."""
     if rows.of_search[0] == 0 or rows.of_search[0] != counts[PairCount.SEARCHES]:
         return False
     for body in range(ws.kind.shape[0]):
@@ -49,7 +49,7 @@ def are_rows_kept(ws, contacts, laws, rows, counts):
 
 @kernel
 def keep_rows_of(ws, contacts, laws, rows, counts):
-    """Record what the rows were built from, if nothing moves; counts: of CollisionScratch."""
+    """Record the row inputs if nothing moves; counts: CollisionScratch.counts."""
     if counts[PairCount.IS_STILL] == 0:
         rows.of_search[0] = 0
         return

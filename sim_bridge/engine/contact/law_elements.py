@@ -1,14 +1,14 @@
 """
-The elements of the laws along joints and axes, as contacts.
+Law elements along joints and axes, written as contacts.
 
-    rigid stop     a normal, whose impulse has one bound
-    elastic stop   likewise, and yields
-    friction       friction of a constant bound
-    hard motor     likewise, about the middle of its bounds, which acts as a given effort
-    servo          likewise, and yields
+    rigid stop     a normal row, with an impulse bounded on one side
+    elastic stop   the same, compliant
+    friction       a friction row with a constant bound
+    hard motor     the same, about the middle of its bounds; the middle acts as a given effort
+    servo          the same as a hard motor, compliant
 
-An element belongs to an *owner*: the joint of a tree, or an axis of a joint that closes loops.
-Which rows it has depends on that: see `law_rows` and `axis_law_rows`.
+Each element has an *owner*: a tree joint, or an axis of a constraint joint. The kind of owner
+determines the rows, see `law_rows` and `axis_law_rows`.
 """
 
 import math
@@ -65,25 +65,25 @@ from sim_bridge.engine.data.state import (
     STUCK,
 )
 
-_AT_BOUND = 1.0 - 1e-12  # share of a bound from which on an impulse is at it
+_AT_BOUND = 1.0 - 1e-12  # share of a bound above which an impulse is at the bound
 _INFINITY = float('inf')
 
 
 @kernel
 def is_left(law, mode):
-    """Return whether an owner is left to pivots: what holds it, or a motor of it, has no bound."""
+    """Return whether pivots keep an owner: its hold, friction or motor has no bound."""
     if mode == HELD or law[COULOMB] == _INFINITY or law[BACK_COULOMB] == _INFINITY:
         return True
     unlimited_up, unlimited_down = law[MOST] == _INFINITY, law[LEAST] == -_INFINITY
     if law[MOTOR] == HARD:
         return unlimited_up and unlimited_down
-    # a servo with one bound is left to pivots
+    # pivots keep a servo bounded on one side
     return law[MOTOR] == SERVO and unlimited_up != unlimited_down
 
 
 @kernel
 def is_free_servo(law):
-    """Return whether there is a servo without bounds, which stays in the inertia."""
+    """Return whether there is a servo without bounds; it stays in the inertia."""
     return law[MOTOR] == SERVO and law[MOST] == _INFINITY
 
 
@@ -92,11 +92,11 @@ def open_elements(
     model, laws, islands, solution, elements, owner, body, v, law_inout, shares, first, h
 ):
     """
-    Set an owner free: list the elements of its law as contacts, and clear them from the law.
+    Set an owner free: list its law elements as contacts, and clear them from the law.
 
-    body: one that it moves. v: its velocity before the step. shares: the efforts of friction,
-    motor and stop to start from. first: the number of contacts that touch. Returns the effort of
-    the elements' middles.
+    body: a body moved by the owner. v: velocity before the step. shares: initial efforts of
+    friction, motor and stop. first: number of touching contacts, before the elements. Returns the
+    effort from the elements' middles.
     """
     elements.kept_law[owner, :] = law_inout
     law, before, middle = elements.kept_law[owner], elements.size[ELEMENTS], 0.0
@@ -112,7 +112,7 @@ def open_elements(
 
 @kernel
 def set_free(law, law_out):
-    """Write the law without the elements that are contacts."""
+    """Write the law without the elements handled as contacts."""
     clear_law(law_out)
     law_out[INERTIA] = law[INERTIA]
     if is_free_servo(law):
@@ -123,7 +123,7 @@ def set_free(law, law_out):
 
 @kernel
 def list_elements(v, law, h, owner, elements):
-    """List the elements of an owner's law; v: its velocity before the step."""
+    """List an owner's law elements; v: velocity before the step."""
     if rubs(law):
         middle = 0.5 * h * (law[BACK_COULOMB] - law[COULOMB])
         add_element(OF_FRICTION, owner, 0.0, 0.0, middle, elements)
@@ -167,8 +167,8 @@ def set_element_law(laws, solution, elements, element, contact, law, h):
     """
     Write an element as a contact.
 
-    An impulse with one bound is that of a normal. One with two is friction of a constant bound, of
-    a contact whose normal moves nothing and has an impulse of 1.
+    An impulse bounded on one side becomes a normal row. An impulse bounded on both sides becomes
+    friction with a constant bound; the normal row of this contact moves nothing and has impulse 1.
     """
     laws.law[contact], laws.model[contact] = NO_LAW, material.CONSTANT
     laws.pull[contact] = laws.approach[contact] = laws.wanted[contact] = laws.gap[contact] = 0.0
@@ -195,7 +195,7 @@ def set_element_law(laws, solution, elements, element, contact, law, h):
 
 @kernel
 def guess_impulse(laws, solution, elements, element, contact, shares, h):
-    """Start an element from its share of efforts, within its bounds."""
+    """Start an element from its effort share, within its bounds."""
     friction, motor, stop = shares
     effort = stop
     if elements.element[element] == OF_FRICTION:
@@ -204,7 +204,7 @@ def guess_impulse(laws, solution, elements, element, contact, shares, h):
         effort = motor
     impulse = h * effort - elements.middle[element]
     if not math.isfinite(impulse):
-        # of a motor with one bound, whose piece has just changed
+        # motor bounded on one side whose piece has just changed
         impulse = 0.0
     if elements.sign[element] != 0.0:
         solution.impulse[contact, Row.NORMAL] = max(elements.sign[element] * impulse, 0.0)
@@ -215,7 +215,7 @@ def guess_impulse(laws, solution, elements, element, contact, shares, h):
 
 @kernel
 def island_of_tree(model, islands, solution, body):
-    """Return the island of a body's tree; a new one where nothing touches the tree."""
+    """Return the island containing a body's tree; a new one if nothing touches the tree."""
     leader = find_leader(islands.leader, model.root[body])
     if islands.of_tree[leader] < 0:
         islands.of_tree[leader] = solution.effort[ISLANDS]
@@ -226,7 +226,7 @@ def island_of_tree(model, islands, solution, body):
 
 @kernel
 def end_row(laws, rows, bonds, contact, end):
-    """Complete the row of an element whose entries are written; return the end of its entries."""
+    """Complete an element's row after its entries are written; return the next free entry."""
     if bonds.shape[0] > 0:
         end = respect_bonds(bonds, rows, rows.first[contact], end)
     for entry in range(rows.first[contact], end):
@@ -246,7 +246,7 @@ def end_row(laws, rows, bonds, contact, end):
 
 @kernel
 def pushed_by(solution, first, elements, element):
-    """Return the impulse of an element on its owner, less its middle."""
+    """Return an element's impulse on its owner, less the element's middle."""
     if elements.sign[element] != 0.0:
         return elements.sign[element] * solution.impulse[first + element, Row.NORMAL]
     return solution.impulse[first + element, Row.TANGENT]
@@ -254,7 +254,7 @@ def pushed_by(solution, first, elements, element):
 
 @kernel
 def restore_law(kept, law_inout):
-    """Restore an owner's law, but for what the elimination writes into that of a free servo."""
+    """Restore an owner's law, except the columns rewritten by the elimination."""
     for column in range(LAW_SIZE):
         is_new = (
             column == INERTIA
@@ -268,10 +268,10 @@ def restore_law(kept, law_inout):
 @kernel
 def read_elements(laws, solution, elements, first, element, law, h):
     """
-    Return what the solution says of an owner, whose elements begin with `element`.
+    Read an owner's solution; its elements begin with `element`.
 
-    In this order: its mode, the mean effort of its elements, that effort beside their middles, and
-    the first element of the next owner.
+    Returns its mode, its elements' mean effort, the same effort less their middles, and the first
+    element of the next owner.
     """
     owner, mode, effort, pushed = elements.owner[element], LOOSE, 0.0, 0.0
     while element < elements.size[ELEMENTS] and elements.owner[element] == owner:
@@ -293,9 +293,9 @@ def read_elements(laws, solution, elements, first, element, law, h):
 @kernel
 def with_element(mode, law, elements, element, impulse, radius):
     """
-    Return an owner's mode with what an element says of it.
+    Return an owner's mode after including one element.
 
-    Rigid stops come last in the order of elements, and hold whatever the others do.
+    Rigid stops come last in the order of elements, and override all others.
     """
     kind = elements.element[element]
     if elements.sign[element] != 0.0:
@@ -312,7 +312,7 @@ def with_element(mode, law, elements, element, impulse, radius):
     t = impulse[Row.TANGENT]
     side = 0
     if abs(t) >= _AT_BOUND * radius:
-        # what pushes backwards is passed forwards
+        # backward friction means forward motion
         side = -1 if t > 0.0 else 1
     if kind == OF_FRICTION:
         return STUCK if side == 0 else mode + FRICTION_SIDE * side

@@ -1,15 +1,15 @@
 """
-The laws of joints as contacts: friction, motors and stops solved in one problem with what touches.
+Joint laws as contacts: friction, motors and stops solved together with the contacts.
 
-Pivoting over the pieces of the joints' laws (`dynamics.active_set`) ends soon where the matrix of
-the problem is positive definite. Contacts with friction make it another: pivots around them can
-cycle, and each costs a factorization and a contact problem. So after a few of them all joints of
-one axis are set free, and each element of their laws becomes a contact (`law_elements`); those of
-axes of joints that close loops likewise (`axis_law_rows`).
+Pivoting over the joint law pieces (`dynamics.active_set`) ends soon while the problem matrix is
+positive definite. Contacts with friction change the matrix: pivots around them can cycle, and each
+pivot costs a factorization and a contact problem. So after a few pivots all joints with one axis
+are set free, and each law element becomes a contact (`law_elements`). The axes of constraint
+joints are treated alike (`axis_law_rows`).
 
-The solvers of contacts solve all of them together. Where legs share a load in many ways, so do
-their motors: what is found fits all bounds, though pivots, which let the contacts alone choose,
-would not confirm it. So velocities and efforts are taken as they are found.
+The contact solvers solve them all together. If legs can share a load in many ways, so can their
+motors. The solution satisfies all bounds, but pivots would not confirm it, because they let the
+contacts alone choose the shares. So velocities and efforts are accepted as solved.
 """
 
 import math
@@ -50,7 +50,7 @@ from sim_bridge.engine.dynamics.whitening import add_effort
 
 @subroutine
 def open_laws(table):
-    """Set joints and axes free, and list the elements of their laws, island by island."""
+    """Set joints and axes free, and list their law elements, island by island."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     elements, islands = world.law_rows(table), world.islands(table)
     laws, solution = world.laws(table), world.solution(table)
@@ -87,13 +87,13 @@ def open_laws(table):
 
 @kernel
 def has_law(joint):
-    """Return whether this kind of joint has laws."""
+    """Return whether a joint kind has laws."""
     return joint == REVOLUTE or joint == PRISMATIC
 
 
 @kernel
 def sort_into_islands(count, number, islands):
-    """List the first `count` contacts by their islands, of which there are `number`."""
+    """List the first `count` contacts by island; number: number of islands."""
     islands.first[: number + 1] = 0
     for contact in range(count):
         if islands.number[contact] >= 0:
@@ -103,7 +103,7 @@ def sort_into_islands(count, number, islands):
 
 @subroutine
 def build_law_rows(table, bonds):
-    """Build the rows of the elements, behind those of the contacts."""
+    """Build the element rows, after the contact rows."""
     model, ws, laws = world.model(table), world.workspace(table), world.laws(table)
     rows, elements, dense = world.rows(table), world.law_rows(table), world.direct(table).dense
     first = world.contacts(table).size[COUNT]
@@ -127,13 +127,13 @@ def build_law_rows(table, bonds):
 
 @kernel
 def is_next(elements, element, joint):
-    """Return whether an element is one of a joint in a tree."""
+    """Return whether an element belongs to a tree joint."""
     return element < elements.size[OF_TREES] and elements.owner[element] == joint
 
 
 @kernel
 def fill_element(dense, sign, end, rows):
-    """Write an element's whitened row; return the end of its entries."""
+    """Write an element's whitened row; return the next free entry."""
     row = Row.NORMAL if sign != 0.0 else Row.TANGENT
     scaling = sign if sign != 0.0 else 1.0
     for at in range(dense.shape[0]):
@@ -149,7 +149,7 @@ def fill_element(dense, sign, end, rows):
 
 @subroutine
 def set_law_biases(table):
-    """Set the elements' velocities without impulses, those of ws.v_next and response.twist."""
+    """Set the elements' velocities without impulses, from ws.v_next and response.twist."""
     ws, elements = world.workspace(table), world.law_rows(table)
     first, bias = world.contacts(table).size[COUNT], world.solution(table).bias
     for element in range(elements.size[ELEMENTS]):
@@ -167,7 +167,7 @@ def set_law_biases(table):
 
 @kernel
 def push_elements(laws, rows, solution, first, elements):
-    """Add the impulses of the elements to the whitened velocity."""
+    """Add all element impulses to the whitened velocity."""
     for element in range(elements.size[ELEMENTS]):
         impulse = solution.impulse[first + element]
         push(
@@ -182,7 +182,7 @@ def push_elements(laws, rows, solution, first, elements):
 
 @kernel
 def gather_efforts(solution, first, h, elements, effort_out):
-    """Add the mean efforts of the trees' elements, beside their middles, to effort_out."""
+    """Add the tree-joint elements' mean efforts, less their middles, to effort_out."""
     for element in range(elements.size[OF_TREES]):
         effort_out[elements.owner[element]] += pushed_by(solution, first, elements, element) / h
 
@@ -190,9 +190,9 @@ def gather_efforts(solution, first, h, elements, effort_out):
 @subroutine
 def close_laws(table):
     """
-    Restore the laws, and write into the modes on which piece each joint and axis was found.
+    Restore the laws, and write the piece found for each joint and axis into the modes.
 
-    Sets the velocities of locked joints exactly, and writes their efforts into ws.constraint.
+    Sets locked joint velocities exactly, and writes their efforts into ws.constraint.
     """
     model, ws = world.model(table), world.workspace(table)
     solution, islands = world.solution(table), world.islands(table)
@@ -201,7 +201,7 @@ def close_laws(table):
     for island in range(solution.effort[ISLANDS]):
         natural, _ = island_residual(laws, islands, world.rows(table), solution, island)
         solution.residual[NATURAL] = max(solution.residual[NATURAL], natural)
-        # of the contacts alone it is another
+        # the contacts alone have another residual
         islands.residual[island, NATURAL] = math.nan
     element = 0
     for body in range(model.kind.shape[0]):
@@ -221,7 +221,7 @@ def close_laws(table):
             ws.v_next[joint] = locked_velocity(ws.law[joint], mode)
     close_axes(table)
     for body in range(model.kind.shape[0]):
-        # also of trees with a fixed base, whose roots are immobile
+        # including trees with a fixed base, whose roots are immobile
         if model.root[body] == body:
             leader = find_leader(islands.leader, body)
             if islands.of_tree[leader] >= elements.size[ISLANDS_BEFORE]:

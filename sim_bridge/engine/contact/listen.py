@@ -1,8 +1,8 @@
 """
-What listeners to contacts hear, between detection and solution; compiled apart.
+Events for contact listeners, between detection and solution; compiled as a separate stage.
 
-A pair touches if the last step left contacts of it in the state: those that were removed did not
-touch. Python is called only in steps with an event that some listener wants.
+A pair touches if the last step left contacts between its geometries in the state; removed contacts
+did not touch. Python is called only in steps with an event wanted by a listener.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -14,7 +14,7 @@ from sim_bridge.engine.data.listening import CONTACT, ENDED, FIRST, IMPACT, SECO
 
 
 def listen(table, phase):
-    """Tell listeners, and remove contacts; return how many are left, or FAILED."""
+    """Call the listeners, and remove contacts; return the number left, or FAILED."""
     contacts, state = world.contacts(table), world.state(table)
     own, geometry = world.listening(table), world.contacts(table).geometry
     count, before = contacts.size[COUNT], state.contact_size[COUNT]
@@ -64,7 +64,7 @@ def listen(table, phase):
 
 @kernel
 def compare(one, at, other, place):
-    """Return the order of two pairs: -1, 0 or 1."""
+    """Compare two pairs; return -1, 0 or 1."""
     for side in range(2):
         if one[at, side] != other[place, side]:
             return -1 if one[at, side] < other[place, side] else 1
@@ -73,7 +73,7 @@ def compare(one, at, other, place):
 
 @kernel
 def is_wanted(own, a, b, event):
-    """Return whether any listener wants an event of a pair."""
+    """Return whether any listener wants an event on a pair."""
     for each in range(own.wanted.shape[0]):
         if own.wanted[each] & event != 0:
             one, other = own.side[each, a], own.side[each, b]
@@ -86,7 +86,7 @@ def is_wanted(own, a, b, event):
 
 @kernel
 def remove(contacts, keep):
-    """Remove the contacts that are not to be kept; return how many are left."""
+    """Remove the contacts whose `keep` is 0; return the number left."""
     left = 0
     for contact in range(contacts.size[COUNT]):
         if keep[contact] == 0:

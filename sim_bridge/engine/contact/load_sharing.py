@@ -1,11 +1,11 @@
 """
 Load sharing among redundant contacts.
 
-A box on four corners can stand on any of them, and its corners can push against each other with
-any friction: many impulses cause the same motion. The least-norm impulses are reported. They are
-the projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate gradients (as
-many iterations as the bodies have degrees of freedom). Only contacts well within their cones take
-part. They move towards the projection as far as their cones allow.
+The four corners of a box can share its weight in many ways, and can push against each other with
+any friction: many impulses cause the same motion. The impulses with the least norm are reported.
+They are the projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate
+gradients (with as many iterations as the bodies have degrees of freedom). Only contacts well
+within their cones take part. They move towards the projection as far as their cones allow.
 """
 
 import math
@@ -17,14 +17,14 @@ from sim_bridge.engine.data.contact_problem import Block, Bound, NO_LAW, Row
 from sim_bridge.engine.math.vec3 import add, load3, load_v, scale, store_v, sub, ZERO
 
 _ITERATIONS = 60
-_ENOUGH = 1e-28  # square of the relative residual at which the conjugate gradients end
-_GOOD = 1e-24  # and of that at which their result is taken
-_STICKS = 1.0 - 1e-9  # share of the cone within which a contact does not slide
+_ENOUGH = 1e-28  # squared relative residual that ends the conjugate gradients
+_GOOD = 1e-24  # greatest squared relative residual of an accepted result
+_STICKS = 1.0 - 1e-9  # cone share; within it a contact does not slide
 
 
 @subroutine
 def share_load(laws, islands, rows, solution, direct, island):
-    """Replace an island's impulses by equivalent impulses of least norm, if there are any."""
+    """Replace an island's impulses by equivalent ones with the least norm, if there are any."""
     size, redundancy = list_coordinates(laws, islands, rows, solution, direct.coordinate, island)
     if redundancy <= 0:
         return
@@ -70,7 +70,7 @@ def share_load(laws, islands, rows, solution, direct, island):
 
 @kernel
 def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
-    """List the participating rows' coordinates; return their number, and the excess of rows."""
+    """List the participating rows' coordinates; return their number, and the row excess."""
     size, count = 0, 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -106,7 +106,7 @@ def takes_part(laws, rows, solution, contact):
 
 @kernel
 def row_products(laws, rows, contact, x):
-    """Return the products of a contact's linear rows with x."""
+    """Multiply a contact's linear rows by x."""
     n, t, s = 0.0, 0.0, 0.0
     for entry in range(rows.first[contact], rows.first[contact + 1]):
         value = x[rows.support[entry]]
@@ -127,7 +127,7 @@ def multiply(laws, islands, rows, solution, island, x, product_inout):
 
 @kernel
 def move_towards(laws, islands, rows, solution, island, y):
-    """Move the impulses towards W y, as far as every contact stays in its cone."""
+    """Move the impulses towards W y, as far as all contacts stay in their cones."""
     share = 1.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -153,7 +153,7 @@ def move_towards(laws, islands, rows, solution, island, y):
 
 @kernel
 def reach(impulse, other, mu):
-    """Return the share, 0 to 1, of the way to another impulse within the cone, by halving."""
+    """Return the admissible share, 0 to 1, of the way to another impulse, by halving."""
     share = 1.0
     for _ in range(6):
         n, t, s = part_way(impulse, other, share)

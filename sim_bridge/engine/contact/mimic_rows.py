@@ -1,8 +1,8 @@
 """
-Mimic joints under contact: their whitened rows, projected out of the contacts' rows.
+Mimic joints under contact: their whitened rows, projected out of the contact rows.
 
-A contact's impulse must not violate a mimic joint's law. In whitened coordinates this is a
-projection: the contacts' rows lose their components along the mimic joints' rows.
+A contact impulse must not violate a mimic joint's law. In whitened coordinates this is a
+projection: the contact rows lose their components along the mimic rows.
 """
 
 import math
@@ -10,8 +10,8 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.dynamics.whitening import whiten_mimic_row
 
-_REDUNDANT = 1e-24  # what is left of a row's square that is the others' sum
-_ROUNDING = 1e-20  # what is left of a contact's rows' squares that is rounding
+_REDUNDANT = 1e-24  # a row is redundant below this remaining share of its squared norm
+_ROUNDING = 1e-20  # a contact row is rounding up to this remaining share of its squared norm
 
 
 @subroutine
@@ -52,9 +52,10 @@ def remove_part(direction, vector_inout):
 @subroutine
 def respect_bonds(bonds, rows, first, end):
     """
-    Project the bonds out of a contact's rows; return the end of the entries.
+    Project the bonds out of a contact's rows; return the next free entry.
 
-    A row that is then zero to rounding is cleared: an impulse there causes no motion.
+    bonds: orthonormal whitened rows. A row that becomes zero to rounding is cleared: an impulse
+    there causes no motion.
     """
     before = squares(rows.linear, first, end), squares(rows.angular, first, end)
     for row in range(bonds.shape[0]):
@@ -104,7 +105,7 @@ def squares(values, first, end):
 
 @kernel
 def clear_rounding(before, first, end, values_inout):
-    """Clear each of three rows whose remaining square is negligible to that before."""
+    """Clear each of three rows whose remaining squared norm is negligible relative to `before`."""
     after = squares(values_inout, first, end)
     for k in range(3):
         if after[k] <= _ROUNDING * before[k]:

@@ -1,11 +1,11 @@
 """
-A semi-smooth Newton method for an island's contact problem.
+Semismooth Newton method for an island's contact problem.
 
 Alart and Curnier (1991): the natural maps of all laws are linearized at once. Separating contacts
-drop out, sticking rows demand zero velocity, and a sliding contact's impulse turns with its
-velocity on the edge of the disk. This gives one banded linear system, solved with partial
-pivoting. It needs a few steps where sweeps over stacks and extreme mass ratios would need
-thousands; `proximal` makes it robust.
+drop out, sticking rows require zero velocity, and a sliding contact's impulse turns with its
+velocity on the disk's edge. This gives one banded linear system, solved with partial pivoting. It
+needs a few steps where sweeps over stacks and extreme mass ratios would need thousands; `proximal`
+makes it robust.
 """
 
 import math
@@ -33,11 +33,10 @@ from sim_bridge.engine.math.vec3 import load_v, scale
 @subroutine
 def find_direction(laws, islands, rows, solution, direct, island):
     """
-    Find a Newton step of an island's impulses; return the number of changed impulses.
+    Compute a Newton step for an island's impulses; return the number of changed impulses.
 
     Separating contacts lose their impulse at once. The changes are stored in direct.right, for the
-    impulses listed in direct.unknown. Returns -1 if there is no room for the system or it is
-    singular.
+    impulses listed in direct.unknown. Returns -1 if the system is too large or singular.
     """
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
     if size <= 0:
@@ -72,7 +71,7 @@ def is_finite_step(direct, size):
 
 @kernel
 def bandwidth(unknown, size):
-    """Return how far apart two unknowns can be that share coordinates."""
+    """Return the greatest distance between two unknowns that share coordinates."""
     band = 0
     for i in range(size):
         for j in range(i - band):
@@ -87,7 +86,7 @@ def bandwidth(unknown, size):
 
 @subroutine
 def move_along(rows, solution, direct, size, length):
-    """Add a multiple of the step that `find_direction` found to the impulses."""
+    """Add a multiple of the step from `find_direction` to the impulses."""
     for i in range(size):
         contact, row = direct.unknown[i, OF_CONTACT], direct.unknown[i, OF_ROW]
         change = length * direct.right[i]
@@ -98,7 +97,11 @@ def move_along(rows, solution, direct, size, length):
 
 @kernel
 def list_unknowns(laws, islands, rows, solution, unknown_out, island):
-    """List the rows of contacts that press, and clear the others' impulses; -1 without room."""
+    """
+    List the rows of pressing contacts in unknown_out, and clear all other impulses.
+
+    Returns the number of rows, -1 without room.
+    """
     size = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -134,13 +137,13 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
 
 @kernel
 def is_bounded_element(laws, contact):
-    """Return whether a contact is an element of a joint with two bounds, see `law_rows`."""
+    """Return whether a contact is a joint element with two bounds, see `law_rows`."""
     return laws.law[contact] == NO_LAW and laws.rows[contact] == 3
 
 
 @kernel
 def is_put_at_bound(laws, rows, solution, contact):
-    """Give an element that reaches its bound the impulse there; return whether it does."""
+    """Set an element's impulse to its bound if the bound is reached; return whether it is."""
     impulse, bound = solution.impulse[contact], laws.radius[contact, Bound.TANGENT]
     u = linear_velocities(laws, rows, solution, contact)[Row.TANGENT]
     wanted = impulse[Row.TANGENT] - u / rows.block[contact, Block.D11]
@@ -168,7 +171,7 @@ def fill_matrix(laws, rows, direct, size):
     """
     Compute direct.matrix, the Delassus matrix of the unknowns.
 
-    Contacts are ordered by the touching geometries, so that those far apart in the order share no
+    Contacts are ordered by the touching geometries, so contacts far apart in the order share no
     coordinates.
     """
     unknown, dense, matrix = direct.unknown, direct.dense, direct.matrix
@@ -194,7 +197,7 @@ def fill_matrix(laws, rows, direct, size):
 
 @kernel
 def set_contact_equations(laws, rows, solution, direct, at, size):
-    """Convert one contact's rows of the Delassus matrix, from `at` on, to Newton equations."""
+    """Convert one contact's Delassus matrix rows, from `at` on, to Newton equations."""
     contact, unknown = direct.unknown[at, OF_CONTACT], direct.unknown
     impulse, radius = solution.impulse[contact], laws.radius[contact]
     u_n, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
@@ -217,7 +220,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
         at += 2
     while at < size and unknown[at, OF_CONTACT] == contact and unknown[at, OF_ROW] < Row.SPIN:
         row = unknown[at, OF_ROW]
-        # the bound of a row is where the row is, without the normal one
+        # Bound has the tangent rows in Row's order, without the normal row
         set_interval_equation(
             direct,
             at,
@@ -275,7 +278,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
-    """Return whether two rows of a contact are the unknowns `at` and the next."""
+    """Return whether unknowns `at` and `at` + 1 are two given contact rows."""
     return (
         at + 1 < size
         and unknown[at, OF_CONTACT] == contact
@@ -288,10 +291,10 @@ def is_pair(unknown, at, size, contact, row, other):
 @subroutine
 def set_interval_equation(direct, i, normal, size, pressing, radius, fixed, impulse, velocity):
     """
-    Write equation i, of a row whose impulse is bounded on its own.
+    Write equation i, for a row with its own impulse bound.
 
-    normal: the equation of the contact's normal row, whose impulse is `pressing`. fixed: the bound
-    is `radius` itself, not a multiple of it.
+    normal: index of the normal row's equation. pressing: normal impulse. fixed: the bound is
+    `radius` itself instead of `radius` times `pressing`.
     """
     matrix, right = direct.matrix, direct.right
     bound = radius if fixed else radius * pressing
@@ -311,9 +314,9 @@ def set_interval_equation(direct, i, normal, size, pressing, radius, fixed, impu
 @subroutine
 def set_disk_equations(direct, i, normal, size, pressing, radius, impulse, velocity):
     """
-    Write equations i and i + 1, of two rows with a disk bound.
+    Write equations i and i + 1, for two rows with a disk bound.
 
-    Arguments are those of `set_interval_equation`.
+    Arguments as in `set_interval_equation`.
     """
     matrix, right = direct.matrix, direct.right
     t, s = impulse
@@ -339,7 +342,7 @@ def set_disk_equations(direct, i, normal, size, pressing, radius, impulse, veloc
 @subroutine
 def solve_banded(band, size, matrix_inout, x_inout):
     """
-    Solve by Gaussian elimination with partial pivoting; False for a singular matrix.
+    Solve by Gaussian elimination with partial pivoting; return False for a singular matrix.
 
     band: half bandwidth of the nonzero entries; row exchanges double it to the right.
     """

@@ -1,11 +1,11 @@
 """
-Position correction: separating bodies where velocities alone do not.
+Position correction: separation of bodies that velocities alone do not separate.
 
 A body that meets another within a step, or penetrated it deeply in an earlier one, would end the
 step inside it although its velocity no longer approaches. The second half of the step's drift
 therefore uses an additional velocity along the normals, just enough to remove the penetration.
-This is a problem like that of the velocities, without friction. Its solution changes positions and
-leaves velocities unchanged (split impulses; the position projection of Gear, Gupta and Leimkuhler
+This problem resembles the velocity problem, without friction. Its solution changes positions and
+leaves velocities unchanged (split impulses; the position projection by Gear, Gupta and Leimkuhler
 1985).
 """
 
@@ -25,7 +25,7 @@ from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
 from sim_bridge.engine.math.vec3 import scale, ZERO
 
 _FEW_SWEEPS = 12  # before Newton steps
-# columns of Solution.aside behind those of the impulse
+# columns of Solution.aside after the six impulse columns
 _OF_NORMAL, _OF_SOFTNESS = 6, 7
 
 
@@ -34,11 +34,11 @@ def find_missing(options, contact_materials, contacts, laws, rows, solution):
     """
     Convert the normal bias to missing displacements; return whether there are any.
 
-    These are the displacements that half a step must add, twice; velocities times the step.
+    A missing displacement has to be added in half a step; the bias holds twice this value, a
+    velocity times the time step.
 
-    Penetration that began in this step is removed wholly. Of penetration that existed before, the
-    share ERP of its depth beyond the surface layer is removed. Soft contacts are left to their
-    springs.
+    Penetration that began in this step is removed completely. Older penetration is removed by the
+    share ERP of its depth below the surface layer. Soft contacts are left to their springs.
     """
     missing, h = False, options.time_step
     for contact in range(contacts.size[COUNT]):
@@ -67,12 +67,12 @@ def find_missing(options, contact_materials, contacts, laws, rows, solution):
 @subroutine
 def solve_positions(table):
     """
-    Find the impulses that separate the bodies, times the time step, into solution.shift.
+    Find the impulses that separate the bodies; solution.shift holds them times the time step.
 
-    Sweeps of an island end when one moves bodies by no more than the gap that counts as none.
-    Where they do not soon, Newton's method goes on in worlds that are not solved iteratively: what
-    sweeps leave of this problem would tilt what lands flat, and a stack would go on rocking.
-    Islands that can afford few sweeps, large ones, are left to these.
+    Sweeps over an island end once a sweep moves bodies by no more than the touching gap. If they
+    have not ended after a few sweeps, Newton's method continues, except in worlds solved
+    iteratively: the errors left by sweeps would tilt a body that lands flat, and a stack would
+    keep rocking. Large islands, which can afford only few sweeps, are solved by sweeps alone.
     """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     options, solution = world.options(table), world.solution(table)
@@ -95,10 +95,10 @@ def solve_positions(table):
 @subroutine
 def solve_shifts(table, island):
     """
-    Solve the position problem of an island by Newton's method, with the shifts as impulses.
+    Solve an island's position problem by Newton's method, with the shifts as impulses.
 
-    Its velocities are displacements [m], and so is its tolerance; what it takes counts as work on
-    the island in this step.
+    Its velocities are displacements [m], and so is its tolerance. Its work counts towards the
+    island's work in this step.
     """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution = world.solution(table)
@@ -128,7 +128,7 @@ def solve_shifts(table, island):
 
 @kernel
 def update_shift(laws, rows, solution, contact):
-    """Solve one contact's position law; return the change of its displacement [m]."""
+    """Solve one contact's position law; return its displacement change [m]."""
     first, end = rows.first[contact], rows.first[contact + 1]
     a_nn = rows.block[contact, Block.NN] - laws.softness[contact, Row.NORMAL]
     if a_nn <= 0.0:

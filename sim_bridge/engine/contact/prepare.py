@@ -1,4 +1,4 @@
-"""Contact frames and laws of a step, set before the trees are factorized."""
+"""Contact frames and laws for one step, set before the trees are factorized."""
 
 import math
 
@@ -22,14 +22,14 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-_ALONG = 1e-6  # sine of the angle from the normal up to which a direction is none, and cosine of
-# that between two directions that are at right angles
-_TRACK_END = 1e-5  # sine of the angle from the axis at which a track has no direction any more
+_ALONG = 1e-6  # friction directions up to this sine of their angle to the normal are ignored, and
+# two directions up to this cosine of their angle count as orthogonal
+_TRACK_END = 1e-5  # a track has no running direction below this sine of the angle to its axis
 
 
 @subroutine
 def set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws):
-    """Fill the laws of all contacts; twist: at the start of the step."""
+    """Fill all contact laws; twist: at the step's start."""
     for contact in range(contacts.size[0]):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
         if contact > 0 and is_alike(contacts, contact):
@@ -63,7 +63,7 @@ def set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws):
 
 @kernel
 def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, contact, laws):
-    """Fill what a law demands of a contact; motion, wanted, belt: as of `set_frame`."""
+    """Fill a contact's values from its law; motion, wanted, belt: as in `set_frame`."""
     laws.model[contact] = int(law[material.MODEL])
     normal = load3(contacts.normal, contact, 0)
     set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
@@ -75,7 +75,7 @@ def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, 
 
 @kernel
 def approach(model, ws, geometry, contacts, twist, contact):
-    """Return the velocity of a contact's first body along its normal, relative to the second."""
+    """Return a contact's normal velocity, first body relative to the second [m/s]."""
     return dot(
         load3(contacts.normal, contact, 0),
         relative_velocity(
@@ -91,7 +91,7 @@ def approach(model, ws, geometry, contacts, twist, contact):
 
 @kernel
 def is_alike(contacts, contact):
-    """Return whether a contact has the geometries and the normal of the one before."""
+    """Return whether a contact has the same geometries and normal as the previous contact."""
     pairs, normal = contacts.geometry, contacts.normal
     return (
         pairs[contact, 0] == pairs[contact - 1, 0]
@@ -102,7 +102,7 @@ def is_alike(contacts, contact):
 
 @kernel
 def copy_law(model, ws, geometry, contacts, twist, contact, laws):
-    """Fill the law of a contact that `is_alike` the one before."""
+    """Copy the law from the previous contact to one that `is_alike`."""
     before = contact - 1
     laws.law[contact], laws.rows[contact] = laws.law[before], laws.rows[before]
     laws.gap[contact], laws.pull[contact] = contacts.gap[contact], 0.0
@@ -118,7 +118,7 @@ def copy_law(model, ws, geometry, contacts, twist, contact, laws):
 
 @kernel
 def rows_of_law(law):
-    """Return the number of rows that a law needs."""
+    """Return the row count required by a law."""
     if law[material.ROLLING] > 0.0 or law[material.SPINNING] > 0.0:
         return 6
     return 1 if law[material.MU] == 0.0 and law[material.MU2] == 0.0 else 3
@@ -135,11 +135,11 @@ def to_world(ws, geometry, number, vector):
 @subroutine
 def relative_surface_motion(ws, geometry, contact_materials, a, b, normal):
     """
-    Return the friction direction of two geometries, and the velocity of b's surface less a's.
+    Return two geometries' friction direction, and b's surface velocity less a's [m/s].
 
-    Where both have a direction, that of the surface with the lower friction against its own
-    material holds; of surfaces with the same friction, the bisector of the two: at right angles,
-    where rounding must not choose between two of them, that of the vectors as they are given.
+    If both have a direction, the surface with the lower friction against its own material sets it.
+    Surfaces with equal friction use the directions' bisector. Orthogonal directions have two
+    bisectors, and rounding must not choose: the bisector of the vectors as given is used.
     """
     if is_plain(geometry, a) and is_plain(geometry, b):
         return ZERO, ZERO
@@ -162,7 +162,7 @@ def relative_surface_motion(ws, geometry, contact_materials, a, b, normal):
 
 @kernel
 def is_plain(geometry, number):
-    """Return whether a geometry's surface does not move, and has no direction."""
+    """Return whether a geometry's surface does not move and has no friction direction."""
     belt, track = load3(geometry.belt, number, 0), load3(geometry.track, number, 0)
     return belt == ZERO and track == ZERO and load3(geometry.direction, number, 0) == ZERO
 
@@ -187,7 +187,7 @@ def surface_motion(ws, geometry, number, outward):
     """
     Return a geometry's friction direction, and its surface velocity relative to its body [m/s].
 
-    World axes; the direction is zero where there is none. The direction of a track is its running
+    Both in world axes; the direction is zero if there is none. A track's direction is its running
     direction. At the track's ends, where the outward normal is along the axis, there is none.
     """
     wanted, holder = load3(geometry.direction, number, 0), geometry.direction_body[number]
@@ -209,7 +209,7 @@ def surface_motion(ws, geometry, number, outward):
 
 @kernel
 def any_tangent(n):
-    """Return a unit vector orthogonal to n that changes as little as possible with n."""
+    """Return a unit vector orthogonal to n, chosen to change as little as possible with n."""
     if abs(n[2]) > 0.7071:
         length = math.sqrt(n[1] * n[1] + n[2] * n[2])
         return 0.0, -n[2] / length, n[1] / length
@@ -220,7 +220,10 @@ def any_tangent(n):
 @kernel
 def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
     """
-    Choose the friction directions, and their target velocities; motion: along both of them.
+    Set the normal, the friction directions, and the target velocities.
+
+    motion: velocities along both friction directions [m/s]. wanted: preferred first direction,
+    world axes, zero for none. belt: relative surface velocity, world axes [m/s].
 
     An ellipse is scaled to a circle in its second direction: impulses by mu / mu2, velocities,
     their duals, by mu2 / mu.
@@ -244,7 +247,7 @@ def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
 
 @kernel
 def set_bounds(law, h, radius_out):
-    """Set the friction bounds; those of constant limits are impulses."""
+    """Set the friction bounds; constant limits become impulses [N s]."""
     model = law[material.MODEL]
     share = h if model == material.CONSTANT else 1.0
     radius_out[Bound.TANGENT] = share * law[material.MU]
@@ -256,7 +259,7 @@ def set_bounds(law, h, radius_out):
 
 @kernel
 def set_softness(law, h, frame, softness_out):
-    """Set the compliance of rows; h k and d of a spring and a damper act like ODE's CFM."""
+    """Set the row compliances; h k and d of a spring and a damper act like ODE's CFM."""
     softness_out[Row.NORMAL] = law[material.CFM] / h
     if law[material.STIFFNESS] > 0.0:
         softness_out[Row.NORMAL] = 1.0 / (

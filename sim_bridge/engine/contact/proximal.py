@@ -1,14 +1,14 @@
 """
-The proximal point method around Newton steps, which makes them robust.
+Proximal point method around Newton steps, for robustness.
 
 A box on four corners has more contact rows than degrees of freedom. Many impulses solve its
-problem, or the last bits of the gaps decide which of them press. The Newton matrix is then
-singular, and its steps erratic. Each round here solves a nearby problem instead, in which every
-row also yields in proportion to the change of its impulse since the start of the round
-(Rockafellar 1976). That problem has a unique solution, which Newton's method finds in a few steps.
-Any fixed point of the rounds is a solution of the original problem. The compliance shrinks as long
-as the inner problems are solved, so few rounds are needed. The first rounds are about zero
-impulses instead, with less and less compliance, which comes near the solution in fewer steps.
+problem, or the last bits of the gaps decide which contacts press. The Newton matrix is then
+singular, and its steps erratic. Each round here solves a nearby problem instead, where every row
+also yields in proportion to its impulse change since the start of the round (Rockafellar 1976).
+This problem has a unique solution, found by Newton's method in a few steps. Any fixed point of the
+rounds solves the original problem. The compliance shrinks as long as the inner problems are
+solved, so few rounds are needed. The first rounds are about zero impulses instead, with less and
+less compliance, and come near the solution in fewer steps.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -31,18 +31,18 @@ _ROUNDS = 40
 _MOST_NEWTONS = 150
 _NEWTONS_A_ROUND = 12
 _NEWTONS_AT_REST = 3
-_FOR_BAD = 30  # times as much work is allowed for a residual above BAD,
-_MOST_FOR_BAD = 2_500_000  # but no more than this, unless what is allowed anyway is
-_LAST_NEWTONS = 2  # of the last round, whatever they cost
-_WORSE = 2.0  # growth of the residual with which a Newton step is taken in full
-_SHORTEST = 0.1  # share of a Newton step that is tried last
-_BEST = 1e-4  # share of the tolerance that is good enough for anything
-_AT_REST = 1e-7  # and for what is solved already, but shall come to rest
+_FOR_BAD = 30  # factor on the allowed work for a residual above BAD,
+_MOST_FOR_BAD = 2_500_000  # but no more work than this, unless the regular allowance is larger
+_LAST_NEWTONS = 2  # Newton steps in the last round, whatever their cost
+_WORSE = 2.0  # a Newton step is taken in full up to this residual growth
+_SHORTEST = 0.1  # smallest Newton step share tried
+_BEST = 1e-4  # share of the tolerance that always suffices
+_AT_REST = 1e-7  # the same for an island solved already, to bring it to rest
 _FIRST_YIELD, _LAST_YIELD = 1e-2, 1e-6  # in `seek_least`, relative to a row's inverse inertia
-_ROUGHLY = 0.3  # share of the residual that its rounds end with
-_FEW = 3  # Newton steps of a round, after which the next one yields much less
+_ROUGHLY = 0.3  # rounds in `seek_least` end at this share of the residual
+_FEW = 3  # after at most this many Newton steps in a round, the next one yields much less
 _LESS, _MUCH_LESS = 0.1, 1e-3
-_ACCURACY = 1e-3  # share of the residual that other rounds end with
+_ACCURACY = 1e-3  # other rounds end at this share of the residual
 _YIELD = 1e-3  # at first, relative to a row's inverse inertia
 _LEAST_YIELD = 1e-10
 _YIELD_AT_REST = 1e-8
@@ -52,13 +52,13 @@ _MOST_YIELD = 0.1
 @subroutine
 def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most):
     """
-    Solve an island to a natural-map residual of `tolerance`; return the number of Newton steps.
+    Solve an island to a natural-map residual of `tolerance`; return the Newton step count.
 
-    After convergence, a last round reduces the residual much further, so that a world at rest
-    stays at rest for long; what is solved from the beginning takes this round alone, and a deeper
-    one. Jammed bodies whose laws have no solution must not stop a simulation. So no Newton step
-    begins after too many, or after too much work on the island in this time step, over all pivots
-    of joints at their stops. most: multiplications of this work.
+    After convergence, a last round reduces the residual much further, so a world at rest stays at
+    rest for long; an island already within tolerance takes only this round, with an even smaller
+    residual. Jammed bodies whose laws have no solution must not stop a simulation. So no Newton
+    step begins after too many steps, or after too much work on the island in this time step, over
+    all pivots of joints at their stops. most: multiplications allowed.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, best, is_last = 0, _YIELD, _BEST * tolerance, False
@@ -111,7 +111,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
 
 @kernel
 def allowed_work(natural, most):
-    """Return the work that an island may take in a step, with this residual."""
+    """Return the multiplications allowed for an island in one step, at this residual."""
     return most if natural <= BAD else min(_FOR_BAD * most, max(most, _MOST_FOR_BAD))
 
 
@@ -121,10 +121,10 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
     Approach the solution with the least impulses; return the residual and the Newton steps.
 
     Each round is about zero impulses, and yields less than the one before (Tikhonov
-    regularization): what shares a load shares it evenly, and all of it presses. Rounds about the
-    impulses of an impact that is over would lead to another solution, with many contacts at the
-    bounds of their laws, and take many steps. What yields leaves a residual of about its share of
-    the impulses; rounds that would leave more than there is are skipped.
+    regularization): redundant contacts share a load evenly, and all press. Rounds about a finished
+    impact's impulses would lead to another solution, with many contacts at the bounds of their
+    laws, and take many steps. A yielding row leaves a residual of about its share of the impulses;
+    rounds that would leave more than the current residual are skipped.
     """
     newtons, share = 0, _FIRST_YIELD
     greatest = greatest_gain(islands, rows, solution, island)
@@ -159,7 +159,7 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
 
 @kernel
 def greatest_gain(islands, rows, solution, island):
-    """Return the greatest velocity that a normal impulse of an island gives its own contact."""
+    """Return the greatest velocity given by a normal impulse to its own contact [m/s]."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -174,11 +174,12 @@ def take_round(
     laws, islands, rows, solution, direct, island, share, about, wanted, turns, allowed, least
 ):
     """
-    Solve a problem that yields to a residual of `wanted`; return whether it is, and the steps.
+    Solve a problem with yielding rows to a residual of `wanted`; return success and steps.
 
-    The impulses before stay in direct.kept. about: 1 if rows yield about their present impulses, 0
-    about none. turns: Newton steps at most. allowed: work on the island in this time step, beyond
-    which only the first `least` steps begin.
+    direct.kept holds the previous impulses. share: compliance relative to a row's inverse inertia.
+    about: 1 if rows yield about their current impulses, 0 about zero. turns: greatest number of
+    Newton steps. allowed: work on the island in this time step, beyond which only the first
+    `least` steps begin.
     """
     soften(laws, islands, rows, solution, island, share, about, direct.kept)
     near, _ = island_residual(laws, islands, rows, solution, island)
@@ -190,7 +191,7 @@ def take_round(
             break
         newtons += 1
         near = search_along(laws, islands, rows, solution, direct, island, size, near)
-        # another step takes as much; the last round spares the next steps their Newton steps
+        # another step costs as much; the last round spares Newton steps in the next time steps
         another = islands.spent[island] - before
         if near <= wanted or islands.spent[island] + another > allowed and turn + 1 >= least:
             break
@@ -203,9 +204,9 @@ def search_along(laws, islands, rows, solution, direct, island, size, natural):
     """
     Take a Newton step, or a share that hardly raises the residual; return the residual.
 
-    natural: the residual before.
+    natural: residual before the step.
     """
-    # a change of the impulses and the residual take half as much as a sweep
+    # an impulse change and a residual each cost half a sweep
     length, work = 1.0, sweep_work(islands, rows, island) // 2
     move_along(rows, solution, direct, size, length)
     near, _ = island_residual(laws, islands, rows, solution, island)
@@ -229,7 +230,7 @@ def soften(laws, islands, rows, solution, island, share, about, kept_out):
         kept_out[contact, KEPT_BIAS:KEPT_SOFTNESS] = bias
         kept_out[contact, KEPT_SOFTNESS:KEPT_BLOCK] = softness
         kept_out[contact, KEPT_BLOCK:] = block
-        # the normal of an element with two bounds moves nothing, see `law_rows`
+        # a two-sided element's normal row moves nothing, see `law_rows`
         first = Row.TANGENT if is_bounded_element(laws, contact) else Row.NORMAL
         for row in range(first, laws.rows[contact]):
             at = diagonal_of(row)
@@ -251,7 +252,7 @@ def harden(laws, islands, rows, solution, kept, island):
 
 @kernel
 def keep_impulses(islands, solution, island, kept_out):
-    """Store the impulses of an island, for `go_back`."""
+    """Store an island's impulses, for `go_back`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         kept_out[contact, KEPT_IMPULSE:KEPT_BIAS] = solution.impulse[contact]
@@ -259,7 +260,7 @@ def keep_impulses(islands, solution, island, kept_out):
 
 @kernel
 def go_back(laws, islands, rows, solution, kept, island):
-    """Restore the impulses from before `soften` or of `keep_impulses`."""
+    """Restore the impulses stored by `soften` or `keep_impulses`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         impulse, before = solution.impulse[contact], kept[contact, KEPT_IMPULSE:KEPT_BIAS]

@@ -1,8 +1,8 @@
 """
-Contact reduction: of many points between two bodies, few take part.
+Contact reduction: few selected from many points between two bodies.
 
 Points and normals are sorted into bins of the space (n × p, n), with p from the pair's centre and
-in units of its extent, as AGX's contact reducer does. The deepest point of each bin stays. The
+in units of its extent, as in AGX's contact reducer. The deepest point of each bin stays. The
 others are reported as contacts without force.
 """
 
@@ -19,7 +19,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, norm, scale, store3, 
 
 @subroutine
 def reduce_points(table):
-    """Leave no law to the points that are not needed."""
+    """Remove the law from all unneeded points."""
     contact_materials, laws, pairs = (
         world.contact_materials(table),
         world.laws(table),
@@ -53,7 +53,7 @@ def reduce_points(table):
 
 @kernel
 def find_extents(table):
-    """Set centre and extent of all pairs of bodies, where their first contacts are."""
+    """Set all body pairs' centres and extents, stored at each pair's first contact."""
     contacts, pairs = world.contacts(table), world.body_pairs(table)
     for contact in range(contacts.size[COUNT]):
         if pairs.first[contact] == contact:
@@ -74,13 +74,13 @@ def find_extents(table):
 
 @kernel
 def distance_from_centre(contacts, pairs, contact, first):
-    """Return the distance of a contact's point from the centre of its pair [m]."""
+    """Return a contact point's distance from its pair's centre [m]."""
     return norm(sub(load3(contacts.point, contact, 0), load3(pairs.center, first, 0)))
 
 
 @kernel
 def bin_of(contacts, pairs, contact, first, bins):
-    """Return the number of a contact's bin; bins: along each of the six dimensions."""
+    """Return a contact's bin number; bins: number along each of the six dimensions."""
     extent, n = pairs.extent[first], load3(contacts.normal, contact, 0)
     arm = sub(load3(contacts.point, contact, 0), load3(pairs.center, first, 0))
     turn = cross(n, scale(1.0 / extent if extent > 0.0 else 0.0, arm))

@@ -1,10 +1,10 @@
 """
-Laws that take more than two materials and a normal.
+Contact laws that depend on more than two materials and a normal.
 
-Surfaces that move as the author of a pair says; friction along an axis of a body; adhesion, and
-friction by the masses of two bodies, which their contact points share; friction by the depth;
-fewer points, and compliance by their area. A stage of its own completes what `set_laws` has set,
-so that other worlds neither compile nor run it.
+Surface velocities set for a pair of materials, signed by the pair's order; friction along a body
+axis; adhesion and mass-proportional friction, shared by two bodies' contact points;
+depth-proportional friction; contact reduction, and compliance from the contact area. A separate
+stage completes the values from `set_laws`, so other worlds neither compile nor run it.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -26,7 +26,7 @@ from sim_bridge.engine.math.vec3 import load3, ZERO
 
 
 def refine(table, phase):
-    """Complete the laws of the contacts found; return -1 where a function in Python has failed."""
+    """Complete the contact laws; return -1 if a Python function has failed."""
     geometry, contact_materials, laws = (
         world.geometry(table),
         world.contact_materials(table),
@@ -58,7 +58,7 @@ def refine(table, phase):
 
 @subroutine
 def adhere(table):
-    """Set gap and pull of adhesive surfaces: two bodies hold together up to ADHESION."""
+    """Set gap and pull at adhesive surfaces: two bodies hold together up to the force ADHESION."""
     contact_materials, laws, pairs = (
         world.contact_materials(table),
         world.laws(table),
@@ -78,7 +78,7 @@ def adhere(table):
 
 @subroutine
 def weigh(table):
-    """Bound the friction of two bodies by their masses, whatever presses them together."""
+    """Bound the friction between two bodies by their masses, independently of the normal force."""
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
     contact_materials, laws, pairs = (
         world.contact_materials(table),
@@ -97,20 +97,20 @@ def weigh(table):
 
 @kernel
 def moved_mass(model, kind, body):
-    """Return the mass of a body that forces move, 0 for others [kg]."""
+    """Return a body's mass if forces move it, else 0 [kg]."""
     return model.inertia[body, 0] if body >= 0 and not is_immobile(kind[body]) else 0.0
 
 
 @kernel
 def scale_friction(laws, contact, factor):
-    """Scale the bounds of a contact's friction."""
+    """Multiply a contact's friction bounds by a factor."""
     laws.radius[contact, Bound.TANGENT] *= factor
     laws.radius[contact, Bound.TANGENT2] *= factor
 
 
 @kernel
 def set_directions(ws, geometry, contact_materials, contacts, laws, contact):
-    """Set frame and targets of surfaces that move, or whose friction has an axis."""
+    """Set frame and targets at a contact with moving surfaces or a friction axis."""
     a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
     row, normal = laws.law[contact], load3(contacts.normal, contact, 0)
     law, side = contact_materials.law[row], contact_materials.refined[row, material.SIDE]
@@ -127,7 +127,7 @@ def set_directions(ws, geometry, contact_materials, contacts, laws, contact):
             wanted = mul_mv(load_m(ws.pose, body, ROTATION), wanted)
     if along_surface(wanted, normal) == ZERO:
         wanted = (1.0, 0.0, 0.0) if abs(normal[0]) < 0.7 else (0.0, 1.0, 0.0)
-    # the second direction, normal × first, turns with the order, as the relative velocity does
+    # the second direction, normal × first, turns with the order, like the relative velocity
     motion = (side * law[material.MOTION], abs(side) * law[material.MOTION2])
     set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])
 

@@ -1,8 +1,8 @@
 """
 Residuals of the contact laws.
 
-The natural map of each law, λ - P(λ - u / a) with the projection P on the admissible impulses,
-times the row's inverse inertia a: 0 for a solution, else a velocity that is not accounted for.
+The natural map of each law is λ - P(λ - u / a) with the projection P on the admissible impulses,
+times the row's inverse inertia a. It is 0 for a solution, else a velocity error.
 """
 
 import math
@@ -61,7 +61,7 @@ def friction_residual(block, model, radius, impulse, u_1, u_2):
 
 @kernel
 def turning_residual(block, radius, impulse, u_n, u_1, u_2):
-    """Return a contact's residual of spinning and rolling friction [rad/s]."""
+    """Return a contact's spinning and rolling friction residual [rad/s]."""
     spin = 0.0
     if block[Block.SPIN] > 0.0:
         x = clamp(
@@ -84,7 +84,7 @@ def turning_residual(block, radius, impulse, u_n, u_1, u_2):
 
 @kernel
 def disk_residual(t, s, u_1, u_2, stiff, bound):
-    """Return the residual of two rows with a disk bound."""
+    """Return the residual for two rows with a disk bound."""
     if stiff == 0.0:
         return 0.0
     x, y = project_disk(t - u_1 / stiff, s - u_2 / stiff, bound)

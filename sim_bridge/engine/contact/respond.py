@@ -1,4 +1,4 @@
-"""Response of the trees to the contacts' impulses."""
+"""Response of the trees to contact impulses."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.prepare import world_impulse
@@ -10,7 +10,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
 
 @subroutine
 def gather_wrenches(ws, geometry, contacts, laws, solution, h, response):
-    """Sum the contacts' mean forces over the step into response.wrench; mark the pushed bodies."""
+    """Sum the mean contact forces over the step into response.wrench; mark pushed bodies."""
     response.wrench[:, :] = 0.0
     response.pushed[:] = 0
     for contact in range(contacts.size[COUNT]):
@@ -44,9 +44,9 @@ def add_push(ws, geometry, contacts, contact, force, torque, response):
 @subroutine
 def respond(model, ws, response):
     """
-    Compute the accelerations, and the efforts of locked joints, due to response.wrench.
+    Compute the accelerations, and locked joint efforts, due to response.wrench.
 
-    Uses the same elimination as all other forces, so that the joints' laws hold to rounding.
+    Uses the same elimination as for all other forces, so joint laws hold to rounding.
     """
     for body in range(model.parent.shape[0]):
         n, f = load_spatial(response.wrench, body)

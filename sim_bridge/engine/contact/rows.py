@@ -1,4 +1,4 @@
-"""Whitened rows of the contacts, from the factors of the trees."""
+"""Whitened contact rows, computed from the trees' factors."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.mimic_rows import respect_bonds
@@ -11,17 +11,17 @@ from sim_bridge.engine.dynamics.whitening import is_free, pass_joint, pass_root
 from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub, ZERO
 
-_SINGULAR = 1e-9  # determinant relative to that without coupling, below which nothing is inverted
-_LEAST_MOBILITY = 1e-9  # 1/kg; less is looked at, since it may be rounding
-_ROUNDING = 1e-24  # what is left of a row's squares that is rounding
+_SINGULAR = 1e-9  # no inversion below this determinant, relative to the uncoupled one
+_LEAST_MOBILITY = 1e-9  # [1/kg] smaller mobilities are checked for rounding
+_ROUNDING = 1e-24  # a squared row is rounding up to this share of its squared terms
 
 
 @kernel
 def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
     """
-    Build the rows of all contacts that push, and each contact's own Delassus matrix.
+    Build the rows for all pushing contacts, and each contact's own Delassus matrix.
 
-    bonds: orthonormal whitened rows of other constraints on joints and bodies.
+    bonds: orthonormal whitened rows from other constraints on joints and bodies.
     """
     end = 0
     for contact in range(contacts.size[COUNT]):
@@ -29,7 +29,7 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
         if laws.rows[contact] == 0:
             continue
         turns = laws.rows[contact] > 3
-        # no coordinate comes twice
+        # no coordinate occurs twice
         is_plain = (
             not turns
             and bonds.shape[0] == 0
@@ -93,7 +93,7 @@ def build_rows(model, ws, geometry, contacts, laws, bonds, rows):
 
 @kernel
 def is_within_tree(model, geometry, contacts, contact):
-    """Return whether both bodies of a contact belong to one tree."""
+    """Return whether a contact's bodies belong to one tree."""
     a = geometry.body[contacts.geometry[contact, 0]]
     b = geometry.body[contacts.geometry[contact, 1]]
     return a >= 0 and b >= 0 and model.root[a] == model.root[b]
@@ -102,11 +102,11 @@ def is_within_tree(model, geometry, contacts, contact):
 @subroutine
 def drop_rounding(rows, contact, end, reach):
     """
-    Clear the normal row of a contact that cannot move, where only rounding says that it can.
+    Clear an immobile contact's normal row if its mobility is only rounding.
 
-    Below it are locked joints, and free ones that the normal passes, such as that of a roller: the
-    row is then what is left of terms that cancel. reach: 1 + the squared distance from the tree's
-    origin [m²], which the terms of unit forces grow with.
+    Below this contact are locked joints, and free joints whose axis the normal meets, as on a
+    roller: the row is then a remainder after cancellation. reach: 1 + the squared distance from
+    the tree's origin [m²]; unit-force terms grow with it.
     """
     terms = 0.0
     for entry in range(rows.first[contact], end):
@@ -123,11 +123,11 @@ def drop_rounding(rows, contact, end, reach):
 @subroutine
 def add_side(model, ws, body, torques, forces, end, is_plain, rows, values_inout, others_inout):
     """
-    Add the effect of three wrenches on a body to three rows; return the end of their entries.
+    Add the effect of three wrenches on a body to three rows; return the next free entry.
 
-    The wrenches propagate from the body to the root of its tree, see `whitening`. others_inout:
-    the contact's other three rows, which get a zero for every new entry. is_plain: it has three
-    rows alone, and no coordinate twice.
+    The wrenches propagate from the body to its tree's root, see `whitening`. others_inout: the
+    contact's other three rows, set to zero at every new entry. is_plain: the contact has only
+    three rows, and no coordinate occurs twice.
     """
     n0, n1, n2 = torques
     f0, f1, f2 = forces
@@ -170,7 +170,7 @@ def add_side(model, ws, body, torques, forces, end, is_plain, rows, values_inout
 
 @kernel
 def add_entry(rows, values_inout, others_inout, is_plain, at, end, values):
-    """Add three values at a coordinate, with a new entry if it has none; return the end."""
+    """Add three values at a coordinate, in a new entry if needed; return the next free entry."""
     if is_plain:
         rows.support[end] = at
         for k in range(3):
@@ -216,7 +216,7 @@ def fill_block(first, end, linear, angular, turns, softness, block_out):
 
 @kernel
 def invert_block(block, inverse_out):
-    """Invert the linear rows' matrix by cofactors; zeros if it is nearly singular."""
+    """Invert the linear rows' matrix by cofactors; write zeros if it is nearly singular."""
     a, b, c = block[Block.NN], block[Block.N1], block[Block.N2]
     d, e, f = block[Block.D11], block[Block.D12], block[Block.D22]
     c0, c1, c2 = d * f - e * e, c * e - b * f, b * e - c * d
@@ -230,11 +230,11 @@ def invert_block(block, inverse_out):
 
 @kernel
 def value_of(rows, entry, row):
-    """Return one entry of a whitened row."""
+    """Return one whitened row entry."""
     return rows.linear[row, entry] if row < Row.SPIN else rows.angular[row - Row.SPIN, entry]
 
 
 @kernel
 def diagonal_of(row):
-    """Return the column of Rows.block that holds a row's own inverse inertia."""
+    """Return the Rows.block column with a row's own inverse inertia."""
     return row * (row + 3) // 2 if row < Row.SPIN else row + 3

@@ -1,12 +1,12 @@
 """
 Auto-disable: trees at rest are neither moved nor solved until they are disturbed.
 
-With ODE's parameters, of each body. All trees of an island fall asleep together, once each has
+Uses ODE's parameters, set per body. All trees in an island fall asleep together, once each has
 been slower than its thresholds for long enough. A tree wakes when it is pushed, written to, or
-touched by a tree that is awake or by a moving kinematic body. All trees in contact with each other
-wake with it. Contacts of sleepers keep the impulses that they had.
+touched by an awake tree or a moving kinematic body. All trees in contact with each other wake
+together. Contacts of sleepers keep their impulses.
 
-What is disabled rests likewise, but is woken by touch and by joints only, and keeps its velocity.
+A disabled body rests likewise, but only touch and joints wake it, and it keeps its velocity.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -34,7 +34,7 @@ from sim_bridge.engine.data.state import ASLEEP, TARGET_VELOCITY
 
 @kernel
 def coordinates_of(kind):
-    """Return the numbers of position and velocity coordinates of a kind of joint."""
+    """Return a joint kind's position and velocity coordinate counts."""
     if kind >= FREE:
         return 7, 6
     if kind == BALL_STAGE or kind == BALL:
@@ -47,7 +47,7 @@ def wake_written(model, geometry, state):
     """
     Wake the trees whose state, efforts or pushes have changed since they fell asleep.
 
-    The trees they touched in the last step wake too: what lay on them may fall now.
+    The trees touched by them in the last step wake too: a body on top may fall now.
     """
     any_woke, idle = False, state.idle
     for body in range(model.kind.shape[0]):
@@ -82,9 +82,9 @@ def wake_written(model, geometry, state):
 @subroutine
 def wake_tied(model, tied, state):
     """
-    Wake the trees that are tied to one that is awake; return whether there are any.
+    Wake the trees tied to an awake tree; return whether there are any.
 
-    tied: (nk, 2) bodies that joints outside the trees connect, as Loops.body.
+    tied: bodies connected by joints outside the trees, as Loops.body, (nk, 2).
     """
     any_woke, goes_on, idle = False, True, state.idle
     while goes_on:
@@ -107,7 +107,7 @@ def wake_tied(model, tied, state):
 
 @subroutine
 def set_kinds(model, state, ws):
-    """Write ws.kind, where sleepers are ground, and ws.still, 1 for coordinates of sleepers."""
+    """Write ws.kind, with sleepers as ground, and ws.still, 1 for sleepers' coordinates."""
     for body in range(model.kind.shape[0]):
         asleep, at = state.idle[model.root[body]] < 0, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]
@@ -116,7 +116,7 @@ def set_kinds(model, state, ws):
 
 @subroutine
 def wake_touched(model, geometry, contacts, state):
-    """Wake the sleepers that an awake tree touches; return whether there are any."""
+    """Wake the sleepers touched by an awake tree; return whether there are any."""
     any_woke, goes_on, idle = False, True, state.idle
     while goes_on:
         goes_on = False
@@ -152,9 +152,9 @@ def fall_asleep(
     model, options, state, ws, geometry, contact_materials, contacts, laws, islands, solution
 ):
     """
-    Count how long trees have been slow, and put islands to sleep that are slow long enough.
+    Count slow trees' steps, and put islands to sleep after enough slow steps.
 
-    Stores the positions of the sleepers in state.rest.
+    Stores the sleepers' positions in state.rest.
     """
     root, kind, idle = model.root, ws.kind, state.idle
     for body in range(kind.shape[0]):
@@ -163,13 +163,13 @@ def fall_asleep(
     for body in range(kind.shape[0]):
         if idle[root[body]] >= 0:
             touches = island_of(islands, root[body]) >= 0
-            # first, as it keeps the velocity
+            # evaluated first, because it stores the velocity
             moves = is_moving(model, state, kind[body], body, touches)
             first, count = model.v_index[body], coordinates_of(kind[body])[1]
             if moves or is_driven(state, first, count) or is_pushed(state.wrench, body):
                 idle[root[body]] = 0
     for contact in range(contacts.size[COUNT]):
-        # on a belt that runs, be it ever so slowly
+        # lies on a running belt, however slow
         target = laws.target[contact]
         is_carried = laws.rows[contact] > 1 and (
             target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0
@@ -204,7 +204,7 @@ def fall_asleep(
 
 @kernel
 def separation_speed(options, contact_materials, contacts, laws, contact):
-    """Return the speed at which the position correction separates a hard contact [m/s]."""
+    """Return a hard contact's separation speed due to position correction [m/s]."""
     if laws.rows[contact] == 0:
         return 0.0
     law = contact_materials.law[laws.law[contact]]
@@ -239,9 +239,10 @@ def is_pushed(wrench, body):
 @kernel
 def is_moving(model, state, kind, body, touches):
     """
-    Return whether a body exceeds its thresholds, as the mean of its last steps if it has SAMPLES.
+    Return whether a body's velocity exceeds its thresholds.
 
-    touches: whether it touches anything; as in ODE no velocity is kept of what does not.
+    With SAMPLES above 1, the mean velocity over the last SAMPLES steps counts. touches: whether
+    the body touches anything; as in ODE, velocities are sampled only while it does.
     """
     limits, at = model.sleep[body], model.v_index[body]
     count, samples, first = coordinates_of(kind)[1], int(limits[SAMPLES]), 0
@@ -272,7 +273,7 @@ def is_moving(model, state, kind, body, touches):
 
 @kernel
 def island_of(islands, tree):
-    """Return the island of a tree in this step, -1 if it touches nothing."""
+    """Return a tree's island in this step, -1 if it touches nothing."""
     leader = islands.leader
     while leader[tree] != tree:
         tree = leader[tree]

@@ -1,4 +1,4 @@
-"""The contact solvers: islands are solved one after the other until their laws hold."""
+"""Contact solvers: islands are solved one after the other until their laws hold."""
 
 import math
 
@@ -45,27 +45,27 @@ from sim_bridge.engine.dynamics.twists import (
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
-_CLOSE = 0.01  # share of the tolerance that heavy bodies on light ones need to stay
-_MOVING = 1e-2  # velocity from which on nothing of an island has to stay [m/s, rad/s]
-_SLOW = 0.7  # of the last change, above which friction and normals are not solved apart any more
-_UNSHARED_SWEEPS = 3  # that hardly move what redundant contacts share
-_FAST = 0.3  # of the last change, below which sweeps converge fast
-_ROUNDING = 1e-13  # change of a velocity in a step up to which it is rounding [m/s, rad/s]
-_IMPACT = 1e-6  # approach up to which nothing is an impact [m/s]: what rests has such
-_MOVES = 1e-7  # velocity or its change, from which on it is motion
-_SETTLED_BY_NEWTON = 100_000  # multiplications of a Newton step, above which sweeps have to do
-_NEWTONS = 2  # that sweeps may take as long as, before they are given up
-_SWEEPS_PER_ROW_2 = 0.02  # as costly as so many Newton steps for impulses, per square of the rows
+_CLOSE = 0.01  # share of the tolerance needed for heavy bodies on light ones to stay in place
+_MOVING = 1e-2  # above this velocity nothing in an island has to stay in place [m/s, rad/s]
+_SLOW = 0.7  # relative to the last change; above it, friction and normals are solved together
+_UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' shares
+_FAST = 0.3  # relative to the last change; below it, sweeps converge fast
+_ROUNDING = 1e-13  # greatest velocity change in a step due to rounding [m/s, rad/s]
+_IMPACT = 1e-6  # up to this approach velocity nothing is an impact [m/s]: resting bodies have it
+_MOVES = 1e-7  # velocity, or velocity change, above this is motion [m/s, rad/s]
+_SETTLED_BY_NEWTON = 100_000  # sweeps must suffice if a Newton step takes more multiplications
+_NEWTONS = 2  # sweeps are abandoned once they cost as much as this many Newton steps
+_SWEEPS_PER_ROW_2 = 0.02  # sweeps as costly as Newton steps for impulses, per squared row count
 _INFINITY = float('inf')
-_FRICTION_SWEEPS = 5  # of the split solver between solutions of the normals
+_FRICTION_SWEEPS = 5  # sweeps of the split solver between solutions for the normals
 
 
 @kernel
 def set_biases(table):
     """
-    Compute solution.bias: the rows' velocities without contact impulses, minus the targets.
+    Compute solution.bias: row velocities without contact impulses, minus their targets.
 
-    response.twist: the bodies' spatial velocities at the end of the step without contacts.
+    response.twist: bodies' spatial velocities at the step's end without contacts.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -104,13 +104,13 @@ def set_biases(table):
 @kernel
 def least_velocity(law, gap, approach, u_n, h, touching):
     """
-    Return the least normal velocity allowed at the end of the step.
+    Return the least normal velocity allowed at the step's end [m/s].
 
-    gap: in the middle of the step. approach, u_n: the velocity along the normal at its start, and
-    at its end without contact. Bodies that are separated, by more than rounding, may approach
-    until they touch at the end of the step. Touching bodies must not approach. Bodies that would
-    come to touch faster than the law's bounce velocity, and than rounding, separate at the
-    restitution's share of the velocity they had at the start.
+    gap: at mid-step [m]. approach: normal velocity at the step's start. u_n: normal velocity at
+    the end without contact. Bodies separated by more than rounding may approach until they touch
+    at the step's end. Touching bodies must not approach. Bodies that come to touch faster than the
+    law's bounce velocity, and faster than rounding, separate at the restitution times their
+    approach velocity at the start.
     """
     if is_soft(law):
         wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
@@ -125,10 +125,10 @@ def least_velocity(law, gap, approach, u_n, h, touching):
 @kernel
 def soft_velocity(law, gap, h):
     """
-    Return the velocity at which a soft contact separates; gap at the start of the step.
+    Return a soft contact's separation velocity [m/s]; gap: at the step's start.
 
     As in ODE: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
-    damper determine both (ODE manual, 3.8.2), and are not limited.
+    damper determine both (ODE manual, 3.8.2), without a limit.
     """
     depth = -gap - law[material.LAYER]
     if depth < 0.0:
@@ -142,7 +142,7 @@ def soft_velocity(law, gap, h):
 
 @kernel
 def solve_contacts(table):
-    """Find the impulses for the present rows and biases; solution.impulse holds a guess."""
+    """Find the impulses for the current rows and biases; solution.impulse holds a guess."""
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     solution = world.solution(table)
     solution.z[:] = 0.0
@@ -187,7 +187,7 @@ def solve_island(table, island, is_new):
 
 @kernel
 def enough_change(options):
-    """Return the change of a velocity in a sweep that leaves a residual below the tolerance."""
+    """Return the velocity change in a sweep that leaves a residual below the tolerance."""
     return 0.5 * options.contact_tolerance
 
 
@@ -227,7 +227,7 @@ def solve_split(table, island):
     rows, solution = world.rows(table), world.solution(table)
     enough, sweeps, newtons = enough_change(options), 0, 0
     change, before = 0.0, _INFINITY
-    # bodies at rest have the impulses of the last step
+    # bodies at rest start with the last step's impulses
     is_solved = (
         island_residual(laws, islands, rows, solution, island)[0]
         <= _CLOSE * options.contact_tolerance
@@ -264,7 +264,7 @@ def solve_iteratively(table, island):
     if island_rows(laws, islands, island) <= options.newton_rows:
         wanted = options.contact_tolerance
         if greatest_velocity(world.state(table), islands, rows, island) < _MOVING:
-            # heavy bodies on light ones have to stay
+            # heavy bodies on light ones have to stay in place
             wanted *= _CLOSE
         if not island_residual(laws, islands, rows, solution, island)[0] <= wanted:
             newtons = solve_by_newton(options, table, island)
@@ -273,7 +273,7 @@ def solve_iteratively(table, island):
 
 @kernel
 def greatest_velocity(state, islands, rows, island):
-    """Return the greatest velocity of an island's coordinates before the step."""
+    """Return an island's greatest coordinate velocity before the step."""
     greatest = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -288,17 +288,17 @@ def settles(state, contacts, islands, rows, h, island):
     """
     Return whether an island hardly moves, but its velocities change by more than rounding.
 
-    The impulses of the last step, which sweeps begin with, contain those that have changed the
-    velocities then. In a stack, sweeps that each change little do not make up for that: a slow
-    wave of 1e-9 m/s goes on for ever. Newton steps in two steps of time end it. What creeps at one
-    velocity is left to it.
+    Sweeps begin with the last step's impulses, including those that changed the velocities then.
+    In a stack, sweeps with small changes do not compensate for them: a slow wave with 1e-9 m/s
+    continues for ever. Newton steps in two time steps end it. Bodies creeping at a constant
+    velocity are left alone.
     """
     if state.v.shape[0] == 0:
         return False  # a problem that belongs to no state
     velocity, change = 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        # those of a pair are side by side, and have the same coordinates
+        # contacts of one pair are adjacent, and have the same coordinates
         if place > islands.first[island] and is_same_pair(contacts, contact):
             continue
         for entry in range(rows.first[contact], rows.first[contact + 1]):
@@ -310,7 +310,7 @@ def settles(state, contacts, islands, rows, h, island):
 
 @kernel
 def is_same_pair(contacts, contact):
-    """Return whether a contact has the geometries of the one before; elements of joints do not."""
+    """Return whether a contact has the same geometries as the previous one; elements do not."""
     pairs = contacts.geometry
     return (
         0 < contact < contacts.size[COUNT]
@@ -324,11 +324,11 @@ def sweep_while_worthwhile(
     laws, islands, rows, solution, island, size, enough, affordable, is_settling
 ):
     """
-    Sweep until the changes are small; return the number of sweeps, and whether they are small.
+    Sweep until the changes are small; return the sweep count, and whether they are small.
 
-    At regular intervals, the convergence rate predicts the number of sweeps left. Sweeping stops
-    if these would cost more than Newton steps would, or more than is affordable.
-    is_settling: where sweeps converge slowly, small changes are not enough, see `settles`.
+    At regular intervals, the convergence rate predicts the sweeps left. Sweeping stops if these
+    would cost more than Newton steps, or more than is affordable. is_settling: small changes do
+    not suffice if sweeps converge slowly, see `settles`.
     """
     before, sweeps, change = 0.0, 0, _INFINITY
     work = sweep_work(islands, rows, island)
@@ -338,11 +338,11 @@ def sweep_while_worthwhile(
         last, change = change, sweep(laws, islands, rows, solution, island)
         sweeps += 1
         islands.spent[island] += work
-        # the rate of convergence takes two sweeps
+        # the convergence rate needs two sweeps
         if change <= enough and not (is_settling and sweeps == 1):
             if is_settling and change > _FAST * last:
                 return sweeps, False
-            # where inertias differ, small changes may be large ones for other contacts
+            # with different inertias, a small change may be a large one for other contacts
             natural, complementarity = island_residual(laws, islands, rows, solution, island)
             if natural <= 2.0 * enough:
                 islands.residual[island, NATURAL] = natural

@@ -1,5 +1,5 @@
 """
-Calls into the solver stages of one island, named for their task.
+Calls into solver stages for one island, named for their task.
 
 A solver stage is compiled only for worlds that need it; its address is a field of the options.
 """
@@ -16,29 +16,29 @@ def solve_by_newton(options, table, island):
 
 @kernel
 def solve_normals(options, table, island):
-    """Solve the normal impulses of an island by Newton steps, at fixed friction impulses."""
+    """Solve an island's normal impulses by Newton steps, at fixed friction impulses."""
     return call_stage(options.newton, table, normals_alone(island))
 
 
 @kernel
 def share_impulses(options, table, island):
-    """Distribute impulses evenly over redundant contacts of an island."""
+    """Distribute impulses evenly over an island's redundant contacts."""
     return call_stage(options.share, table, island)
 
 
 @kernel
 def solve_by_pair_types(options, table, island):
-    """Solve an island whose pairs name solvers; 0: none does."""
+    """Solve an island whose pairs name solvers; return 0 if none does."""
     return call_stage(options.hybrid, table, island)
 
 
 @kernel
 def normals_alone(island):
-    """Return the phase of the stage options.newton that solves an island without friction."""
+    """Return the options.newton phase that solves an island without friction."""
     return -1 - island
 
 
 @kernel
 def island_of_phase(phase):
-    """Return the island of a phase of the stage options.newton, and whether it is frictionless."""
+    """Decode an options.newton phase: return its island, and whether it is frictionless."""
     return (phase, False) if phase >= 0 else (-1 - phase, True)

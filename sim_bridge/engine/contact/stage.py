@@ -1,4 +1,4 @@
-"""The contacts' part of a step, compiled separately; see `compiler.stage`."""
+"""Contact handling in a step, compiled separately; see `compiler.stage`."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
@@ -57,12 +57,12 @@ from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
-_LAST_SWEEPS = 5  # where Newton's method was given up: they bring forces within their bounds
-_SWEEPS_FOR_BAD = 50  # where its residual is above BAD, if they can be afforded
+_LAST_SWEEPS = 5  # after Newton's method was abandoned: they bring forces within their bounds
+_SWEEPS_FOR_BAD = 50  # for a residual above BAD, if affordable
 
 
 def contact(table, phase):
-    """Run one phase of a step's contacts; PREPARE and PROJECT_POSITIONS return something."""
+    """Run one contact phase; only PREPARE and PROJECT_POSITIONS return a result."""
     if phase == ContactPhase.PREPARE:
         return prepare(table)
     if phase == ContactPhase.BUILD:
@@ -81,9 +81,9 @@ def contact(table, phase):
 @subroutine
 def prepare(table):
     """
-    Set up the problem of the contacts found; response.twist: at the step's start.
+    Set up the problem for the contacts found; response.twist: at the step's start.
 
-    Returns -1 where a function in Python has failed.
+    Returns -1 if a Python function has failed.
     """
     model, geometry, contacts = world.model(table), world.geometry(table), world.contacts(table)
     state, ws, laws = world.state(table), world.workspace(table), world.laws(table)
@@ -125,7 +125,7 @@ def prepare(table):
 
 @subroutine
 def build(table):
-    """Build the rows, after each factorization of the trees, unless they are the same."""
+    """Build the rows, after each tree factorization, unless they are unchanged."""
     model, ws, rows = world.model(table), world.workspace(table), world.rows(table)
     contacts, laws, elements = world.contacts(table), world.laws(table), world.law_rows(table)
     counts = world.collision(table).counts
@@ -148,7 +148,7 @@ def build(table):
 
 @subroutine
 def resolve(table):
-    """Solve the contacts for velocities that would become ws.v_next; results go to response."""
+    """Solve the contacts, given velocities ws.v_next without them; results go to response."""
     model, ws, options = world.model(table), world.workspace(table), world.options(table)
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     solution, response = world.solution(table), world.response(table)
@@ -243,7 +243,7 @@ def keep(table):
 
 @kernel
 def update_residuals(contacts, h, laws, islands, rows, solution):
-    """Record the penetration depth of the bodies, and the residuals of the contact solution."""
+    """Record the bodies' penetration depth, and the contact solution's residuals."""
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
@@ -260,13 +260,13 @@ def update_residuals(contacts, h, laws, islands, rows, solution):
 
 def newton(table, phase):
     """
-    Solve an island directly, from the present impulses; return the number of Newton steps.
+    Solve an island directly, starting from its impulses; return the number of Newton steps.
 
     phase: the island's number, or its encoding by `normals_alone`.
     """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, direct = world.solution(table), world.direct(table)
-    # what follows, load sharing, adds rounding of its own
+    # the subsequent load sharing adds its own rounding
     tolerance = 0.5 * world.options(table).contact_tolerance
     island, is_without_friction = island_of_phase(phase)
     if is_without_friction:
@@ -295,7 +295,7 @@ def newton(table, phase):
             sweeps = max(min(affordable, _SWEEPS_FOR_BAD), sweeps)
         for _ in range(sweeps):
             sweep(laws, islands, rows, solution, island)
-        # where friction and normal forces drive each other up, sweeps lead away
+        # sweeps diverge if friction and normal forces drive each other up
         if not island_residual(laws, islands, rows, solution, island)[0] <= left:
             go_back(laws, islands, rows, solution, direct.kept, island)
     if is_without_friction:

@@ -1,9 +1,10 @@
 """
-Contacts that users make: they join those found, and obey laws of their own.
+User contacts: merged with the contacts found, with their own laws.
 
-They are given at the start of the step, and the step solves contacts in its middle: point and gap
-go there with the velocities of the start. The point goes with the body whose surface is round, as
-a wheel takes its contact along, else with the one that moves, or with the mean of both.
+They are given at the step's start, but the step solves contacts at its middle: their points and
+gaps move there with the initial velocities. The point follows the body with a round surface, as a
+wheel carries its contact along; else it follows the only moving body, else it moves with the mean
+velocity.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -19,7 +20,7 @@ from sim_bridge.engine.dynamics.twists import point_velocity
 from sim_bridge.engine.math.spatial import LINEAR
 from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZERO
 
-_LYING = 0.5  # cosine of the angle of a cylinder's axis to the normal below which it rolls
+_LYING = 0.5  # a cylinder rolls below this cosine of the angle between its axis and the normal
 
 
 def add_or_prepare(table, phase):
@@ -31,7 +32,7 @@ def add_or_prepare(table, phase):
 
 @subroutine
 def merge_user_contacts(table):
-    """Merge the contacts that are made into those found, both in order of their geometries."""
+    """Merge the user contacts into the contacts found, both in order of their geometries."""
     contacts, given = world.contacts(table), world.user_contacts(table)
     found, count = contacts.size[COUNT], given.size[COUNT]
     if found + count > contacts.gap.shape[0]:
@@ -59,7 +60,7 @@ def merge_user_contacts(table):
 
 @kernel
 def is_behind(geometry, row, other, other_row):
-    """Return whether a pair of geometries is ordered behind another."""
+    """Return whether a geometry pair is ordered after another."""
     if geometry[row, 0] != other[other_row, 0]:
         return geometry[row, 0] > other[other_row, 0]
     return geometry[row, 1] > other[other_row, 1]
@@ -67,7 +68,7 @@ def is_behind(geometry, row, other, other_row):
 
 @subroutine
 def advance_point(table, row, at):
-    """Write point and gap of a made contact in the middle of the step."""
+    """Write a user contact's point and gap at mid-step."""
     model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
     contacts, given = world.contacts(table), world.user_contacts(table)
     twist, half = world.response(table).twist, 0.5 * world.options(table).time_step
@@ -79,7 +80,7 @@ def advance_point(table, row, at):
     v_b = velocity_at_start(model, ws, twist, body_b, add(point, scale(-round_b, normal)), half)
     share = 0.5
     if round_a > 0.0 and round_b > 0.0:
-        # the point divides the distance of the centres
+        # the point divides the distance between the centres
         share = round_b / (round_a + round_b)
     elif round_a > 0.0 or round_b == 0.0 and is_still(ws, body_b):
         share = 1.0
@@ -98,7 +99,11 @@ def advance_point(table, row, at):
 
 @kernel
 def velocity_at_start(model, ws, twist, body, point, half):
-    """Return a body's velocity at a point where that is at the start, half a step ago [m/s]."""
+    """
+    Return a body's velocity at a point given at the start, half a step ago [m/s].
+
+    half: half the time step [s].
+    """
     if body < 0:
         return ZERO
     moved = scale(half, load3(twist, body, LINEAR))
@@ -113,7 +118,7 @@ def is_still(ws, body):
 
 @kernel
 def radius(ws, geometry, number, normal):
-    """Return the radius of curvature of a geometry's surface across a normal; 0 for flat."""
+    """Return a geometry's surface curvature radius across a normal [m]; 0 for flat."""
     shape, size = geometry.shape[number], geometry.size[number, 0]
     if shape == SPHERE or shape == CAPSULE:
         return size
@@ -128,7 +133,7 @@ def radius(ws, geometry, number, normal):
 @subroutine
 def set_user_contact_laws(table):
     """
-    Fill the laws of the contacts that are made; they push between sensors too.
+    Fill the user contacts' laws; they also push between sensors.
 
     Listeners may have removed some; the others are in the order in which they were given.
     """
@@ -161,7 +166,7 @@ def set_user_contact_laws(table):
 
 @kernel
 def is_given(contacts, contact, given, row):
-    """Return whether a contact is that of a row of those that were given."""
+    """Return whether a contact comes from a given user contact row."""
     return (
         contacts.feature[contact] == given.feature[row]
         and contacts.geometry[contact, 0] == given.geometry[row, 0]

@@ -1,17 +1,17 @@
 """
-Newton steps of an island's contact problem, solved for velocities instead of impulses.
+Newton steps for an island's contact problem, solved for velocities instead of impulses.
 
-Every contact's linearized laws P (W dz + S dλ) + Q dλ = r tie the change of its impulses to that
+Each contact's linearized laws P (W dz + S dλ) + Q dλ = r relate its impulse change to the change
 of the whitened velocity: dλ = k - K W dz, with K = (P S + Q)⁻¹ P and k = (P S + Q)⁻¹ r; S is the
-softness that `proximal` gives each row. Since dz = Wᵀ dλ,
+row softness set by `proximal`. Since dz = Wᵀ dλ,
 
     (1 + Wᵀ K W) dz = Wᵀ k.
 
-That system is as large as the bodies have coordinates, however many contacts there are, and has
+The system size is the bodies' number of coordinates, however many contacts there are, and it has
 entries only where contacts connect trees. Trees are ordered by breadth-first search, backwards
-(reverse Cuthill-McKee), coordinates within a tree from the leaves to the root; what is then
-between a row's first entry and the diagonal is its profile, in which L and U stay (George and Liu
-1981). Without sliding K is symmetric and the matrix positive definite.
+(reverse Cuthill-McKee), coordinates within a tree from the leaves to the root. The profile of a
+row reaches from its first entry to the diagonal, and L and U stay within it (George and Liu 1981).
+Without sliding K is symmetric and the matrix positive definite.
 """
 
 import math
@@ -32,7 +32,7 @@ from sim_bridge.engine.data.contact_problem import (
     Row,
 )
 
-_LEAST_PIVOT = 1e-3  # of 1 or more in every row that no sliding contact couples
+_LEAST_PIVOT = 1e-3  # the pivot is at least 1 in every row not coupled by a sliding contact
 
 
 @subroutine
@@ -40,7 +40,7 @@ def order_coordinates(islands, rows, direct, island):
     """
     Order an island's coordinates and lay out the profile, for all Newton steps with these rows.
 
-    ORDER_WORK becomes the multiplications of a step, -1 if there is no room.
+    ORDER_WORK becomes the multiplications in one step, -1 if there is no room.
     """
     count = list_groups(islands, rows, direct, island)
     size = place_groups(rows, direct, count)
@@ -59,7 +59,7 @@ def order_coordinates(islands, rows, direct, island):
     end = 0
     for at in range(size):
         width = at - direct.first[at]
-        # of entry (at, j), j being the diagonal, in direct.lower and direct.upper
+        # offset of entry (at, 0) in direct.lower and of entry (0, at) in direct.upper
         direct.start[at] = end - direct.first[at]
         end += width
         work += width * (width + 1)
@@ -70,11 +70,11 @@ def order_coordinates(islands, rows, direct, island):
 @kernel
 def list_groups(islands, rows, direct, island):
     """
-    List the trees that an island's contacts push, breadth first; return their number.
+    List the trees pushed by an island's contacts, breadth first; return their number.
 
-    A tree is known by the first of its coordinates, see Direct.group. They go to direct.queue.
+    A tree is identified by its first coordinate, see Direct.group. Trees go to direct.queue.
     """
-    # the contacts of each tree, as linked lists over their entries
+    # contacts of each tree, as linked lists over their entries
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         for entry in range(rows.first[contact], rows.first[contact + 1]):
@@ -96,7 +96,7 @@ def list_groups(islands, rows, direct, island):
             continue
         group = direct.group[rows.support[rows.first[contact]]]
         if direct.place[group] < 0:
-            # the last of a search is far from the others, and a better start
+            # the tree found last is far from the others, and a better start
             end = search_breadth_first(rows, direct, group, count)
             far = direct.queue[end - 1]
             for k in range(count, end):
@@ -107,7 +107,7 @@ def list_groups(islands, rows, direct, island):
 
 @kernel
 def search_breadth_first(rows, direct, group, count):
-    """Append a tree, and all that contacts connect to it, from `count` on; return the end."""
+    """Append a tree, and all trees connected by contacts, from `count` on; return the end."""
     end = count + 1
     direct.queue[count], direct.place[group] = group, 0
     while count < end:
@@ -127,7 +127,7 @@ def search_breadth_first(rows, direct, group, count):
 
 @kernel
 def place_groups(rows, direct, count):
-    """Give the coordinates of the listed trees numbers, the last tree first; return how many."""
+    """Assign places to the listed trees' coordinates, last tree first; return their number."""
     size = 0
     for k in range(count - 1, -1, -1):
         group = direct.queue[k]
@@ -141,9 +141,9 @@ def place_groups(rows, direct, count):
 @subroutine
 def solve_for_velocities(laws, rows, solution, direct, size):
     """
-    Solve the linearized laws of the listed unknowns; False where the matrix is singular.
+    Solve the linearized laws for the listed unknowns; return False for a singular matrix.
 
-    Writes the changes of the impulses into direct.right. size: of direct.unknown.
+    Writes the impulse changes into direct.right. size: number of unknowns in direct.unknown.
     """
     count = direct.size[IN_ORDER]
     lower, upper, dense = direct.lower, direct.upper, direct.search[0]
@@ -261,7 +261,7 @@ def linearize(laws, rows, solution, direct, at, end):
 
 @kernel
 def component(u, turn, row):
-    """Return the velocity of a row."""
+    """Return a row's velocity."""
     if row < Row.SPIN:
         return u[0] if row == Row.NORMAL else u[1] if row == Row.TANGENT else u[2]
     return turn[0] if row == Row.SPIN else turn[1] if row == Row.ROLL else turn[2]
@@ -272,9 +272,9 @@ def slide_in_interval(
     local_inout, i, width, scaling, radius, pressing, is_fixed, impulse, velocity
 ):
     """
-    Write row i of a contact, bounded on its own, where it slides; return whether it does not.
+    Write row i of a contact, with its own bound, if it slides; return whether K stays symmetric.
 
-    Arguments are those of `newton.set_interval_equation`.
+    Arguments as in `newton.set_interval_equation`.
     """
     bound = radius if is_fixed else radius * pressing
     wanted = impulse - velocity / scaling
@@ -293,9 +293,9 @@ def slide_in_interval(
 @kernel
 def slide_in_disk(local_inout, i, width, stiff, radius, pressing, impulse, velocity, softness):
     """
-    Write rows i and i + 1 of a contact, bounded by a disk, where they slide; return as above.
+    Write rows i and i + 1 of a contact, with a disk bound, if they slide; return if they stick.
 
-    Arguments are those of `newton.set_disk_equations`.
+    Arguments as in `newton.set_disk_equations`.
     """
     t, s = impulse
     bound = radius * pressing
@@ -316,7 +316,7 @@ def slide_in_disk(local_inout, i, width, stiff, radius, pressing, impulse, veloc
 
 @kernel
 def eliminate_impulses(width, local_inout):
-    """Multiply P and r by (P S + Q)⁻¹, by Gaussian elimination; False if it is singular."""
+    """Multiply P and r by (P S + Q)⁻¹, by Gaussian elimination; return False if singular."""
     a, columns = local_inout, 2 * width + 1
     for k in range(width):
         pivot = k
@@ -351,7 +351,7 @@ def store_linearization(direct, contact, width):
 
 @kernel
 def add_linear_rows(rows, direct, contact, is_symmetric):
-    """As `add_any_rows`, for a contact with the three linear rows."""
+    """Add a contact with exactly the three linear rows, like `add_any_rows`."""
     # items 7 i + j of `own` are K, items 7 i + 3 are k: see COMPLIANCE_ROW
     own, linear, right = direct.linearized[contact], rows.linear, direct.search[0]
     first, end = rows.first[contact], rows.first[contact + 1]
@@ -359,7 +359,7 @@ def add_linear_rows(rows, direct, contact, is_symmetric):
         c = direct.place[rows.support[column]]
         n, t, s = linear[0, column], linear[1, column], linear[2, column]
         right[c] += own[3] * n + own[10] * t + own[17] * s
-        # a column of K W
+        # one column of K W
         x = own[0] * n + own[1] * t + own[2] * s
         y = own[7] * n + own[8] * t + own[9] * s
         z = own[14] * n + own[15] * t + own[16] * s
@@ -410,7 +410,7 @@ def add_any_rows(rows, direct, contact, at, end):
 
 @kernel
 def dot_range(a, first_a, b, first_b, count):
-    """Return the inner product of two runs of numbers, by four sums."""
+    """Return the inner product of two array ranges, by four partial sums."""
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     whole = count - count % 4
     k = 0
@@ -432,7 +432,7 @@ def factor_symmetric(size, direct):
     lower, d, first, start = direct.lower, direct.diagonal, direct.first, direct.start
     for i in range(size):
         own = start[i]
-        # L D first, whose products with rows of L are those of the matrix
+        # compute the L D row first; its products with L rows give the matrix
         for j in range(first[i], i):
             k = max(first[i], first[j])
             lower[own + j] -= dot_range(lower, own + k, lower, start[j] + k, j - k)
@@ -449,7 +449,7 @@ def factor_symmetric(size, direct):
 
 @kernel
 def factor_general(size, direct):
-    """Factor the matrix as L U within its profile, without pivoting; False if that fails."""
+    """Factor the matrix as L U within its profile, without pivoting; False if this fails."""
     lower, upper, d = direct.lower, direct.upper, direct.diagonal
     first, start = direct.first, direct.start
     for i in range(size):
@@ -469,7 +469,7 @@ def factor_general(size, direct):
 
 @kernel
 def substitute(size, is_symmetric, direct, x_inout):
-    """Solve by the factors."""
+    """Solve by forward and backward substitution."""
     lower, upper, d = direct.lower, direct.upper, direct.diagonal
     first, start = direct.first, direct.start
     for i in range(size):

@@ -1,10 +1,10 @@
 """
-Warm start of the contacts: the last step's impulses, and an estimate for new pairs.
+Contact warm start: impulses from the last step, and an estimate for new pairs.
 
-Where a face lands, its corners can share the load in many ways. Gauss-Seidel would give all of it
+When a face lands, its corners can share the load in many ways. Gauss-Seidel would give all of it
 to the first corner, and a block in a gripper would turn about that corner: a valid solution, but
-an unexpected one. So the points of a pair that push for the first time are solved in parallel
-(Jacobi). All of them take the same share of their change, the one that dissipates most energy.
+an unexpected one. So a pair's points pushing for the first time are solved in parallel (Jacobi).
+All take the same share of their change, chosen to dissipate the most energy.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -21,9 +21,9 @@ _PASSES = 4
 @subroutine
 def reuse_impulses(state, contacts, laws, solution):
     """
-    Initialize impulses from the last step's, matched by feature; both lists are ordered alike.
+    Initialize impulses from the last step, matched by feature; both lists have the same order.
 
-    Writes them into solution.last, world axes, and as impulses of the rows into solution.impulse.
+    Writes them into solution.last, world axes, and as row impulses into solution.impulse.
     """
     old, old_count = 0, state.contact_size[COUNT]
     for contact in range(contacts.size[COUNT]):
@@ -59,7 +59,7 @@ def reuse_impulses(state, contacts, laws, solution):
 
 @kernel
 def is_before(state, old, a, b, feature):
-    """Return whether the contact `old` of the last step orders before (a, b, feature)."""
+    """Return whether the last step's contact `old` orders before (a, b, feature)."""
     if state.contact_geometry[old, 0] != a:
         return state.contact_geometry[old, 0] < a
     if state.contact_geometry[old, 1] != b:
@@ -69,7 +69,7 @@ def is_before(state, old, a, b, feature):
 
 @subroutine
 def estimate_new_pairs(contacts, laws, rows, solution):
-    """Estimate impulses of pairs without any pushing contact; return whether any changed."""
+    """Estimate impulses for pairs without any pushing contact; return whether any changed."""
     first, moved, geometry, count = 0, False, contacts.geometry, contacts.size[COUNT]
     while first < count:
         end, is_new = first, True
@@ -101,7 +101,7 @@ def move_together(first, end, laws, rows, solution):
         push_proposal(contact, 1.0, rows, solution)
     for contact in range(first, end):
         after += power(contact, laws, rows, solution)
-    # along this line the energy is a parabola; cones are convex, so that no more than all is safe
+    # along this line the energy is a parabola; cones are convex, so any share up to 1 is safe
     share = before / (before - after) if after > 0.0 else 1.0
     for contact in range(first, end):
         push_proposal(contact, share - 1.0, rows, solution)
@@ -138,7 +138,7 @@ def push_proposal(contact, share, rows, solution):
 
 @kernel
 def power(contact, laws, rows, solution):
-    """Return the product of the proposed change with the rows' present velocities [J]."""
+    """Return the product of the proposed change and the current row velocities [J]."""
     change = load3(solution.proposal, contact, 0)
     u = linear_velocities(laws, rows, solution, contact)
     return u[0] * change[0] if laws.rows[contact] == 1 else dot(u, change)
