@@ -1,8 +1,8 @@
 """
-Axes of constraint joints: their positions, directions and efforts.
+Axes of constraint joints: positions, directions and efforts.
 
-`measure_axis`, `axis_direction` and `axis_wrench` define how each kind of axis moves; the joints
-of the public interface read their coordinates with them too. There, `loops` is any object with
+`measure_axis`, `axis_direction` and `axis_wrench` define the motion of each axis kind; joints of
+the public interface also read their coordinates with them. There, `loops` is any object with
 `axis_kind` and `axis_vector`.
 """
 
@@ -56,17 +56,17 @@ from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import add_spatial
 from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZERO
 
-_LOCKED_GIMBAL = 1e-6  # square of the sine between the outer axes that counts as least
-_STILL = 1e-9  # velocity of an axis held by friction that is rounding [m/s, rad/s]
-_STIFF = 1e-12  # slope of an effort, relative to the inertia in a step, that counts as none
+_LOCKED_GIMBAL = 1e-6  # least squared sine between the outer axes
+_STILL = 1e-9  # greatest velocity due to rounding on an axis held by friction [m/s, rad/s]
+_STIFF = 1e-12  # negligible effort slope, relative to the inertia in a step
 
 
 @subroutine
 def start_axes(root, pose, h, state, loops, work):
     """
-    Write the axes' laws in the middle of the step, and guess their modes.
+    Write the axes' laws at mid-step, and guess their modes.
 
-    work.twist: the bodies' velocities at the start of the step.
+    work.twist: body velocities at the step's start.
     """
     first = loops.size[JOINT_ROWS]
     for axis in range(loops.axis_joint.shape[0]):
@@ -100,14 +100,14 @@ def start_axes(root, pose, h, state, loops, work):
         else:
             begin_bearing(loops, state, axis, work)
         last = state.axis_mode[axis]
-        # the velocity follows from those of the bodies, so that friction leaves rounding of it
+        # v is computed from the bodies' velocities, so friction leaves it at rounding
         v = 0.0 if last == STUCK and abs(work.v[axis]) <= _STILL else work.v[axis]
         work.mode[axis] = guess_mode(work.law[axis], v, last)
 
 
 @kernel
 def disable_axis(axis, work):
-    """Let nothing act on an axis."""
+    """Remove all efforts and laws from an axis."""
     clear_law(work.law[axis])
     work.given[axis], work.inertia[axis], work.mode[axis] = 0.0, 0.0, LOOSE
     work.borne[axis] = 0.0
@@ -116,10 +116,10 @@ def disable_axis(axis, work):
 @kernel
 def find_excesses(pose, h, state, loops, work):
     """
-    Write into work.right the corrections of axes beyond their rigid stops.
+    Write the corrections for axes beyond their rigid stops into work.right.
 
-    As for the trees' joints: the whole excess if the step passed the stop, the stop's share of an
-    excess that existed before. Velocities are unchanged. 0 for the other axes.
+    As for tree joints: the whole excess if the step passed the stop; only the stop's ERP share of
+    an earlier excess. Velocities are unchanged. The correction is 0 for all other axes.
     """
     for axis in range(loops.axis_joint.shape[0]):
         row = loops.size[JOINT_ROWS] + axis
@@ -139,7 +139,7 @@ def find_excesses(pose, h, state, loops, work):
 
 @kernel
 def axis_direction(loops, axis, R_A, R_B):
-    """Return the unit vector along or about which an axis moves the second body."""
+    """Return the unit vector along or about which an axis moves the second body, world axes."""
     kind, number = loops.axis_kind[axis, 0], loops.axis_kind[axis, 1]
     if kind == TURN_A or kind == TURN_B:
         return mul_mv(R_B if kind == TURN_B else R_A, load3(loops.axis_vector, axis, 0))
@@ -182,7 +182,11 @@ def axis_wrench(loops, axis, R_A, R_B):
 
 @kernel
 def tilt_wrench(axis, tilted):
-    """Return the gradient of the angle about an axis of a unit vector that may leave its plane."""
+    """
+    Return the gradient of a unit vector's angle about an axis.
+
+    tilted: the vector; it may leave the plane orthogonal to the axis.
+    """
     out = dot(axis, tilted)
     return scale(1.0 / max(1.0 - out * out, _LOCKED_GIMBAL), sub(axis, scale(out, tilted)))
 
@@ -190,9 +194,9 @@ def tilt_wrench(axis, tilted):
 @kernel
 def euler_wrench(number, first, last):
     """
-    Return the torque that does work on only one of an angular motor's angles.
+    Return a torque doing work on only one angle of an angular motor.
 
-    first, last: the rotation axes of the first and the last angle.
+    first, last: rotation axes of the first and the last angle.
     """
     middle = cross(last, first)
     square = max(dot(middle, middle), _LOCKED_GIMBAL)
@@ -205,7 +209,7 @@ def euler_wrench(number, first, last):
 
 @kernel
 def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
-    """Return an axis' position; of equivalent angles, the one nearest to `expected`."""
+    """Return an axis' position; among equivalent angles, the one nearest to `expected`."""
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
         return dot(column(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
@@ -225,12 +229,12 @@ def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
 
 @kernel
 def euler_angle(number, R_A, R_B):
-    """Return the sine and cosine, times a common factor, of an angle of an angular motor."""
+    """Return the sine and cosine of an angular motor's angle, times a common factor."""
     x, z = column(R_B, X), column(R_A, Z)
     if number == 0:
         return dot(column(R_A, Y), x), dot(column(R_A, X), x)
     if number == 1:
-        # from right angles between the outer axes
+        # 0 if the outer axes are orthogonal
         across = cross(x, z)
         return dot(x, z), norm(across)
     return dot(column(R_B, Y), z), dot(column(R_B, Z), z)
@@ -248,10 +252,10 @@ def is_idle(loops, state, work, axis):
 @kernel
 def set_axis_row(loops, h, axis, square, work):
     """
-    Set an axis' demand in its mode: a row of the basis, or a known effort.
+    Set an axis' demand for its mode: a basis row, or a known effort.
 
-    square: of its whitened row; 0 if everything it moves is locked, which still feels its effort.
-    If its effort falls with the velocity, it is a compliant row.
+    square: squared norm of its whitened row; 0 if everything it moves is locked, yet still feels
+    its effort. An effort falling with the velocity becomes a compliant row.
     """
     row, mode, law = loops.size[JOINT_ROWS] + axis, work.mode[axis], work.law[axis]
     work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
@@ -275,7 +279,7 @@ def set_axis_row(loops, h, axis, square, work):
 
 @subroutine
 def switch_axes(h, loops, work):
-    """Change wrong modes of the axes, as `active_set.update_active_set`; return their number."""
+    """Change the axes' wrong modes, as `active_set.update_active_set`; return their number."""
     changed, slack, how = 0, work.slack[0], work.pivot[HOW]
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]
@@ -303,7 +307,7 @@ def switch_axes(h, loops, work):
 
 @kernel
 def effort_of_elements(h, loops, work, axis):
-    """Return the effort of a locked axis' friction, motor and stops, without armature's share."""
+    """Return the friction, motor and stop effort on a locked axis, without the armature's."""
     gained = (work.v_next[axis] - work.v[axis]) / h
     return (
         work.impulse[loops.size[JOINT_ROWS] + axis] / h
@@ -315,9 +319,9 @@ def effort_of_elements(h, loops, work, axis):
 @kernel
 def keep_axes(pose, h, loops, work, state):
     """
-    Store in the state the axes' positions, and the efforts that acted in the step.
+    Store the axes' positions, and their efforts in the step, in the state.
 
-    Adds them to work.mean, and the efforts at the end of the step to work.yielded.
+    Adds the efforts to work.mean, and the efforts at the step's end to work.yielded.
     """
     for axis in range(loops.axis_joint.shape[0]):
         R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
@@ -352,10 +356,10 @@ def keep_axes(pose, h, loops, work, state):
 @kernel
 def effort_at_end(h, loops, state, work, axis, mean):
     """
-    Return the effort on a loose axis at the end of the step, with that of the armature.
+    Return the effort on a loose axis at the step's end, including the armature.
 
-    As `laws_at_instant`, with an acceleration that differs from the step's by what the effort
-    differs from its mean in the step. Overwrites the axis' law of the step.
+    As in `laws_at_instant`, but the acceleration differs from the step's mean in proportion to the
+    effort's difference from its mean. Overwrites the axis' law for the step.
     """
     law, v, mode = work.law[axis], work.v_next[axis], work.mode[axis]
     q, u, control = state.axis_q[axis], state.axis_u[axis], state.axis_control[axis]

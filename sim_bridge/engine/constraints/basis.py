@@ -1,15 +1,15 @@
 """
-Orthonormal basis of the constraint rows, and the impulses that follow from it.
+Orthonormal basis for the constraint rows, and the impulses computed from it.
 
-In whitened coordinates (`dynamics.whitening`) the Delassus matrix of the rows is W Wᵀ. With W = R
-Q, Q orthonormal, the impulses solve R Rᵀ λ = -u by two triangular systems. Any other generalized
+In whitened coordinates (`dynamics.whitening`) the rows' Delassus matrix is W Wᵀ. With W = R Q, Q
+orthonormal, the impulses solve R Rᵀ λ = -u by two triangular systems. Any other generalized
 velocity or force is made compatible with the rows by subtracting its projection on Q. A compliant
-row has a coordinate of its own, in which it alone is not zero: W Wᵀ + Σ then has the same form.
+row has its own coordinate, nonzero only in this row: W Wᵀ + Σ then has the same form.
 
-A planar four-bar whose five-row hinge closes it has three redundant rows. Rows that depend on
-earlier rows, often only nearly because descriptions are rounded, are left out of Q. The impulses
-are then not unique. The least-norm impulses are taken, in units that make the rows comparable, so
-that two hinges of a door share its weight.
+A planar four-bar closed by a five-row hinge has three redundant rows. Rows depending on earlier
+rows, often only nearly because descriptions are rounded, are left out of Q. The impulses are then
+not unique. The least-norm impulses are taken, in units that make rows comparable, so two hinges of
+a door share its weight.
 """
 
 import math
@@ -40,16 +40,16 @@ from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.whitening import find_whitening, whiten_mimic_row
 from sim_bridge.engine.math.vec3 import ZERO
 
-# size of what is left of a row, relative to its typical size, below which it depends on others
+# a row depends on other rows below this norm of its remainder, relative to its typical norm
 _DEPENDENT = 1e-4
-# what is left of a row once its parts along others are taken from it
+# remainder of a row after its projection on other rows is subtracted
 _NOTHING_AT_FIRST, _NOTHING, _SOMETHING = range(3)
-_AGAIN = 0.1  # share of a row below which what is left of it is made orthogonal once more
+_AGAIN = 0.1  # a remainder below this share of its row is orthogonalized once more
 
 
 @subroutine
 def build_basis(model, ws, state, loops, work, count, h):
-    """Whiten the first `count` rows, of the axes those that are needed; make them orthonormal."""
+    """Whiten the first `count` rows and orthonormalize them; skips axes that need no row."""
     nv, hard = work.whitening.shape[0], loops.size[RIGID_ROWS]
     find_whitening(model, ws, work.whitening)
     work.counts[:] = 0
@@ -101,7 +101,7 @@ def build_basis(model, ws, state, loops, work, count, h):
                 work.vector[nv + row - hard] = own_size
                 last = nv + row - hard + 1
                 if size == 0.0:
-                    # all that it pulls at is locked, and it alone yields
+                    # all bodies it pulls are locked, so only the row itself yields
                     size = own_size
             work.scale[row] = 1.0 / size if size > 0.0 else 0.0
             least = _DEPENDENT if number < 0 else POWERLESS
@@ -115,8 +115,8 @@ def build_basis(model, ws, state, loops, work, count, h):
 
 @kernel
 def product(a, b, first, end):
-    """Return the scalar product of two slices, by independent partial sums."""
-    # of slices the compiler knows that no index is negative
+    """Multiply two slices as vectors, by independent partial sums."""
+    # for slices the compiler knows that no index is negative
     a, b = a[first:end], b[first:end]
     s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
     fours = a.shape[0] // 4 * 4
@@ -140,18 +140,18 @@ def add_part(amount, a, first, end, b_inout):
 
 @kernel
 def norm_between(vector, first, end):
-    """Return the Euclidean norm of a stretch."""
+    """Return a slice's Euclidean norm."""
     return math.sqrt(product(vector, vector, first, end))
 
 
 @subroutine
 def make_orthonormal(row, least, first, end, work):
     """
-    Subtract from work.vector, scaled, its projection on the basis; add the rest to the basis.
+    Scale work.vector, subtract its projection on the basis, and add the remainder to the basis.
 
-    Returns the norm of the rest. A rest below `least` counts as zero. So does a row that is nearly
-    zero at first because nothing in the trees can move along it, such as a row across the plane of
-    a planar loop. first, end: the vector is 0 outside these coordinates.
+    Returns the remainder's kind. A norm below `least` counts as zero. A row can also be zero from
+    the start because nothing in the trees can move along it, such as a row across a planar loop's
+    plane. first, end: the vector is 0 outside these coordinates.
     """
     vector, basis, factor, rank = work.vector, work.basis, work.factor, work.counts[RANK]
     row_in = vector[first:end]
@@ -191,7 +191,7 @@ def make_orthonormal(row, least, first, end, work):
 
 @subroutine
 def factor_gram(count, work):
-    """Factor Rᵀ R, with R of `count` rows, into L Lᵀ."""
+    """Factor Rᵀ R into L Lᵀ, where R has `count` rows."""
     factor, gram, rank = work.factor, work.gram, work.counts[RANK]
     for i in range(rank):
         gram[i, : i + 1] = 0.0
@@ -210,9 +210,9 @@ def factor_gram(count, work):
 @subroutine
 def find_impulses(count, is_fair, right, work, impulse_out):
     """
-    Find impulses of the first `count` rows that change their velocities by `right`.
+    Find impulses on the first `count` rows that change their velocities by `right`.
 
-    is_fair: return the least-norm impulses where rows are dependent; else impulses of independent
+    is_fair: return the least-norm impulses if rows are dependent; else impulses on independent
     rows only.
     """
     factor, part, rank = work.factor, work.part, work.counts[RANK]
@@ -236,7 +236,7 @@ def find_impulses(count, is_fair, right, work, impulse_out):
 
 @kernel
 def solve_gram(count, gram, x_inout):
-    """Solve L Lᵀ x = b; the result is 0 where L is 0 to rounding."""
+    """Solve L Lᵀ x = b; x is 0 where L is 0 to rounding."""
     for i in range(count):
         total = x_inout[i] - product(gram[i], x_inout, 0, i)
         x_inout[i] = total / gram[i, i] if gram[i, i] > 0.0 else 0.0

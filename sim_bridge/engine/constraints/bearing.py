@@ -1,10 +1,10 @@
 """
-Friction that grows with the force that a joint bears: of bearings and guides.
+Friction growing with the joint load, in bearings and guides.
 
-The greatest friction on such an axis is F + μ |f|, with F its FRICTION, μ its BEARING, and f the
-force that the joint's rows transmit in the same step. A step begins with the load of the last one.
-Each solution gives a new load; where the axis slides, they must agree, or the step is solved
-again. The load is then found as the root of a function that is almost linear, by secants.
+The greatest friction on an axis is F + μ |f|, with F its FRICTION, μ its BEARING, and f the force
+transmitted by the joint's rows in the same step. A step begins with the last step's load. Each
+solution gives a new load; if the axis slides, both must agree, or the step is solved again. The
+load is then the root of an almost linear function, found by secants.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -16,14 +16,14 @@ from sim_bridge.engine.data.state import FRICTION_SIDE, LOCKED
 from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
 from sim_bridge.engine.math.vec3 import norm
 
-_CLOSE = 1e-12  # relative difference of two loads that counts as none
-_CONTRACTING = -0.05  # slope of the difference by load from which on a secant is not trusted
-_TRACE = 1e-300  # friction of an axis that bears nothing yet, so that it counts as one with it
+_CLOSE = 1e-12  # negligible relative load difference
+_CONTRACTING = -0.05  # a secant is trusted only if the difference falls faster with the load
+_TRACE = 1e-300  # least friction: an unloaded axis counts as one with friction
 
 
 @kernel
 def begin_bearing(loops, state, axis, work):
-    """Begin a step with the load of the last one."""
+    """Begin a step with the last step's load."""
     if loops.passive[axis, BEARING] > 0.0:
         work.borne[axis], work.miss[axis, 0], work.miss[axis, 1] = state.axis_load[axis], 0.0, 0.0
         set_bearing(loops, axis, work)
@@ -39,7 +39,7 @@ def set_bearing(loops, axis, work):
 
 @subroutine
 def follow_loads(pose, h, loops, work):
-    """Set friction by the loads that the last solution gave; return how many axes slide on."""
+    """Set friction by the loads from the last solution; return how many axes slide on."""
     changed, close = 0, _CLOSE * work.slack[0] / VELOCITY_SLACK
     for axis in range(loops.axis_joint.shape[0]):
         joint = loops.axis_joint[axis]

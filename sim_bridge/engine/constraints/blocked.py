@@ -1,10 +1,10 @@
 """
-Constraints that cannot hold because the joints they need are locked.
+Constraints that cannot hold because joints they need are locked.
 
 A row that depends on others once joints are locked is not in the basis. If the remaining motion
-violates it, some locked element must yield: friction, or a motor of bounded strength. The first to
-yield follows from the forces that would act on locked joints alone, as for contacts
-(`contact.blocked`): the force of the row, less the equivalent forces of the rows before it.
+violates it, a locked element must yield: friction, or a motor of bounded strength. As for contacts
+(`contact.blocked`), forces acting on locked joints alone determine the element that yields first:
+the row's force, less the equivalent forces from earlier rows.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -16,9 +16,9 @@ from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.spatial import FORCE, TORQUE, WRENCH_SIZE
 from sim_bridge.engine.math.vec3 import load3, scale
 
-# violation, relative to the speeds in it, that rows have which are nearly but not quite dependent
+# violation, relative to the speeds in it, tolerated in nearly dependent rows
 _TOLERANCE = 1e-3
-_SLOW = 1e-9  # and one that is none anyway [m/s, rad/s]
+_SLOW = 1e-9  # violation tolerated in any row [m/s, rad/s]
 
 
 @subroutine
@@ -49,10 +49,10 @@ def release_blocked(model, ws, loops, state, h, work):
 @kernel
 def find_blocking_forces(model, ws, loops, h, work):
     """
-    Write into work.change the forces of violated dependent rows; return whether there is any.
+    Write the forces from violated dependent rows into work.change; return whether there are any.
 
-    Each is the force of such a row, in units that make rows comparable, less the combination of
-    independent rows' forces with the same effect. Together they cause no motion.
+    Each is one row's force, in units that make rows comparable, less independent rows' forces with
+    the same effect. Together they cause no motion.
     """
     factor, part, change = work.factor, work.part, work.change
     find_twists(model, model.kind, ws, ws.v_next, work.twist)
@@ -86,7 +86,7 @@ def find_blocking_forces(model, ws, loops, h, work):
 
 @kernel
 def speed_in(loops, row, work):
-    """Return the speeds that a row compares."""
+    """Return the total of both speeds compared by a row."""
     joint, total = joint_of(loops, row), 0.0
     if joint < 0:
         return total
@@ -101,10 +101,10 @@ def speed_in(loops, row, work):
 
 @kernel
 def push_down(model, ws, loops, work):
-    """Compute the efforts of the forces in work.change at the joints and the axes."""
+    """Compute the efforts on joints and axes from the forces in work.change."""
     work.blocked[:] = 0.0
     for axis in range(work.blocked_axis.shape[0]):
-        # what acts on an axis has to give such a force, instead of being pushed by it
+        # the elements of an axis must exert this force, instead of being pushed by it
         work.blocked_axis[axis] = -work.change[loops.size[JOINT_ROWS] + axis]
     for row in range(loops.size[ALL_ROWS]):
         amount, joint = work.change[row], joint_of(loops, row)

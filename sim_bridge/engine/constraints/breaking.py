@@ -1,4 +1,4 @@
-"""Joints that break where they would have to transmit more than they bear."""
+"""Joints that break under a load above their toughness."""
 
 import math
 
@@ -21,10 +21,10 @@ from sim_bridge.engine.math.vec3 import norm
 @subroutine
 def break_weakest(pose, h, loops, work):
     """
-    Break what is loaded beyond its toughness the most; return how many: 1 or 0.
+    Break the most overloaded joint or direction; return the number broken: 1 or 0.
 
-    It is a joint, or what it keeps in one direction. The step is then solved without it, and the
-    others may bear their share.
+    A joint loses all its rows, or those along one direction. The step is then solved without it,
+    and the remaining rows may bear its share.
     """
     weakest, part, most = -1, GONE, 1.0
     for joint in range(loops.body.shape[0]):
@@ -56,7 +56,7 @@ def is_fragile(loops, joint):
 
 @kernel
 def holds_any(loops, joint, work):
-    """Return whether any row of a joint is left."""
+    """Return whether a joint has any row left."""
     left = 0
     for row in range(loops.size[JOINT_ROWS]):
         if loops.joint[row] == joint and not is_gone(loops, row, joint, work):
@@ -67,9 +67,9 @@ def holds_any(loops, joint, work):
 @kernel
 def load_share(pose, h, loops, joint, work):
     """
-    Return what a joint's rows transmit in a step, relative to what it bears, and which bears it.
+    Return a joint's transmitted load in a step relative to its toughness, and the critical row.
 
-    The latter is a row, or -1 for all of them together.
+    The row is -1 if the total load is critical.
     """
     n, f = transmitted(pose, h, loops, joint, work)
     share = max(

@@ -13,21 +13,21 @@ from sim_bridge.engine.dynamics.integrator import drift
 from sim_bridge.engine.dynamics.kinematics import place
 from sim_bridge.engine.dynamics.twists import find_twists
 
-_ROUNDS = 4  # at most, of bringing positions back
+_ROUNDS = 4  # limit on position correction rounds
 _HALVINGS = 4
-_FARTHEST = 0.01  # change of a coordinate in such a round [rad, m]
-_CLOSED = 1e-13  # error that counts as none [m, 1]
-_NEARLY = 1e-10  # and that one round brings close to it
-_OPEN = 1e-6  # and that is reported
-_WIDE_OPEN = 1e-3  # likewise of rows that depend on others, as descriptions are rounded
+_FARTHEST = 0.01  # greatest coordinate change in one round [rad, m]
+_CLOSED = 1e-13  # negligible error [m, 1]
+_NEARLY = 1e-10  # one round suffices up to this error [m, 1]
+_OPEN = 1e-6  # a loop is reported as open above this error [m, 1]
+_WIDE_OPEN = 1e-3  # the same for dependent rows, since descriptions are rounded
 _ASSEMBLY_ROUNDS = 200
-_ASSEMBLED = 1e-12  # error that counts as none when a mechanism is put together [m, 1]
-_LONGEST = 0.2  # change of a coordinate in a round [rad, m]
+_ASSEMBLED = 1e-12  # negligible error when a mechanism is assembled [m, 1]
+_LONGEST = 0.2  # greatest coordinate change in one assembly round [rad, m]
 
 
 @subroutine
 def follow_shift(table):
-    """Remove from response.v_drift, the velocities that separate bodies, what the rows forbid."""
+    """Remove velocities forbidden by the rows from response.v_drift, the separating velocities."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     work, response = world.loop_work(table), world.response(table)
     rows = loops.size[ALL_ROWS]
@@ -44,13 +44,13 @@ def follow_shift(table):
 @subroutine
 def close(table):
     """
-    Correct the positions at the end of the step so that the rigid rows' errors vanish.
+    Correct the positions at the step's end until the rigid rows' errors vanish.
 
-    Uses Newton steps with the inertias and rows of the middle of the step. This projection changes
-    positions and leaves velocities unchanged (Gear, Gupta and Leimkuhler 1985). Where rows are
-    nearly dependent, these matrices are not accurate enough and are rebuilt. A small error may
-    then need a large correction: no step goes farther than _FARTHEST, and no step is taken that
-    increases the errors. Returns 1 if the loops stay open, as loops of contradicting rows do.
+    Uses Newton steps with the mid-step inertias and rows. This projection changes positions and
+    leaves velocities unchanged (Gear, Gupta and Leimkuhler 1985). For nearly dependent rows, these
+    matrices are not accurate enough and are rebuilt. A small error may then need a large
+    correction: no step goes farther than _FARTHEST, and no step may increase the errors. Returns 1
+    if the loops stay open, as loops with contradicting rows do.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
@@ -66,7 +66,7 @@ def close(table):
         act(model, ws, loops, rows, 1.0, work.change, work)
         greatest = greatest_size(work.ddq)
         if worst <= _NEARLY and greatest <= _FARTHEST:
-            # what is left is less by the step's share of the motion
+            # the next error is about the current one times this motion
             drift(model, ws.kind, ws.q, work.ddq, 1.0, ws.q)
             break
         share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
@@ -94,10 +94,10 @@ def close(table):
 @subroutine
 def look(model, ws, h, state, loops, work):
     """
-    Compute the poses at ws.q, and write the required correction of each row into work.right.
+    Compute the poses at ws.q, and write each row's required correction into work.right.
 
     Rigid rows are corrected to zero error, axes to their rigid stops. Returns the greatest
-    correction [m, 1] of the independent rows, and the scaled sum of squares.
+    correction [m, 1] among independent rows, and the scaled sum of squares.
     """
     place(model, ws.q, ws)
     find_errors(model, ws.q, ws, loops, work.error)
@@ -115,7 +115,7 @@ def look(model, ws, h, state, loops, work):
 
 @subroutine
 def build_anew(table):
-    """Rebuild the rigid rows with the inertias at the bodies' present poses."""
+    """Rebuild the rigid rows with the inertias at the bodies' current poses."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     factorize(model, ws, 0.0)
     find_arms(model, ws, loops, world.loop_work(table).arm)
@@ -127,8 +127,8 @@ def assemble(table):
     """
     Move ws.q to a configuration that closes all loops, with the least mass-weighted motion.
 
-    Joints that are locked in ws.mode do not move. Returns the number of Newton steps, -1 if the
-    loops did not close. Errors of dependent rows are not required to vanish.
+    Joints locked in ws.mode do not move. Returns the Newton step count, -1 if the loops did not
+    close. Errors of dependent rows need not vanish.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     work, rows = world.loop_work(table), loops.size[RIGID_ROWS]
@@ -155,7 +155,7 @@ def assemble(table):
 @subroutine
 def begin(table):
     """
-    Remove from the state's velocities what the rigid rows do not allow, as an impact would.
+    Remove velocities forbidden by the rigid rows from the state, as an impact would.
 
     Steps drift with their initial velocities, so these must be compatible with new joints.
     """

@@ -1,4 +1,4 @@
-"""The rows of the constraint joints at the present state, as Jacobian and errors."""
+"""Constraint rows at the current state, as Jacobian and errors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from sim_bridge.engine.math.vec3 import load3
 @entry
 def constraint_rows(table: Table, rows_out: FloatMatrix):
     """
-    Compute the rows' Jacobian (n, nv), and their errors in loop_work.error.
+    Compute the rows' Jacobian, (n, nv), and their errors in loop_work.error.
 
-    The bodies are placed at the state's positions.
+    The bodies must be placed at the state's positions.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     loops, work = world.loops(table), world.loop_work(table)

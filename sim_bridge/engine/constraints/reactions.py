@@ -1,13 +1,12 @@
 """
-What the constraint joints transmit: in a step, and at an observed instant.
+Constraint joint reactions: their means over a step, and at an observed instant.
 
-A joint's wrench is that on its second body, torque about the origin of frame B, then force, in
-world axes; the first body feels the opposite one. Both act about B's origin where it is when they
-are read, so that they cancel.
+A joint's wrench acts on its second body: torque about the origin of frame B, then force, in world
+axes; the first body feels the opposite wrench. Both act about B's current origin, so they cancel.
 
-Bodies that accelerate as in the mean of the last step (`pipeline.last_step`) are read with the
-joints' mean wrenches of that step, which balance these accelerations. All others are read with the
-rigid rows' forces of the instant; what yields has only a force of the last step anyway.
+Bodies read with the last step's mean acceleration (`pipeline.last_step`) get the joints' mean
+wrenches from that step; these balance the accelerations. All other bodies get the rigid rows'
+forces at the instant; compliant rows have only a force from the last step.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -21,7 +20,7 @@ from sim_bridge.engine.math.vec3 import add, cross, load3, scale, sub, ZERO
 
 @kernel
 def note_wrenches(root, pose, loops, h, work):
-    """Write the rows' mean wrenches in a step, at the poses of its middle, for each joint."""
+    """Write each joint's mean wrench in a step, at its mid-step poses, into work.mean."""
     rigid = loops.size[RIGID_ROWS]
     sum_rows(root, pose, loops, 0, rigid, 1.0 / h, work, work.mean)
     sum_rows(root, pose, loops, rigid, loops.size[JOINT_ROWS], 1.0 / h, work, work.yielded)
@@ -32,10 +31,14 @@ def note_wrenches(root, pose, loops, h, work):
 
 @kernel
 def sum_rows(root, pose, loops, first, end, rate, work, wrench_out):
-    """Write the joints' wrenches by some rows' impulses, times `rate`; work.arm: at the poses."""
+    """
+    Write the joint wrenches from some rows' impulses, times `rate`.
+
+    first, end: range of the rows. work.arm: wrenches of the rows at the poses.
+    """
     wrench_out[:, :] = 0.0
     for row in range(first, end):
-        # 0 of what is broken
+        # 0 for broken rows
         amount, joint = rate * work.impulse[row], joint_of(loops, row)
         if joint >= 0 and amount != 0.0:
             for k in range(WRENCH_SIZE):
@@ -49,7 +52,7 @@ def sum_rows(root, pose, loops, first, end, rate, work, wrench_out):
 
 @kernel
 def keep_means(root, loops, work, state):
-    """Store the joints' mean wrenches of the step in the state; of sleepers those of before."""
+    """Store the joints' mean wrenches in the state; joints of sleepers keep the earlier ones."""
     for joint in range(loops.body.shape[0]):
         sleeps = False
         for side in range(2):
@@ -62,7 +65,7 @@ def keep_means(root, loops, work, state):
 
 @kernel
 def act_on_bodies(pose, loops, wrench, on_body_out):
-    """Write the wrench on each body, about its origin, that the joints' wrenches amount to."""
+    """Write the joints' total wrench on each body, about the body's origin."""
     on_body_out[:, :] = 0.0
     for joint in range(loops.body.shape[0]):
         p_B = frame_of(pose, loops, joint, 1)[1]
@@ -77,10 +80,10 @@ def act_on_bodies(pose, loops, wrench, on_body_out):
 @subroutine
 def react_at_instant(table):
     """
-    Find each joint's wrench as it is observed, work.mean, once ws.pushed is known.
+    Write each joint's observed wrench into work.mean, once ws.pushed is known.
 
-    work.impulse: the rigid rows' forces of the instant. Writes the wrenches on the bodies, about
-    their trees' O, into work.wrench, without State.yield_wrench, which acts on them already.
+    work.impulse: rigid rows' forces at the instant. Writes the wrenches on bodies, about their
+    trees' O, into work.wrench, without State.yield_wrench: it acts on them already.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
@@ -102,7 +105,7 @@ def react_at_instant(table):
 
 @kernel
 def is_of_last_step(root, loops, joint, pushed):
-    """Return whether a joint's bodies are read as in the mean of the last step."""
+    """Return whether a joint's bodies are read with the last step's means."""
     for side in range(2):
         body = loops.body[joint, side]
         if body >= 0 and pushed[root[body]] == PUSHED:

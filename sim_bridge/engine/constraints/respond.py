@@ -1,4 +1,4 @@
-"""Response of the trees to the impulses of the constraint rows."""
+"""Response of the trees to impulses on the constraint rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.constraints.basis import build_basis
@@ -12,7 +12,7 @@ from sim_bridge.engine.math.vec3 import scale
 
 @subroutine
 def build_constraints(table, count):
-    """Build the first `count` rows after each factorization; work.arm belongs to the poses."""
+    """Build the first `count` rows after each factorization; work.arm must fit the poses."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     build_basis(
         model,
@@ -28,7 +28,7 @@ def build_constraints(table, count):
 
 @subroutine
 def act(model, ws, loops, count, rate, impulse, work):
-    """Compute the trees' response to impulses of the first `count` rows, times `rate`."""
+    """Compute the trees' response to impulses on the first `count` rows, times `rate`."""
     work.wrench[:, :] = 0.0
     work.rhs[:] = 0.0
     for row in range(count):
@@ -50,7 +50,7 @@ def act(model, ws, loops, count, rate, impulse, work):
 
 @kernel
 def respond_to_rows(model, ws, work):
-    """Compute accelerations, and efforts of locked joints, due to work.force and work.rhs."""
+    """Compute accelerations, and locked joint efforts, due to work.force and work.rhs."""
     nv = work.rhs.shape[0]
     for joint in range(nv):
         work.effort[joint] = work.rhs[joint]

@@ -1,4 +1,4 @@
-"""The constraint rows in one configuration: errors, wrenches and acceleration terms."""
+"""Constraint rows in one configuration: errors, wrenches and acceleration terms."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.data.loops import (
@@ -39,12 +39,12 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
-_SHORTEST = 1e-12  # distance below which its direction is taken to be A's x axis [m]
+_SHORTEST = 1e-12  # below this distance A's x axis serves as its direction [m]
 
 
 @kernel
 def frame_of(pose, loops, joint, side):
-    """Return frame A (side 0) or B (1) of a joint in the world: rotation, origin [m]."""
+    """Return a joint's frame A (side 0) or B (1) in the world: rotation, origin [m]."""
     R = load_m(loops.frame, joint, FRAME_SIZE * side + ROTATION)
     p = load3(loops.frame, joint, FRAME_SIZE * side + ORIGIN)
     body = loops.body[joint, side]
@@ -55,7 +55,7 @@ def frame_of(pose, loops, joint, side):
 
 @kernel
 def frames_of(pose, loops, joint):
-    """Return frames A and B of a joint in the world: two rotations and origins."""
+    """Return a joint's frames A and B in the world: rotation and origin [m] of each."""
     R_A, p_A = frame_of(pose, loops, joint, 0)
     R_B, p_B = frame_of(pose, loops, joint, 1)
     return R_A, p_A, R_B, p_B
@@ -73,7 +73,7 @@ def way(p_A, p_B, R_A):
 
 @kernel
 def is_gone(loops, row, joint, work):
-    """Return whether a row, or an axis' row, of a joint is broken."""
+    """Return whether a joint's row, or axis row, is broken."""
     broken = work.broken[joint]
     if row >= loops.size[JOINT_ROWS]:
         return broken & GONE != 0
@@ -82,7 +82,7 @@ def is_gone(loops, row, joint, work):
 
 @kernel
 def transmitted(pose, h, loops, joint, work):
-    """Return the torque about B's origin and force that a joint's rows transmit in a step."""
+    """Return the torque about B's origin and the force transmitted by a joint in a step."""
     R_A, p_A, R_B, p_B = frames_of(pose, loops, joint)
     n, f = ZERO, ZERO
     for row in range(loops.size[JOINT_ROWS]):
@@ -96,12 +96,12 @@ def transmitted(pose, h, loops, joint, work):
 @subroutine
 def find_errors(model, q, ws, loops, error_out):
     """
-    Compute the rows' errors [m, 1]; q: the configuration that the poses belong to.
+    Compute the rows' errors [m, 1]; q: configuration of the current poses.
 
-    The error of a rigid DOT row is the sine of an angle. Where two axes that shall be one point
-    away from each other it is greater than 1, and turns them the shorter way.
+    A rigid DOT row's error is the sine of an angle. If two axes that should coincide point away
+    from each other, the error exceeds 1, and turns them the shorter way.
     """
-    # rows of a joint follow each other
+    # rows of one joint are consecutive
     joint = -1
     R_A = R_B = (ZERO, ZERO, ZERO)
     p_A = p_B = ZERO
@@ -133,10 +133,10 @@ def find_errors(model, q, ws, loops, error_out):
 @subroutine
 def find_arms(model, ws, loops, arm_out):
     """
-    Compute each row's wrench on both bodies, which is also the gradient of its error.
+    Compute each row's wrench on both bodies; it is also its error's gradient.
 
-    Forces on both bodies act along a line through B's origin, so that they and their torques
-    cancel. Momentum is conserved to the last bit, except for the last bits of the solution.
+    Forces on both bodies act along one line through B's origin, so they and their torques cancel.
+    Momentum is conserved to the last bit, except for the solution's last bits.
     """
     joint = -1
     R_A = R_B = (ZERO, ZERO, ZERO)
@@ -178,7 +178,7 @@ def row_wrench(loops, row, R_A, p_A, R_B, p_B):
 
 @kernel
 def rate_of(model, loops, row, work, v):
-    """Return the rate of a row's error; work.twist holds the body velocities that belong to v."""
+    """Return the rate of a row's error; work.twist: body velocities for v."""
     if joint_of(loops, row) < 0:
         following, followed, ratio = mimic_row(model, loops.axes[row, 0])
         return v[following] - ratio * v[followed]
@@ -187,7 +187,7 @@ def rate_of(model, loops, row, work, v):
 
 @kernel
 def add_mimic_effort(model, loops, row, amount, effort_inout):
-    """Add a mimic row's force, `amount`, to the efforts of its two joints."""
+    """Add a mimic row's force, `amount`, to its two joints' efforts."""
     following, followed, ratio = mimic_row(model, loops.axes[row, 0])
     effort_inout[following] += amount
     effort_inout[followed] -= amount * ratio
@@ -195,7 +195,7 @@ def add_mimic_effort(model, loops, row, amount, effort_inout):
 
 @kernel
 def joint_of(loops, row):
-    """Return the joint of a row or of an axis' row; -1 for a mimic row."""
+    """Return the joint of a row or axis row; -1 for a mimic row."""
     rows = loops.size[JOINT_ROWS]
     return loops.joint[row] if row < rows else loops.axis_joint[row - rows]
 
@@ -205,7 +205,7 @@ def find_drifts(model, ws, loops, of_origin, drift_out):
     """
     Compute the second derivatives of the errors at zero coordinate accelerations.
 
-    velocity, drift: as Workspace. of_origin: a free body's coordinates accelerate its origin,
+    Uses ws.velocity and ws.drift. of_origin: a free body's coordinates accelerate its origin,
     instead of the material point at the fixed reference point.
     """
     joint = -1
@@ -242,7 +242,7 @@ def motion_at(model, ws, of_origin, body, point):
     """
     Return a body point's angular and linear velocity, and their rates less gravity.
 
-    The rates are those at zero accelerations of the coordinates.
+    The rates are taken at zero coordinate accelerations.
     """
     if body < 0 or ws.kind[body] == GROUND:
         return ZERO, ZERO, ZERO, scale(-1.0, load_v(model.gravity, 0))

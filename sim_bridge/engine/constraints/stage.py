@@ -1,4 +1,4 @@
-"""The stage of the constraint joints, in steps and observations; compiled separately."""
+"""Stage of the constraint joints, in steps and observations; compiled separately."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
@@ -20,7 +20,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 
 def constraints(table, phase):
-    """Run one phase of the constraints of a step or of an observation."""
+    """Run one constraint phase in a step or an observation."""
     if phase == LoopPhase.PREPARE:
         return prepare_constraints(table)
     if phase == LoopPhase.BUILD:
@@ -57,7 +57,7 @@ def constraints(table, phase):
 
 @subroutine
 def rebuild(table):
-    """Build the rows anew for axes whose modes are found otherwise; the impulses stay."""
+    """Rebuild the rows for axes whose modes the contact solution found; keep the impulses."""
     work = world.loop_work(table)
     work.change[:] = work.impulse
     build_constraints(table, world.loops(table).size[ALL_ROWS])
@@ -68,7 +68,7 @@ def rebuild(table):
 @subroutine
 def switch(table):
     """
-    Change wrong modes; return how many.
+    Change wrong modes; return their number.
 
     A blocking mode changes only if no other is wrong, and a joint breaks only if none is.
     """
@@ -96,7 +96,7 @@ def prepare_constraints(table):
         find_errors(model, ws.q, ws, loops, work.error)
         find_twists(model, model.kind, ws, state.v, work.twist)
         for row in range(loops.size[RIGID_ROWS], loops.size[JOINT_ROWS]):
-            # as ODE: the error at the start of the step
+            # as in ODE: the error at the step's start
             start = work.error[row] - 0.5 * h * rate_of(model, loops, row, work, state.v)
             work.error[row] = -loops.erp[row] / h * start
             work.softness[row] = loops.cfm[row] / h
@@ -107,10 +107,10 @@ def prepare_constraints(table):
 @subroutine
 def obey(table, is_first):
     """
-    Add to ws.ddq and ws.constraint the rows' response for the velocities at the step's end.
+    Add the rows' response to ws.ddq and ws.constraint, for the velocities at the step's end.
 
-    is_first: no impulses were found yet in this evaluation. The rows are those of the middle of
-    the step; adding half a step of their drift makes them those of its end.
+    is_first: no impulses were found yet in this evaluation. The rows belong to mid-step; adding
+    half a step of their drift moves them to its end.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     work, state, h = world.loop_work(table), world.state(table), world.options(table).time_step
@@ -156,10 +156,10 @@ def push_axes(model, ws, h, loops, work):
 @subroutine
 def obey_present(table):
     """
-    Add to ws.ddq and ws.constraint what keeps the second derivatives of rigid errors at zero.
+    Add the response that keeps rigid errors' second derivatives at zero.
 
-    ws.ddq: a free joint's as spatial accelerations. work.impulse: the rows' forces. work.wrench:
-    their wrench on each body, about its tree's O.
+    Adds to ws.ddq, spatial accelerations for free joints, and to ws.constraint. Writes the rows'
+    forces into work.impulse, and their wrench on each body, about its tree's O, into work.wrench.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     work = world.loop_work(table)
@@ -176,13 +176,13 @@ def obey_present(table):
 
 @subroutine
 def keep_constraints(table):
-    """Store in the state the axes' positions, and what the joints transmitted."""
+    """Store the axes' positions, and the joints' reactions, in the state."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)
     state.loop_broken[:] = work.broken
     if loops.size[ALL_ROWS] > loops.size[RIGID_ROWS]:
         keep_awake(model.root, loops, state)
-        # the bodies are where `close` looked last, less than _NEARLY from where they are
+        # ws.pose has the poses last computed by `close`, less than _NEARLY from the final ones
         keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
         act_on_bodies(ws.pose, loops, work.yielded, state.yield_wrench)
         state.loop_wrench[:, :] = work.yielded

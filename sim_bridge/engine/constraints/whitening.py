@@ -1,5 +1,5 @@
 """
-Whitened rows of a constraint joint, from the factors of the trees it connects.
+Whitened rows of a constraint joint, from the connected trees' factors.
 
 Wrenches propagate from both of a joint's bodies to the roots, see `dynamics.whitening`. They
 cancel partly or completely where the two paths meet. Three forces and three torques are whitened
@@ -18,7 +18,7 @@ from sim_bridge.engine.math.mat3 import mul_tv
 from sim_bridge.engine.math.spatial import FORCE, load_spatial, ORIGIN, TORQUE
 from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, sub, ZERO
 
-# what is left of a force or torque, relative to what came together, that is but rounding
+# greatest remainder due to rounding, relative to the terms of a force or torque
 _ROUNDING = 1e-12
 
 
@@ -28,8 +28,7 @@ def whiten_joint(model, ws, loops, work, joint, R_A, p_B):
     Whiten three forces at B's origin along A's axes, and three torques if any row needs them.
 
     The wrenches propagate from both bodies to the common ancestor, and from there together.
-    Returns the end of their entries, and the sizes up to which a force and a torque are rounding
-    errors.
+    Returns the end of their entries, and the greatest rounding errors of a force and a torque.
     """
     load, end = work.load, 0
     width = work.whitened.shape[1] if loops.turns[joint] != 0 else TORQUES
@@ -119,7 +118,7 @@ def greatest_wrenches(load):
 
 @kernel
 def square_at(load, side, half, column):
-    """Return the square of the torque or the force of a wrench."""
+    """Return a wrench's squared torque or force."""
     x, y, z = load[side, half, column], load[side, half + 1, column], load[side, half + 2, column]
     return x * x + y * y + z * z
 
@@ -132,7 +131,7 @@ def above(least, size):
 
 @kernel
 def write_row(R_A, torque, force, end, work):
-    """Write the whitened row of a torque or a force."""
+    """Write the whitened row for a torque or a force into work.vector."""
     first, way = FORCES, mul_tv(R_A, force)
     if dot(way, way) == 0.0:
         first, way = TORQUES, mul_tv(R_A, torque)
@@ -157,7 +156,7 @@ def greatest_norm(values, end, first):
 
 @kernel
 def reach_of(support, end, nv):
-    """Return the first coordinate of a joint's rows, and one past the last."""
+    """Return a joint's first row coordinate, and one past the last."""
     low, high = nv, 0
     for entry in range(end):
         low, high = min(low, support[entry]), max(high, support[entry] + 1)

@@ -17,7 +17,7 @@ from sim_bridge.engine.pipeline.rigid_body import are_configurations, are_finite
 
 @entry
 def integrate(model: Model, ws: Workspace, q: FloatMatrix, v: FloatMatrix, q_out: FloatMatrix):
-    """Compute the configuration after a second at the velocity v."""
+    """Compute the configuration after one second at the velocity v."""
     if not (are_configurations(model, q) and are_finite(v)):
         return False
     for row in range(q_out.shape[0]):
@@ -28,7 +28,7 @@ def integrate(model: Model, ws: Workspace, q: FloatMatrix, v: FloatMatrix, q_out
 
 @entry
 def difference(model: Model, start: FloatMatrix, end: FloatMatrix, v_out: FloatMatrix):
-    """Compute the velocity that leads from one configuration to another in a second."""
+    """Compute the velocity that leads from one configuration to another in one second."""
     if not (are_configurations(model, start) and are_configurations(model, end)):
         return False
     for row in range(v_out.shape[0]):
@@ -41,7 +41,7 @@ def integration_derivatives(model: Model, v: FloatMatrix, derivative_out: FloatC
     """
     Compute the derivatives of `integrate`.
 
-    derivative_out: (n, 2 nv, nv) by the configuration, by the velocity.
+    derivative_out: derivatives by configuration, then by velocity, (n, 2 nv, nv).
     """
     if not are_finite(v):
         return False

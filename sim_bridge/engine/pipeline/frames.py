@@ -1,5 +1,5 @@
 """
-Where frames on the bodies of a robot are, how they move, and what its centre of mass does.
+Frames on a robot's bodies: poses and Jacobians; the robot's centre of mass and momentum.
 
 A site is a frame fixed to a body, as in `observe`. Rows, inputs and results are as in
 `rigid_body`.
@@ -51,7 +51,7 @@ def placements(
     """
     Compute the poses of consecutive sites.
 
-    pose_out: (n, number of sites, 16) matrices by rows that map points of a site to the world.
+    pose_out: matrices by rows, from site to world coordinates, (n, number of sites, 16).
     """
     if not are_configurations(model, q):
         return False
@@ -86,9 +86,9 @@ def jacobian(
     jacobian_out: FloatCube,
 ):
     """
-    Compute the Jacobian of a point of a site, in its frame.
+    Compute the Jacobian of a site's point, given in the site's frame.
 
-    jacobian_out: (n, 6, nv) for its linear velocity, then the angular velocity, world axes.
+    jacobian_out: rows for linear, then angular velocity, world axes, (n, 6, nv).
     """
     if not (are_configurations(model, q) and are_finite(point)):
         return False
@@ -123,7 +123,7 @@ def jacobian_rate(
     v: FloatMatrix,
     rate_out: FloatCube,
 ):
-    """Compute the time derivative of `jacobian`, at velocities that stay the same."""
+    """Compute the time derivative of `jacobian` at constant velocities."""
     if not (are_configurations(model, q) and are_finite(point) and are_finite(v)):
         return False
     body = site_body[site]
@@ -152,7 +152,7 @@ def jacobian_rate(
 def center_of_mass(
     model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, center_out: FloatMatrix
 ):
-    """Compute the centre of mass [m], world; the first body's origin where there is no mass."""
+    """Compute the centre of mass [m], world frame; the first body's origin without any mass."""
     if not are_configurations(model, q):
         return False
     for row in range(center_out.shape[0]):
@@ -162,7 +162,7 @@ def center_of_mass(
         for body in range(model.parent.shape[0]):
             if body == 0:
                 base = load3(ws.pose, body, ORIGIN)
-            # about the first body's origin, near which the others are
+            # about the first body's origin, since the other bodies are near it
             arm = sub(load3(ws.pose, model.root[body], ORIGIN), base)
             m = ws.rigid[body, MASS]
             mass += m
@@ -177,16 +177,16 @@ def centroidal_matrix(
     model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, matrix_out: FloatCube
 ):
     """
-    Compute what the coordinates' velocities contribute to the momentum.
+    Compute the contribution of each coordinate's velocity to the momentum.
 
-    matrix_out: (n, 6, nv) for the momentum, then that about the centre of mass; or (n, 3, nv) the
-    Jacobian of the centre of mass; world axes.
+    matrix_out: (n, 6, nv) for the linear momentum, then the angular one about the centre of mass;
+    or (n, 3, nv) for the centre-of-mass Jacobian; world axes.
     """
     if not are_configurations(model, q):
         return False
     for row in range(matrix_out.shape[0]):
         if matrix_out.shape[1] == 3:
-            # moments of inertia do not count
+            # the Jacobian needs no moments of inertia
             copy_normalized(model, row_of(q, row), ws.q)
             place_moments(model, ws.q, ws)
         else:
@@ -212,7 +212,7 @@ def centroidal_matrix_rate(
     v: FloatMatrix,
     rate_out: FloatCube,
 ):
-    """Compute the time derivative of what `centroidal_matrix` computes."""
+    """Compute the time derivative of `centroidal_matrix`."""
     if not (are_configurations(model, q) and are_finite(v)):
         return False
     for row in range(rate_out.shape[0]):
@@ -237,9 +237,9 @@ def centroidal_matrix_rate(
 @kernel
 def mass_center(model, ws, coordinates):
     """
-    Return mass, centre of mass and its velocity, from composites.
+    Return mass, centre of mass and its velocity, from composite inertias.
 
-    The velocity is that of the rates of composites, as these were last computed.
+    The velocity follows from the composite rates, as last computed.
     """
     mass, moment, rate, base = 0.0, ZERO, ZERO, ZERO
     for body in range(model.parent.shape[0]):
@@ -257,7 +257,7 @@ def mass_center(model, ws, coordinates):
 
 @kernel
 def store_momentum(matrix_out, column, mass, linear, angular):
-    """Write a column of a momentum matrix, or of the centre of mass."""
+    """Write a column of a momentum matrix, or of a centre-of-mass Jacobian."""
     share = 1.0
     if matrix_out.shape[0] == 3:
         share = 1.0 / mass if mass > 0.0 else 0.0
@@ -269,7 +269,7 @@ def store_momentum(matrix_out, column, mass, linear, angular):
 
 @kernel
 def store_column(matrix_out, column, linear, angular):
-    """Write a column of a Jacobian."""
+    """Write a Jacobian column."""
     for k in range(3):
         matrix_out[k, column] = linear[k]
         matrix_out[3 + k, column] = angular[k]
@@ -277,21 +277,21 @@ def store_column(matrix_out, column, linear, angular):
 
 @kernel
 def site_pose(ws, site_body, site_frame, site):
-    """Return the rotation and the origin of a site in the world."""
+    """Return a site's rotation and origin in the world."""
     R, p = load_pose(site_frame, site)
     return carried(load_pose(ws.pose, site_body[site]), R, p)
 
 
 @kernel
 def point_of_site(ws, site_body, site_frame, site, point):
-    """Return where a point in a site's frame is in the world."""
+    """Return the world position of a point given in a site's frame."""
     R, p = site_pose(ws, site_body, site_frame, site)
     return add(p, mul_mv(R, load_v(point, 0)))
 
 
 @kernel
 def place_path(model, ws, body, path_out):
-    """Place a body and all that carry it; write their numbers and return how many they are."""
+    """Place a body and all bodies carrying it; write their indices and return their number."""
     depth, carrier = 0, body
     while carrier >= 0:
         path_out[depth] = carrier

@@ -13,7 +13,7 @@ from sim_bridge.engine.data.parts import arrays_of, DIMENSIONS, make, rows_of
 
 
 class Offsets(NamedTuple):
-    """The first body and coordinates of one model in the joined one."""
+    """First body and coordinates of one model in the joined model."""
 
     body: int
     q: int
@@ -25,7 +25,7 @@ class Offsets(NamedTuple):
 
 
 def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, list[Offsets]]:
-    """Concatenate `models`, in order, under a common gravity, as Model has it."""
+    """Concatenate `models`, in order, under a common gravity, as in Model."""
     offsets, at = [], Offsets(0, 0, 0)
     for model in models:
         offsets.append(at)
@@ -37,7 +37,7 @@ def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, lis
             continue
         rows = [getattr(model, name) for model in models]
         if dims.points_at:
-            # negative numbers mean none and stay as they are
+            # negative numbers mean none and stay unchanged
             rows = [
                 np.where(array >= 0, array + offset.along(dims.points_at), array)
                 for array, offset in zip(rows, offsets, strict=True)

@@ -1,7 +1,7 @@
 """
-The stage of a step that keeps the momentum of free trees to rounding; compiled separately.
+Stage that keeps free trees' momentum to rounding in a step; compiled separately.
 
-See `dynamics.tree_momentum` for how.
+See `dynamics.tree_momentum` for the method.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -22,7 +22,7 @@ from sim_bridge.engine.math.vec3 import ZERO
 
 
 def momentum(table, phase):
-    """Run one phase of what keeps momentum in a step."""
+    """Run one momentum phase in a step."""
     if phase == MomentumPhase.START:
         return start(table)
     if phase == MomentumPhase.ADD_UP:
@@ -32,7 +32,7 @@ def momentum(table, phase):
 
 @subroutine
 def start(table):
-    """Find the momenta at the start of the step; overwrites the poses."""
+    """Compute the momenta at the step's start; overwrites the poses."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     find_systems(model, world.loops(table).body, state.loop_broken, ws)
     find_momenta(model, state.q, state.v, ws)
@@ -42,7 +42,7 @@ def start(table):
 
 @subroutine
 def add_up_systems(table):
-    """Find the impulses on the trees, before anything is placed at the end of the step."""
+    """Compute the impulses on the trees, before bodies are placed at the step's end."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     find_outer_impulses(model, state, ws, world.options(table).time_step)
     return 0
@@ -50,11 +50,11 @@ def add_up_systems(table):
 
 @subroutine
 def end(table):
-    """Give the trees the momentum that they shall have, in ws.q and ws.v_next; keep ws.pose."""
+    """Set the trees' momentum to the balance, in ws.q and ws.v_next; keep ws.pose."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     find_held(table)
     for joint in range(ws.mode.shape[0]):
-        # as `step.commit` will, too late for what stops there
+        # as `step.commit` will do later, too late for joints stopping here
         if is_driven_by_friction(ws.mode[joint], ws.v_next[joint]):
             ws.v_next[joint] = 0.0
     ws.pose_before[:, :] = ws.pose
@@ -66,7 +66,7 @@ def end(table):
 
 @kernel
 def find_held(table):
-    """Write into ws.held which systems something outside touches in this step."""
+    """Write into ws.held the systems touched from outside in this step."""
     model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
     contacts, laws, solution = world.contacts(table), world.laws(table), world.solution(table)
     for body in range(ws.held.shape[0]):
@@ -87,7 +87,7 @@ def find_held(table):
 
 @kernel
 def system_of(model, ws, body):
-    """Return the first body of the system of a body, or -1."""
+    """Return the first body of a body's system, or -1."""
     return ws.system[model.root[body]] if body >= 0 else -1
 
 

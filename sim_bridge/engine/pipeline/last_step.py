@@ -1,16 +1,16 @@
 """
-The accelerations of what touches or was struck: those of the last step.
+Last step's mean accelerations, read for touching or struck bodies.
 
-Contacts push with their mean force of a step. The efforts at the end of the step do not balance
-it: a servo that presses a link against a wall ever harder would seem to accelerate it by what half
-a step adds to its effort, over the link's small inertia. So everything in a tree that touches, or
-that loops tie to such a tree, accelerates as in the mean of the last step, in which all forces
-belong together. Where somebody has written a velocity since, or removed what pushed, there is no
-such step.
+Contacts push with their mean force over a step, and the efforts at the step's end do not balance
+it. A servo that presses a link against a wall ever harder would seem to accelerate the link: by
+its effort gained in half a step, over the link's small inertia. So every body in a touching tree,
+or in a tree tied to one by loops, gets the mean acceleration of the last step: over the whole
+step, all forces balance it. The last step does not count after a velocity was written, or the
+pushing contact removed.
 
-The same holds for a tree one of whose joints a stop or friction has brought to rest in the last
-step, and for what loops tie that have an axis at a rigid stop: the impulse of the impact balances
-the mean efforts of the step, and changes the momentum of each subtree by what the readings say.
+The same holds for a tree with a joint brought to rest by a stop or friction in the last step, and
+for trees tied by loops with an axis at a rigid stop. The impact's impulse balances the mean
+efforts of the step, and changes the momentum of each subtree in agreement with the readings.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -25,7 +25,7 @@ from sim_bridge.engine.pipeline.laws_at_instant import is_in_impact
 
 @subroutine
 def keep_accelerations(table):
-    """Overwrite ws.ddq, a free joint's as spatial accelerations, where trees touch."""
+    """Overwrite ws.ddq for touching trees; spatial accelerations for free joints."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     find_pushed(model, state, ws.pushed)
     find_struck(model, state, ws.q, ws.pushed)
@@ -47,9 +47,9 @@ def keep_accelerations(table):
 @kernel
 def find_pushed(model, state, pushed_out):
     """
-    Write for the first body of each tree how contacts pushed the tree.
+    Write, for each tree's first body, how contacts pushed the tree.
 
-    A tree counts as LESS_PUSHED if a velocity of it was written since.
+    A tree counts as LESS_PUSHED if one of its velocities was written since.
     """
     for body in range(model.parent.shape[0]):
         root, at = model.root[body], model.v_index[body]
@@ -63,7 +63,7 @@ def find_pushed(model, state, pushed_out):
 
 @kernel
 def find_struck(model, state, q, pushed_inout):
-    """Let trees count as pushed where a rigid stop, friction or a hold took a joint's velocity."""
+    """Count trees as pushed if a rigid stop, friction or a hold stopped one of their joints."""
     for body in range(model.parent.shape[0]):
         root, at = model.root[body], model.v_index[body]
         if pushed_inout[root] != NOT_PUSHED:
@@ -79,13 +79,13 @@ def find_struck(model, state, q, pushed_inout):
 
 @kernel
 def joint_size(kind):
-    """Return how many velocities a body's joint has."""
+    """Return a joint kind's velocity count."""
     return 6 if is_free(kind) else 1 if has_axis(kind) else 0
 
 
 @kernel
 def join_tied(root, loop_body, pushed_inout):
-    """Let trees that loops tie together count as one."""
+    """Let trees tied together by loops count as one."""
     differs = True
     while differs:
         differs = False

@@ -1,14 +1,14 @@
 """
-The laws of stops, friction and motors at one instant: for accelerations instead of velocities.
+Laws of stops, friction and motors at one instant: for accelerations instead of velocities.
 
 A joint at rest at its upper stop has an acceleration a <= 0 or pushes against the stop. A joint at
-rest with friction starts to slide or stays. A joint at the target velocity of a hard motor keeps
-it or is too heavy. This is the same complementarity problem as in `active_set`, solved by the same
-locking of joints. All other efforts are known: the friction and the hard motor of a joint at
-another velocity, servos, elastic stops. Servos and elastic stops that are too stiff for the step
-also depend on the acceleration, as dampers do, see `articulated.implicit_inertia`. If an element
-changed a joint's velocity in the last step, and nobody has written it since, its mean effort over
-that step represents the impact. A hard motor gives the joint the acceleration of that step.
+rest with friction starts to slide or stays. A joint at a hard motor's target velocity keeps it or
+is too heavy. This is the same complementarity problem as in `active_set`, solved by the same
+locking of joints. All other efforts are known: friction and hard motors at another velocity,
+servos, elastic stops. Servos and elastic stops too stiff for the step also depend on the
+acceleration, like dampers, see `articulated.implicit_inertia`. If an element changed a joint's
+velocity in the last step, and the velocity was not written since, its mean effort over the step
+represents the impact. A hard motor gives the joint the step's acceleration.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ _INFINITY = float('inf')
 @kernel
 def set_current_laws(model, state, ws, h):
     """
-    Set the laws of the joints' accelerations and guess the modes.
+    Set the laws for joint accelerations and guess the modes.
 
-    ws.given becomes the known efforts, of the command as a step would clamp it and so on.
+    ws.given becomes the known efforts, with the command clamped as in a step.
     """
     for joint in range(model.q_of_v.shape[0]):
         at, law = model.q_of_v[joint], ws.law[joint]
@@ -155,9 +155,9 @@ def is_in_impact(state, joint, v, above, below):
 @kernel
 def known_motor_effort(state, joint, v, law_inout):
     """
-    Return a hard motor's known effort and remove it from the law, unless it keeps its velocity.
+    Return a hard motor's known effort and remove the motor, unless it keeps its velocity.
 
-    A motor that took the joint to its velocity in the last step gives it that step's acceleration.
+    A motor that took the joint to its velocity in the last step gives it the step's acceleration.
     """
     kept = state.mode[joint] == AT_TARGET and v == state.v_left[joint]
     effort = motor_range(law_inout, v, v)[0]
@@ -171,13 +171,13 @@ def known_motor_effort(state, joint, v, law_inout):
 
 @kernel
 def last_mean_velocity(state, joint, v, h):
-    """Return the mean velocity in the last step, or the present one if it was written since."""
+    """Return the mean velocity in the last step, or the current one if it was written since."""
     return v - 0.5 * h * state.acceleration[joint] if v == state.v_left[joint] else v
 
 
 @kernel
 def guess_current_mode(law, hold, v):
-    """Guess the piece of its law that a joint's acceleration is on."""
+    """Guess a joint's law piece at its acceleration."""
     if law[MOTOR] == HARD and (law[MOST] == _INFINITY or law[LEAST] == -_INFINITY):
         return AT_TARGET
     if v == 0.0 and hold != 0:
@@ -193,7 +193,7 @@ def guess_current_mode(law, hold, v):
 
 @kernel
 def set_current_efforts(ws):
-    """Set each joint's present effort, or its acceleration if it is locked."""
+    """Set each joint's current effort, or its acceleration if it is locked."""
     for joint in range(ws.mode.shape[0]):
         law, mode = ws.law[joint], ws.mode[joint]
         if mode >= LOCKED:
@@ -204,7 +204,7 @@ def set_current_efforts(ws):
 
 @kernel
 def update_current_active_set(model, ws, only_first):
-    """Change the modes that are wrong; return how many were changed."""
+    """Change the wrong modes; return the number changed."""
     changed = 0
     for body in range(model.kind.shape[0]):
         if model.kind[body] != REVOLUTE and model.kind[body] != PRISMATIC:

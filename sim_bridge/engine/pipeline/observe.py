@@ -1,10 +1,10 @@
 """
-Observation of the present state: poses, motions and joint reactions at this instant.
+Observation of the current state: poses, motions and joint reactions at this instant.
 
-`step` works in the middle of each step. Values read between steps are computed here, from scratch,
-for the present state: the forward dynamics at (q, v, u), so that all quantities with one stamp
-belong to one instant. The efforts of stops, friction and holds are in `laws_at_instant`; what
-contacts push accelerates as in the last step, see `last_step`.
+`step` works at the middle of each step. Values read between steps are computed here, from scratch,
+for the current state: the forward dynamics at (q, v, u), so all quantities with one stamp belong
+to one instant. `laws_at_instant` gives stop, friction and hold efforts; bodies pushed by contacts
+accelerate as in the last step, see `last_step`.
 """
 
 from __future__ import annotations
@@ -64,19 +64,19 @@ _MAX_PIVOTS = 100
 @entry
 def observe(table: Table, site_body: IntVector, site_frame: FloatMatrix, site_out: FloatMatrix):
     """
-    Evaluate the workspace behind a handle's table at its state, and every site on the bodies.
+    Evaluate the workspace in a handle's table at its state, and every site on the bodies.
 
-    The state does not change. Nothing is computed if q, v, u and the pushes are as at the last
-    call; then False is returned. For other changes, and after steps, the workspace's `pushes` are
-    to be filled with nan first. Afterwards `pose`, `velocity` and `ddq` of the workspace are the
-    present ones, `acceleration` holds the spatial accelerations less gravity, and `force` the
-    reaction of each body's joint, parent on child; about each tree's O.
+    The state does not change. Nothing is computed if q, v, u and the pushes equal the last call's;
+    then False is returned. After any other change, and after steps, the caller must fill the
+    workspace's `pushes` with nan first. Afterwards the workspace's `pose`, `velocity` and `ddq`
+    are current, `acceleration` holds the spatial accelerations less gravity, and `force` the
+    reaction at each body's joint, parent on child; about each tree's O.
 
-    A site is a frame fixed to a body. site_body: (ns,) the body. site_frame: (ns, 12) rotation by
-    rows, then origin [m], in the body's frame. site_out: (ns, 30) rotation by rows and origin in
-    the world; angular and linear velocity, angular and linear acceleration of the site in world
-    axes; torque about the site and force through the body's joint, child on parent, in the site's
-    axes.
+    A site is a frame fixed to a body. site_body: body indices, (ns,). site_frame: rotation by
+    rows, then origin [m], in the body's frame, (ns, 12). site_out: (ns, 30): rotation by rows and
+    origin in the world; angular and linear velocity, angular and linear acceleration of the site
+    in world axes; torque about the site and force through the body's joint, child on parent, in
+    the site's axes.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     changed = copy_changed(state.q, ws.q)
@@ -129,7 +129,7 @@ def find_accelerations(model, options, state, ws, table):
         and state.contact_size[0] == 0
         and may_be_smooth(model, options, state)
     ):
-        # steps of fifth order resolve what they take
+        # fifth-order steps resolve all motion they accept: no implicit inertia
         h = 0.0
     set_current_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):
@@ -159,8 +159,8 @@ def accumulate_reactions(model, ws, spatial_wrench):
     """
     Compute the force through each body's joint, parent on child, about O.
 
-    Newton-Euler equations of the subtree that the joint carries. spatial_wrench: (nb, 6) the other
-    wrenches on the bodies, about O.
+    Newton-Euler equations of the subtree carried by the joint. spatial_wrench: other wrenches on
+    the bodies, about O, (nb, 6).
     """
     for body in range(model.parent.shape[0]):
         w, v = load_spatial(ws.velocity, body)
@@ -179,7 +179,7 @@ def accumulate_reactions(model, ws, spatial_wrench):
 
 @kernel
 def observe_sites(model, ws, site_body, site_frame, site_out):
-    """Compute the sites' motion and reactions from those of the bodies and their joints."""
+    """Compute the sites' motions and reactions from the bodies and their joints."""
     for site in range(site_body.shape[0]):
         body = site_body[site]
         R_WB = load_m(ws.pose, body, ROTATION)
@@ -189,7 +189,8 @@ def observe_sites(model, ws, site_body, site_frame, site_out):
         w = load3(ws.velocity, body, ANGULAR)
         v = add(load3(ws.velocity, body, LINEAR), cross(w, p_OS))
         dw = load3(ws.acceleration, body, ANGULAR)
-        # of the point, not the spatial one: add w x v; and gravity, which the bodies' lack
+        # acceleration of the point instead of the spatial one: add w x v; and add gravity, missing
+        # in ws.acceleration
         dv = add(add(load3(ws.acceleration, body, LINEAR), cross(dw, p_OS)), cross(w, v))
         dv = add(dv, load_v(model.gravity, 0))
         f = load3(ws.force, body, FORCE)

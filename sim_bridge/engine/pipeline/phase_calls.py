@@ -2,7 +2,7 @@
 Calls into the contact, constraint and momentum stages, named for their phases.
 
 A stage is compiled only for worlds that need it. Its address is a field of the options; 0 means
-absent, and callers check this first. Each call returns the integer of its phase.
+absent, and callers check this first. Each call returns the integer from its phase.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -12,13 +12,13 @@ from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MomentumPhase
 
 @kernel
 def detect_contacts(options, table):
-    """Find the contacts of all geometries; return their number or a failure code."""
+    """Find all geometries' contacts; return their number or a failure code."""
     return call_stage(options.detect, table, 0)
 
 
 @kernel
 def add_user_contacts(options, table):
-    """Append the user's contacts of this step; return the number of all contacts."""
+    """Append this step's user contacts; return the total contact count."""
     return call_stage(options.user_contacts, table, UserContactPhase.ADD)
 
 
@@ -36,7 +36,7 @@ def build_contacts(options, table):
 
 @kernel
 def solve_contact_rows(options, table):
-    """Solve for the contact impulses of the present rows."""
+    """Solve for the contact impulses on the current rows."""
     return call_stage(options.contact, table, ContactPhase.SOLVE)
 
 
@@ -54,7 +54,7 @@ def close_joint_laws(options, table):
 
 @kernel
 def project_contact_positions(options, table):
-    """Compute velocities for the rest of the drift that keep bodies apart; 0: no correction."""
+    """Compute drift velocities that keep bodies apart; return 0 if no correction is needed."""
     return call_stage(options.contact, table, ContactPhase.PROJECT_POSITIONS)
 
 
@@ -66,7 +66,7 @@ def keep_contacts(options, table):
 
 @kernel
 def prepare_loops(options, table):
-    """Set the rows and laws of constraint joints for a step."""
+    """Set the constraint joints' rows and laws for a step."""
     return call_stage(options.loops, table, LoopPhase.PREPARE)
 
 
@@ -84,7 +84,7 @@ def obey_loops(options, table):
 
 @kernel
 def obey_loops_after_contacts(options, table):
-    """Correct accelerations by the constraint forces that contact impulses add."""
+    """Correct accelerations by the constraint forces due to contact impulses."""
     return call_stage(options.loops, table, LoopPhase.OBEY_MORE)
 
 
@@ -114,31 +114,31 @@ def close_loops(options, table):
 
 @kernel
 def keep_loops(options, table):
-    """Store the results of constraint joints in the state."""
+    """Store the constraint joints' results in the state."""
     return call_stage(options.loops, table, LoopPhase.KEEP)
 
 
 @kernel
 def build_current_loops(options, table):
-    """Build the constraint rows of an observation."""
+    """Build the constraint rows for an observation."""
     return call_stage(options.loops, table, LoopPhase.BUILD_PRESENT)
 
 
 @kernel
 def obey_current_loops(options, table):
-    """Correct the accelerations of an observation by constraint forces."""
+    """Correct an observation's accelerations by constraint forces."""
     return call_stage(options.loops, table, LoopPhase.OBEY_PRESENT)
 
 
 @kernel
 def read_loop_reactions(options, table):
-    """Compute the reactions of constraint joints for an observation."""
+    """Compute the constraint joints' reactions for an observation."""
     return call_stage(options.loops, table, LoopPhase.REACT_PRESENT)
 
 
 @kernel
 def start_momentum(options, table):
-    """Store the momentum of free trees at the start of the step."""
+    """Store the free trees' momentum at the step's start."""
     return call_stage(options.momentum, table, MomentumPhase.START)
 
 
@@ -150,5 +150,5 @@ def add_up_momentum(options, table):
 
 @kernel
 def restore_momentum(options, table):
-    """Correct the velocities and positions of free trees to the momentum balance."""
+    """Correct the free trees' velocities and positions to the momentum balance."""
     return call_stage(options.momentum, table, MomentumPhase.END)

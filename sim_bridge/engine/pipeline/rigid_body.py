@@ -1,13 +1,13 @@
 """
-Textbook rigid-body dynamics of the trees alone, at given configurations and velocities.
+Textbook rigid-body dynamics for the trees alone, at given configurations and velocities.
 
 They include rigid bodies, gravity and rotor inertias (armature) only; no damping, friction,
 springs, stops, mimic rows or external forces. A free joint's coordinates are those of `model`:
 linear then angular, world axes, at the body frame's origin.
 
-An entry computes as many rows as its output has. Its inputs have as many, or one for all. It
-returns False, and has written nothing, where an input is not finite or a quaternion is zero. The
-workspace's modes must be zero. Derivatives by positions are those in a uniform gravity.
+An entry computes one result for each output row. Its inputs have the same number of rows, or one
+row for all. It returns False, and writes nothing, if an input is not finite or a quaternion is
+zero. The workspace's modes must be zero. Derivatives by position assume uniform gravity.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def gravity_forces(
             continue
         copy_normalized(model, row_of(q, row), ws.q)
         place_moments(model, ws.q, ws)
-        # mass and its moment
+        # mass and first moment
         compose(model, 4, ws.rigid)
         set_axes(model, ws, coordinates)
         for i in range(effort_out.shape[1]):
@@ -140,7 +140,7 @@ def mass_matrix(
 def inverse_mass_matrix(
     model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, inverse_out: FloatCube
 ):
-    """Compute its inverse; rows and columns of what moves as it is told to are zero."""
+    """Compute the inverse joint-space inertia; coordinates with prescribed motion have zeros."""
     if not are_configurations(model, q):
         return False
     for row in range(inverse_out.shape[0]):
@@ -186,7 +186,7 @@ def inverse_dynamics_derivatives(
     """
     Compute the derivatives of inverse dynamics.
 
-    derivative_out: (n, 3 nv, nv) by positions, by velocities, by accelerations.
+    derivative_out: derivatives by positions, by velocities, by accelerations, (n, 3 nv, nv).
     """
     if not (are_configurations(model, q) and are_finite(v) and are_finite(ddq)):
         return False
@@ -213,7 +213,7 @@ def forward_dynamics_derivatives(
     """
     Compute the derivatives of forward dynamics.
 
-    derivative_out: (n, 3 nv, nv) by positions, by velocities, by efforts.
+    derivative_out: derivatives by positions, by velocities, by efforts, (n, 3 nv, nv).
     """
     if not (are_configurations(model, q) and are_finite(v) and are_finite(effort)):
         return False
@@ -246,7 +246,7 @@ def totals(
     v: FloatMatrix,
     total_out: FloatMatrix,
 ):
-    """Compute what is summed up over all bodies: Coordinates.total from item `first` on."""
+    """Compute sums over all bodies: Coordinates.total from item `first` on."""
     if not (are_configurations(model, q) and are_finite(v)):
         return False
     for row in range(total_out.shape[0]):
@@ -270,7 +270,7 @@ def sum_up(model, ws, velocity, total_out):
         w, v = load_spatial(ws.velocity, body)
         n, f = mul_rigid(ws.rigid, body, w, v)
         kinetic += 0.5 * (dot(w, n) + dot(v, f))
-        # about the first body's origin, near which the others are
+        # about the first body's origin, since the other bodies are near it
         arm = sub(load3(ws.pose, model.root[body], ORIGIN), base)
         mass += ws.rigid[body, MASS]
         moment = add(moment, add(load3(ws.rigid, body, MOMENT), scale(ws.rigid[body, MASS], arm)))
@@ -294,7 +294,7 @@ def sum_up(model, ws, velocity, total_out):
 
 @kernel
 def set_pulls(model, ws):
-    """Write into ws.wrench what gravity towards a point does."""
+    """Write the gravity forces towards a point into ws.wrench."""
     ws.wrench[:, :] = 0.0
     add_pulls(model, ws)
 
@@ -332,7 +332,7 @@ def accelerate_coordinates(model, ws, v, effort, ddq_out):
 
 @kernel
 def add_up(model, ws, coordinates):
-    """Make composites of inertias and their rates, and the coordinates' axes with their rates."""
+    """Compute composite inertias and their rates, and the coordinate axes with their rates."""
     set_axes(model, ws, coordinates)
     set_axis_rates(model, ws, coordinates)
     for body in range(model.parent.shape[0]):
@@ -343,7 +343,7 @@ def add_up(model, ws, coordinates):
 
 @kernel
 def derive(model, ws, coordinates, by_q_out, by_v_out):
-    """Write the derivatives of the efforts that `find_efforts` has found."""
+    """Write the derivatives of the efforts from `find_efforts`."""
     for body in range(model.parent.shape[0]):
         for k in range(6):
             ws.acceleration[body, k] += ws.drift[body, k]
@@ -354,9 +354,9 @@ def derive(model, ws, coordinates, by_q_out, by_v_out):
 
 @kernel
 def to_spatial_acceleration(model, v, ddq_inout):
-    """Convert a free joint's acceleration of its body's origin to the spatial one: less w x v."""
+    """Convert free joints' origin accelerations to spatial ones: subtract w x v."""
     for body in range(model.parent.shape[0]):
-        # of a kinematic one `move_bodies` has done so
+        # `move_bodies` has already done this for kinematic joints
         if FREE <= model.kind[body] < KINEMATIC:
             at = model.v_index[body]
             turn = cross(load_v(v, at + 3), load_v(v, at))
@@ -366,7 +366,7 @@ def to_spatial_acceleration(model, v, ddq_inout):
 
 @kernel
 def place_at(model, q, row, ws):
-    """Place the bodies at a row of configurations."""
+    """Place the bodies at the configuration in a row."""
     copy_normalized(model, row_of(q, row), ws.q)
     place(model, ws.q, ws)
 

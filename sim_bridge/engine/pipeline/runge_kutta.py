@@ -3,8 +3,8 @@ Fifth-order steps for smooth motion.
 
 The explicit method of Dormand and Prince (1980), without its error estimate: six evaluations of
 the forward dynamics per step. It does not handle stops, friction or holds. If one of them becomes
-active, or a motor, a loop, or drag that is too stiff for it, the step is not taken, and the caller
-takes one of `step` instead.
+active, or a motor, a loop, or too stiff drag, the step is not taken, and the caller uses `step`
+instead.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ TABLEAU = (
     (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656, 0.0),
     (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
 )
-"""(7, 6) the weights of the earlier slopes in each stage, and in the step itself."""
+"""Weights of the earlier slopes in each stage, and in the step itself, (7, 6)."""
 
 
 @entry
 def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     """
-    Advance the world behind a handle's table by up to n steps, while its motion is smooth.
+    Advance the world in a handle's table by up to n steps, while its motion is smooth.
 
-    Returns the number of steps taken; the state is that after them.
+    Returns the completed steps; the state is the one after them.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -63,7 +63,7 @@ def step_smoothly(table: Table, tableau: FloatMatrix, n: int):
     if not may_be_smooth(model, options, state):
         return 0
     if options.sleeps != 0:
-        # what has rested until now does so no longer
+        # trees asleep until now may have woken
         set_kinds(model, state, ws)
     for joint in range(ws.mode.shape[0]):
         ws.mode[joint] = LOOSE
@@ -116,7 +116,7 @@ def combine(start, slopes, tableau, stage, h, value_out):
 
 @kernel
 def step_share(tableau, stage):
-    """Return after which share of the step a stage is."""
+    """Return a stage's time, as a share of the step."""
     total = 0.0
     for earlier in range(stage):
         total += tableau[stage, earlier]

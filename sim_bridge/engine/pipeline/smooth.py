@@ -1,4 +1,4 @@
-"""Which motion the steps of fifth order are for."""
+"""Conditions for fifth-order steps."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from sim_bridge.engine.data.model import BACK_FRICTION, FASTEST, FRICTION
 from sim_bridge.engine.data.state import BY_EFFORT
 from sim_bridge.engine.dynamics.active_set import VELOCITY_SLACK
 
-STIFF = 1.0  # share of its velocity that drag takes from a link in a step; 3.3 would blow up
+STIFF = 1.0  # share of a link's velocity taken by drag in one step; 3.3 would diverge
 
 
 @kernel
 def may_be_smooth(model, options, state):
     """
-    Return whether a world takes steps of fifth order as long as nothing touches or stops.
+    Return whether a world takes fifth-order steps as long as nothing touches or stops.
 
-    Not with bodies that rest, friction, motors, holds, loops, drag that is too stiff, or mimic
-    joints that have yet to reach their law.
+    False with resting bodies, friction, motors, holds, loops, too stiff drag, or mimic joints that
+    violate their law.
     """
     if options.loops != 0:
         return False

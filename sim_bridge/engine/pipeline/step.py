@@ -70,41 +70,41 @@ from sim_bridge.engine.pipeline.phase_calls import (
     switch_loop_axes,
 )
 
-# what `step` returns first
+# first result of `step`
 DONE = 0
 NOT_FINITE = 1
 NOT_CONVERGED = 2
-NO_ROOM = 3  # more contacts than there is room for
-INTERRUPTED = 5  # a function of Python has raised; 4 is `step_and_sample`'s
-NOT_COMPILED = 6  # a stage that is first needed now
+NO_ROOM = 3  # more contacts than allocated
+INTERRUPTED = 5  # a Python function has raised; 4 belongs to `step_and_sample`
+NOT_COMPILED = 6  # a stage needed for the first time
 DIVERGED = 7  # finite, but without meaning: see `gains_from_nothing`, FASTEST
 
-# change of the velocities in the middle of the step for which nothing is evaluated again
+# no further evaluation up to this mid-step velocity change
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
 
-# velocities that nothing has [m/s, rad/s]
+# velocities never reached [m/s, rad/s]
 FASTEST = 1e9
-# change of a velocity in a step, times the step's length, up to which no step diverges [m, rad]
+# no step diverges up to this velocity change times the time step [m, rad]
 _FARTHEST = 1.0
-# ratio of the kinetic energies at a step's ends beyond which there must have been work; and where
-# it `leads_away`
+# a greater ratio of kinetic energies at a step's ends needs work; and the ratio if the step
+# `leads_away`
 _MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
-_RESTS = 1e-12  # velocity up to which positions stay [m/s, rad/s]: 30 um a year
-_RELEASES = 20  # at most, after the last pivot
-_PIVOTS_AROUND = 4  # around contacts, after which the laws of joints are solved with them
+_RESTS = 1e-12  # positions stay up to this velocity [m/s, rad/s]: 30 um a year
+_RELEASES = 20  # limit on releases after the last pivot
+_PIVOTS_AROUND = 4  # pivots around contacts before joint laws are solved with the contacts
 
 
 @entry
 def step(table: Table, n: int):
     """
-    Advance the world behind a handle's table by n steps of options.time_step.
+    Advance the world in a handle's table by n steps of options.time_step.
 
-    Returns (status, steps completed, most pivots in one step). With NOT_FINITE, DIVERGED, NO_ROOM,
-    INTERRUPTED and NOT_COMPILED the state is that before the failing step; with DIVERGED
-    ws.v_next is what its velocities would have become. With NOT_CONVERGED, in
-    at least one step, some joint's stop, friction or motor was left on a wrong piece of its law,
-    or a loop stayed open.
+    Returns (status, steps completed, most pivots in one step). After NOT_FINITE, DIVERGED,
+    NO_ROOM, INTERRUPTED and NOT_COMPILED the state is the one before the failing step; after
+    DIVERGED, ws.v_next holds the velocities it would have reached. NOT_CONVERGED: in at least one
+    step, some joint's stop, friction or motor was left on a wrong piece of its law, or a loop
+    stayed open.
     """
     model, options = world.model(table), world.options(table)
     state, ws = world.state(table), world.workspace(table)
@@ -177,10 +177,10 @@ def step(table: Table, n: int):
 @kernel
 def find_contacts(options, table):
     """
-    Find the contacts in the middle of the step, without those that listeners remove.
+    Find the contacts at mid-step, without contacts removed by listeners.
 
-    Returns their number, -1 without room, FAILED if a function of Python has raised: a listener,
-    or one that decides friction; ABSENT if a stage that this takes is not compiled.
+    Returns their number, -1 without room, FAILED if a Python function has raised (a listener, or a
+    friction function), ABSENT if a required stage is not compiled.
     """
     if options.detect == 0:
         return 0
@@ -199,7 +199,7 @@ def find_contacts(options, table):
 
 @kernel
 def failure_of(found):
-    """Return the status for what `find_contacts` returns instead of a number."""
+    """Return the status for a failure code from `find_contacts`."""
     if found == FAILED:
         return INTERRUPTED
     return NOT_COMPILED if found == ABSENT else NO_ROOM
@@ -207,7 +207,7 @@ def failure_of(found):
 
 @kernel
 def forget_contacts_of_awake(model, state):
-    """Clear the contacts of the state as the stage of contacts does where nothing touches."""
+    """Clear the state's contacts, as the contact stage does if nothing touches."""
     state.contact_size[0] = 0
     for body in range(state.contact_wrench.shape[0]):
         if state.idle[model.root[body]] >= 0:
@@ -217,7 +217,7 @@ def forget_contacts_of_awake(model, state):
 
 @kernel
 def forget_contacts(state):
-    """Clear the contacts of the state: nothing touched in this step."""
+    """Clear the state's contacts: nothing touched in this step."""
     state.contact_size[0] = 0
     state.contact_wrench[:, :] = 0.0
     state.pushed[:] = NOT_PUSHED
@@ -234,14 +234,14 @@ def limit_efforts(limits, u_inout):
 @kernel
 def choose_velocities(model, options, state, ws, table, touching):
     """
-    Find the end-of-step velocities and joint modes; return the number of pivots.
+    Find the end-of-step velocities and joint modes; return the pivot count.
 
-    If the pivots go on, the tolerance for wrong signs grows; in the second half of the pivots only
+    With many pivots, the tolerance for wrong signs grows; in the second half of the pivots only
     one joint at a time is changed. After the last, joints are only released: a joint locked at a
     stop that it has not reached would be thrown there.
 
-    Around contacts pivots can cycle, and each takes a whole contact problem. After a few of them
-    the laws of all joints in trees are solved together with the contacts.
+    Around contacts pivots can cycle, and each takes a whole contact problem. After a few pivots
+    all tree joints' laws are solved together with the contacts.
     """
     pivots, slack, how = 0, VELOCITY_SLACK, ALL
     while True:
@@ -270,7 +270,7 @@ def choose_velocities(model, options, state, ws, table, touching):
 
 @kernel
 def find_velocities(model, options, state, ws, table, touching):
-    """Compute the velocities at the end of the step for the present joint modes."""
+    """Compute the velocities at the step's end for the current joint modes."""
     factorize_trees(model, ws, options.time_step, False)
     if options.loops != 0:
         build_loops(options, table)
@@ -282,11 +282,11 @@ def find_velocities(model, options, state, ws, table, touching):
 @kernel
 def solve_with_contacts(model, options, state, ws, table, touching):
     """
-    Solve the laws of joints and axes together with the contacts.
+    Solve joint and axis laws together with the contacts.
 
-    What cannot be an element of them pivots: motors and friction of axes without limits, friction
-    that grows with what an axis bears, and joints that break. Writes the velocities at the end of
-    the step and the modes; returns whether these pivots have ended.
+    Some laws cannot be elements of this problem and pivot: axis motors and friction without
+    limits, load-dependent friction, and breaking joints. Writes the velocities at the step's end
+    and the modes; returns whether these pivots have ended.
     """
     for _ in range(options.max_pivots):
         open_joint_laws(options, table)
@@ -307,11 +307,10 @@ def solve_with_contacts(model, options, state, ws, table, touching):
 @kernel
 def advance_velocities(model, options, state, ws, table, touching):
     """
-    Compute the velocities at the end of the step from the present factors and rows.
+    Compute the velocities at the step's end from the current factors and rows.
 
-    The velocity-dependent forces belong to the middle of the step. The first pass extrapolates to
-    the middle from the last step's acceleration. Each further pass takes the mean of the old
-    velocity and the one just found.
+    The velocity-dependent forces belong to mid-step. The first pass extrapolates to mid-step from
+    the last step's acceleration. Each further pass takes the mean of the old and the new velocity.
     """
     h = options.time_step
     for joint in range(ws.v.shape[0]):
@@ -363,7 +362,7 @@ def is_loose(kind):
 
 @kernel
 def greatest_difference(a, b):
-    """Return the greatest difference of two vectors' entries."""
+    """Return the greatest difference between two vectors' entries."""
     greatest = 0.0
     for at in range(a.shape[0]):
         greatest = max(greatest, abs(a[at] - b[at]))
@@ -372,7 +371,7 @@ def greatest_difference(a, b):
 
 @kernel
 def greatest_magnitude(vector):
-    """Return the greatest magnitude of a vector's entries."""
+    """Return the greatest magnitude in a vector."""
     greatest = 0.0
     for at in range(vector.shape[0]):
         greatest = max(greatest, abs(vector[at]))
@@ -381,7 +380,7 @@ def greatest_magnitude(vector):
 
 @kernel
 def rest_sleepers(options, ws):
-    """Set the accelerations of sleepers to zero."""
+    """Set the sleepers' accelerations to zero."""
     if options.sleeps != 0:
         for joint in range(ws.ddq.shape[0]):
             if ws.still[joint] != 0:
@@ -391,9 +390,9 @@ def rest_sleepers(options, ws):
 @kernel
 def advance_positions(model, options, state, ws, table, touching, is_at_rest):
     """
-    Drift from the middle of the step with the new velocities, into ws.q and ws.v_next.
+    Drift from mid-step with the new velocities, into ws.q and ws.v_next.
 
-    is_at_rest: the step began so. Returns whether a loop stays open.
+    is_at_rest: the step began at rest. Returns whether a loop stays open.
     """
     h, is_open = options.time_step, False
     if options.momentum != 0:
@@ -424,10 +423,10 @@ def advance_positions(model, options, state, ws, table, touching, is_at_rest):
 @kernel
 def rests(options, v):
     """
-    Return whether velocities are rounding, which positions do not follow.
+    Return whether velocities are only rounding, ignored by positions.
 
-    What rests on contacts then stays where it is, to the bit, and these and their rows can be
-    kept.
+    Bodies resting on contacts then keep their positions bit by bit, so contacts and rows can be
+    reused.
     """
     for at in range(v.shape[0]):
         if not abs(v[at]) <= _RESTS:
@@ -447,10 +446,10 @@ def is_finite(values):
 @kernel
 def leads_away(ws, h):
     """
-    Return whether the forces that velocities cause lead a step ever farther away.
+    Return whether velocity-dependent forces make the evaluations diverge.
 
-    Each evaluation has changed the velocities in the middle by more than the one before, and by
-    angles that are not small. The work of the step then has no meaning.
+    Each evaluation has changed the mid-step velocities more than the one before, and by large
+    angles. The step's work is then meaningless.
     """
     first, last = ws.middle_change[0], ws.middle_change[1]
     return last > first and h * last > _FARTHEST
@@ -459,9 +458,9 @@ def leads_away(ws, h):
 @kernel
 def gains_from_nothing(model, state, ws, h, work):
     """
-    Return whether much of the kinetic energy at the end of a step has no source.
+    Return whether much kinetic energy at the step's end has no source.
 
-    ws.pose stays as it is. work: of the forces of the step, 0 where that has no meaning [J].
+    ws.pose stays unchanged. work: work of the step's forces [J], 0 if it is meaningless.
     """
     ws.pose_before[:, :] = ws.pose
     start = kinetic_energy_at(model, state.q, state.v, ws)
@@ -501,7 +500,7 @@ def commit(model, options, state, ws):
 
 @kernel
 def keep_positions(kind, q_index, present_kind, q, q_out):
-    """Keep the positions of sleepers unchanged, to the last bit."""
+    """Keep the sleepers' positions unchanged, to the last bit."""
     for body in range(kind.shape[0]):
         if present_kind[body] != kind[body]:
             for at in range(q_index[body], q_index[body] + coordinates_of(kind[body])[0]):

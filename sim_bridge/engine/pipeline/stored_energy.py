@@ -1,8 +1,8 @@
 """
-Energy that what yields has stored: compliant contacts, and joints that close loops and yield.
+Energy stored in compliant elements: compliant contacts and constraint joints.
 
-Both are springs of the step: a contact of ERP and CFM is one of the stiffness ERP / (h CFM), as a
-row of a joint is, with h the length of the step. What dampers, friction and slip take is lost.
+Both are springs in the step. With h the time step, a contact with ERP and CFM has the stiffness
+ERP / (h CFM), and so has a joint row. Dampers, friction and slip dissipate their energy.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from sim_bridge.engine.dynamics.kinematics import place
 @entry
 def contact_energy(table: Table):
     """
-    Return the energy [J] in the handle's contacts, whose gaps are those of the present state.
+    Return the energy [J] in the handle's contacts, with the current state's gaps.
 
-    Of contacts that adhere, only that of their springs: what holds them together ends at once.
+    Adhesive contacts count only their springs: adhesion ends at once.
     """
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     geometry, contact_materials = world.geometry(table), world.contact_materials(table)
@@ -63,9 +63,9 @@ def contact_energy(table: Table):
 @kernel
 def spring_energy(law, depth, softness, h):
     """
-    Return the energy of a compliant contact [J], as `contact.solve.soft_velocity` has its force.
+    Return a compliant contact's energy [J], for the force in `contact.solve.soft_velocity`.
 
-    softness: velocity per impulse, which the law's is but for the contact's share of an area.
+    softness: velocity per impulse, as in the law except for the contact's share of an area.
     """
     depth -= law[material.LAYER]
     if depth <= 0.0 or softness <= 0.0:
@@ -76,14 +76,14 @@ def spring_energy(law, depth, softness, h):
     rate = law[material.ERP] / h
     if rate == 0.0:
         return 0.0
-    # beyond this depth the force grows no more
+    # beyond this depth the force is constant
     linear = min(depth, law[material.MAX_VELOCITY] / rate)
     return rate / (h * softness) * linear * (depth - 0.5 * linear)
 
 
 @entry
 def loop_energy(table: Table):
-    """Return the energy [J] in rows that yield and elastic stops; the bodies are placed."""
+    """Return the energy [J] in compliant rows and elastic stops; bodies must be placed."""
     model, state, ws = world.model(table), world.state(table), world.workspace(table)
     loops, work, h = world.loops(table), world.loop_work(table), world.options(table).time_step
     work.broken[:] = state.loop_broken
