@@ -1,7 +1,7 @@
 """
-The live page: a process of its own that shows a running simulation in browsers.
+Live page: separate process that shows a running simulation in browsers.
 
-`records` declares what it is told, `channel` how that travels, `guard` who may look. `process` is
-the program; only `server` and what builds widgets import viser. Imports `foreign` and `foundation`
-alone: the process must not load the engine, and starts before anything is compiled.
+`records` declares the page's data, `channel` transfers it, `guard` checks access. `process` is
+the program; only `server` and the files with widgets import viser. Imports `foreign` and
+`foundation` alone: the process must not load the engine, and starts before any compilation.
 """

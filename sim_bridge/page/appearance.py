@@ -1,4 +1,4 @@
-"""What meshes of files look like, read on a thread of its own."""
+"""Appearance of mesh files, read on a separate thread."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.page.records import Color
 
 _READER = 'sim_bridge.foreign.appearance_reader'
 _LIMITS = Limits(seconds=60.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
-# a mesh file may name any other; these are read, and only the confined process sees them
+# a mesh file may name any other file; only these types are read, by a confined process
 _BESIDE = (
     '.mtl',
     '.bin',
@@ -38,11 +38,11 @@ _MOST_BESIDE = 64
 
 class Piece(NamedTuple):
     """
-    A part of a surface with one look.
+    Surface part with one appearance.
 
-    vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: None where the file gives none;
-    colors: (n, 4) uint8 of the vertices, or None. places: (n, 2) of the vertices on `picture`,
-    (height, width, 4) uint8, from its lower left corner; None without.
+    vertices: (n, 3) float32 [m]. triangles: (m, 3) uint32. color: None without one in the file.
+    colors: (n, 4) uint8 vertex colours, or None. places: (n, 2) texture coordinates on `picture`,
+    from its lower left corner. picture: (height, width, 4) uint8. Both None without a texture.
     """
 
     vertices: np.ndarray
@@ -54,7 +54,7 @@ class Piece(NamedTuple):
 
     @property
     def mean_color(self) -> Color | None:
-        """The colour that stands for all; None where the file gives none."""
+        """Mean colour; None without colours in the file."""
         if self.colors is not None:
             return _color(self.colors.mean(axis=0) / 255.0)
         if self.picture is not None:
@@ -64,14 +64,14 @@ class Piece(NamedTuple):
 
 
 class Appearance(NamedTuple):
-    """A mesh file. missing: names of files beside it that are not there, or cannot be read."""
+    """Mesh file's appearance. missing: names of missing or unreadable referenced files."""
 
     pieces: tuple[Piece, ...]
     missing: tuple[str, ...] = ()
 
 
 def read_appearance(path: str | Path) -> Appearance:
-    """Read a mesh file with what it names; raises ReadingError, OSError."""
+    """Read a mesh file with its referenced files; raises ReadingError, OSError."""
     path = Path(path)
     suffix = path.suffix.lower()
     content = read_file(path, DATA_BYTES)
@@ -87,7 +87,7 @@ def read_appearance(path: str | Path) -> Appearance:
 
 
 def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:
-    """Return the contents of the files that a file names, and the names of those missing."""
+    """Return the referenced files' contents by name, and the missing files' names."""
     files: dict[str, bytes] = {}
     missing: list[str] = []
     pending = _names(suffix, content)
@@ -111,7 +111,7 @@ def _names(suffix: str, content: bytes) -> list[str]:
 
 
 def _read_beside(path: Path, name: str) -> bytes:
-    """Return what a name in a file means: a path from its folder, or else a file beside it."""
+    """Read a referenced file: a path relative to the file's folder, or else a name beside it."""
     plain = unquote(name).removeprefix('file://').replace('\\', '/')
     if not plain.lower().endswith(_BESIDE):
         raise OSError(errno.EINVAL, 'neither a picture nor a material', name)
@@ -122,7 +122,7 @@ def _read_beside(path: Path, name: str) -> bytes:
 
 
 def _pieces(fields: dict[str, object], data: bytes) -> Iterator[Piece]:
-    """Yield the pieces in a reader's answer; raises ReadingError for what is none."""
+    """Yield the pieces in a reader's answer; raises ReadingError for an invalid answer."""
     at = 0
 
     def take(kind: str, *shape: int) -> np.ndarray:
@@ -161,7 +161,7 @@ def _pieces(fields: dict[str, object], data: bytes) -> Iterator[Piece]:
         for piece, number in raw:
             yield piece if number is None else piece._replace(picture=pictures[number])
     except (KeyError, ValueError, TypeError, IndexError) as err:
-        raise ReadingError('its reader gave no surface with finite coordinates') from err
+        raise ReadingError('its reader returned no surface with finite coordinates') from err
 
 
 def _color(values: Iterable[float]) -> Color:
@@ -170,22 +170,22 @@ def _color(values: Iterable[float]) -> Color:
 
 
 class Library:
-    """Mesh files, each read once; say: told of what is wrong, by its severity and a text."""
+    """Mesh files, each read once; say: called with severity and text for each problem."""
 
     def __init__(self, say: Callable[[str, str], None]):
-        """Begin empty; the thread starts with the first file."""
+        """Start empty; the thread starts with the first file."""
         self._say = say
         self._wanted: SimpleQueue[str] = SimpleQueue()
         self._asked: dict[str, object] = {}
         self._known: dict[str, Appearance | None] = {}
         self._thread: threading.Thread | None = None
         self.changes = 0
-        """How many files have been read."""
+        """Number of files read."""
         self.pending = 0
-        """How many files are to be read."""
+        """Number of files waiting."""
 
     def ask(self, path: str) -> None:
-        """Have a file read, unless it has been and is unchanged."""
+        """Request a file, unless its present version was already requested."""
         version = _version(path)
         if path not in self._asked or self._asked[path] != version:
             self._asked[path] = version
@@ -197,15 +197,15 @@ class Library:
                 self._thread.start()
 
     def has(self, path: str) -> bool:
-        """Whether a file has been read, in vain or not."""
+        """Return whether a file has been read, successfully or not."""
         return path in self._known
 
     def get(self, path: str) -> Appearance | None:
-        """Return a file that has been read; None if it cannot be."""
+        """Return a file's appearance, already read; None for an unreadable file."""
         return self._known[path]
 
     def _run(self) -> None:
-        # one process for all files; it ends when nothing was asked for
+        # one reader process while files are waiting; it ends when the queue is empty
         while True:
             path = self._wanted.get()
             with sharing():

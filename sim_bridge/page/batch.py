@@ -1,4 +1,4 @@
-"""Instances of a surface as nodes of the scene: many bodies at the price of one."""
+"""Instanced scene nodes: many bodies with one surface at the cost of one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.page.records import Part
 from sim_bridge.page.render_meshes import merged, mirrored, model_of, with_creases
 from sim_bridge.page.widgets import update_node
 
-# of what sleeps: how much of its colour is left, and the shade of the rest
+# sleeping parts: remaining share of their colour, and the grey value mixed into it
 _ASLEEP_SHARE, _ASLEEP_SHADE = 0.35, 0.45
 MOTION_COLORS = {
     'static': (0.72, 0.73, 0.75),
@@ -22,7 +22,7 @@ MOTION_COLORS = {
 
 
 class Style(NamedTuple):
-    """How surfaces are drawn. by_motion: whether colours say what moves a part, not its own."""
+    """Drawing style for surfaces. by_motion: colour by motion type instead of own colours."""
 
     opacity: float = 1.0
     is_wireframe: bool = False
@@ -30,7 +30,7 @@ class Style(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether models are drawn with all that they have."""
+        """Whether models are drawn with all their colours and textures."""
         return self == Style()
 
 
@@ -38,8 +38,8 @@ class Batch:
     """
     Parts with one surface.
 
-    appearance: of a file, or of a single piece without a colour. The parts' scales are along the
-    axes of that; where they mirror, alike for all. motions: what moves each.
+    appearance: of a file, or of a single piece without a colour. Part scales are along the axes of
+    this surface; all parts have the same scale signs. motions: motion type for each part.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class Batch:
         style: Style,
         places: tuple[np.ndarray, np.ndarray],
     ):
-        """Make the nodes; places: as of `move`."""
+        """Add the nodes; places: arguments for `move`."""
         self._server, self._name = server, name
         self._places, self._style = places, style
         self._scales = np.array([part.scale for part in parts], np.float32)
@@ -101,19 +101,19 @@ class Batch:
         ]
 
     def move(self, positions: np.ndarray, wxyzs: np.ndarray) -> None:
-        """Put all parts to (n, 3) positions and (n, 4) quaternions, float32."""
+        """Move all parts to positions (n, 3) and quaternions (n, 4), float32."""
         self._places = positions, wxyzs
         for handle in self.handles:
             update_node(self._server, handle, batched_positions=positions, batched_wxyzs=wxyzs)
 
     def rest(self, asleep: np.ndarray) -> None:
-        """Show which parts sleep, (n,)."""
+        """Show the sleeping parts, (n,) booleans."""
         self._asleep = asleep
         for handle, colors in self._plain:
             update_node(self._server, handle, batched_colors=_bytes(_dimmed(colors, asleep)))
         if self._model is None:
             return
-        # a model has its own colours, so what sleeps is drawn by a grey one
+        # a model has its own colours: a grey copy represents its sleeping instances
         if self._twin is None:
             self._twin = self._add_plain(
                 f'{self._name}/asleep', Appearance((merged(self._appearance),))
@@ -138,7 +138,7 @@ class Batch:
             handle.remove()
 
     def _add_plain(self, name: str, appearance: Appearance) -> tuple[Any, np.ndarray]:
-        """Add a node of one colour for each instance; return it, and the colours (n, 3)."""
+        """Add a node with one colour for each instance; return it, and the colours (n, 3)."""
         (piece,) = appearance.pieces
         colors = self._own
         if piece.mean_color is not None and not self._style.by_motion:

@@ -1,4 +1,4 @@
-"""Stripes that run with the surfaces of belts and tracks."""
+"""Stripes moving with belt and track surfaces."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from sim_bridge.page.widgets import update_node
 
 _TIME = NUMBERS.index('time')
 _COLOR = (40, 44, 52)
-_APART = 0.08  # of stripes, about [m]
-_LEAST, _MOST = 6, 60  # stripes of a belt
+_APART = 0.08  # approximate distance between stripes [m]
+_LEAST, _MOST = 6, 60  # stripes on a belt
 _NO_LINES = np.zeros((0, 2, 3), np.float32)
 
 
 class _Belt:
-    """Where stripes are on an outline."""
+    """Stripe positions on an outline."""
 
     def __init__(self, record: BeltRecord):
         self.record = record
@@ -30,17 +30,17 @@ class _Belt:
         self.offset = 0.0
 
     def lines(self) -> np.ndarray:
-        """Return (n, 2, 3) the stripes in the link's frame."""
+        """Return the stripes (n, 2, 3) in the link's frame."""
         at = (self._stripes + self.offset) % self._at[-1]
         middles = np.stack([np.interp(at, self._at, self._points[:, k]) for k in range(3)], 1)
         return np.stack([middles - self.record.half_width, middles + self.record.half_width], 1)
 
 
 class BeltsLayer(PlainLayer):
-    """Belts and tracks run while simulated time goes on; what stands still is not sent."""
+    """Moving belts and tracks, by simulated time; unchanged stripes are not sent."""
 
     def __init__(self, context: Context):
-        """Make the node, empty."""
+        """Add an empty node."""
         super().__init__(context)
         with context.show:
             self._is_on = self.server.gui.add_checkbox(
@@ -58,9 +58,9 @@ class BeltsLayer(PlainLayer):
         self._belts = [_Belt(record) for record in structure.belts]
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Move the stripes by what passed since the frame before."""
+        """Move the stripes by the motion since the last frame."""
         time = float(frame.numbers[_TIME])
-        # it goes back at resets
+        # the time goes back at resets
         passed, self._time = max(time - self._time, 0.0), time
         lines = [_NO_LINES]
         for belt, speed in zip(self._belts, frame.belts, strict=True):

@@ -1,4 +1,4 @@
-"""What the eye sees by default: light, grid, axes; where it is, what it follows, pictures."""
+"""Camera, light, grid and axes; followed link, pictures."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from sim_bridge.page.records import Mesh, Notice, Structure
 from sim_bridge.page.widgets import set_value
 
 _NOTHING = 'nothing'
-_DIRECTION = np.array([0.75, -0.55, 0.4])  # from what is seen to the eye
-_LEAST_SIZE, _MOST_SIZE = 0.3, 30.0  # of what is seen at first [m]
+_DIRECTION = np.array([0.75, -0.55, 0.4])  # from the target to the camera
+_LEAST_SIZE, _MOST_SIZE = 0.3, 30.0  # limits for the first view's size [m]
 _PICTURE_TIMEOUT = 60.0  # s
 _MOST_PIXELS = 4096
-_LAST = 1e6  # below what other layers add to the tab
+_LAST = 1e6  # order: after other layers' widgets in the tab
 
 
 class CameraLayer(PlainLayer):
-    """Light, grid and axes of the world; the link that the eye follows; pictures to be saved."""
+    """Light, grid and world axes; the link followed by the camera; saved pictures."""
 
     def __init__(self, context: Context):
-        """Make the widgets and the light."""
+        """Add the widgets and the light."""
         super().__init__(context)
         gui, scene = self.server.gui, self.server.scene
         self._root, self._say = context.root, context.say
@@ -64,7 +64,7 @@ class CameraLayer(PlainLayer):
         set_value(self._followed, followed if followed in options else _NOTHING)
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Put the eye where all is seen, at first; move the world where a link is followed."""
+        """Choose the view at the first frame; move the world if a link is followed."""
         if self._structure is None:
             return
         if not self._is_framed:
@@ -77,7 +77,7 @@ class CameraLayer(PlainLayer):
             self._root.position = position
 
     def _look(self, structure: Structure, poses: Poses) -> None:
-        """Choose the view that new clients have; those that are here get it too."""
+        """Set the view for new clients and for present ones."""
         corners = []
         for part in structure.parts:
             mesh, link = structure.meshes[part.mesh], part.link
@@ -99,7 +99,7 @@ class CameraLayer(PlainLayer):
             client.camera.position, client.camera.look_at = eye, middle
 
     def _save(self, event: viser.GuiEvent[Any]) -> None:
-        """Send what a client sees as a file; on a thread of viser's."""
+        """Send a client's view as a file; runs on a viser thread."""
         client = event.client
         if client is None:
             return

@@ -1,9 +1,9 @@
 """
-The connection between a simulator and its page: messages on a socket, frames in shared memory.
+Channel between a simulator and its page: frames in shared memory.
 
-The simulator never waits for the page. Frames lie in a ring of slots; the page copies the newest
-and looks afterwards whether it was overwritten meanwhile. The memory is an unlinked file, which
-goes when both processes have.
+The simulator never waits for the page. Frames are in a ring of slots; the page copies the newest
+one, then checks whether it was overwritten meanwhile. The memory is an unlinked file: it is freed
+when both processes have ended.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 CONTACTS = 2048
-"""Contacts of a frame that are shown; of more, the first."""
+"""Greatest number of contacts in a frame; further ones are left out."""
 PUSHES = 16
 CONTACT_SIZE = 10
 """Position (3), normal (3), force (3) on a, depth."""
 _SLOTS = 4
-_LATEST, _SEQUENCE = 0, 1  # of the ring's head: place and number of the newest frame
+_LATEST, _SEQUENCE = 0, 1  # in the ring's head: slot and number of the newest frame
 _HEAD_BYTES = 64
 _LENGTH = struct.Struct('<q')
 _ALIGNMENT = 64
@@ -43,22 +43,22 @@ NUMBERS = (
     'residual',
 )
 """
-Names of `Frame.numbers`: simulated time [s], rows of contacts (all there are) and pushes, whether
-it is paused, the wanted ratio of simulated to real time (0: none), control steps taken and missed,
-the greatest lateness and the mean time of a control step since the last frame [s]; of the last
-step the solver's pivots, sweeps and residual [m/s], as in `StepReport`.
+Names of `Frame.numbers`: simulated time [s], rows of contacts (all present ones) and pushes,
+pause flag, target ratio of simulated to real time (0: unlimited), control steps taken and missed,
+greatest lateness and mean duration of a control step since the last frame [s]; pivots, sweeps and
+residual [m/s] of the solver in the last step, as in `StepReport`.
 """
 
 
 class Frame(NamedTuple):
     """
-    The state of a simulation at an instant; float64, rows beyond the counts are stale.
+    Simulation state at an instant; float64, rows beyond the counts are stale.
 
-    numbers: `NUMBERS`. poses: (links, 12) rotation row by row, position [m]. q, v, u: of all
+    numbers: see `NUMBERS`. poses: (links, 12) rotation row by row, position [m]. q, v, u: of all
     joints. asleep: (links,) 0 or 1. contacts: (n, 10) position, normal (from b to a), force on a
-    [N], depth [m]. contact_links: (n, 2) of a and b. pushes: (n, 6) point, force. signals: values
-    of sensors, in the order of `Structure.signals`. readings: those that `Structure.sensors` draw.
-    belts: speeds along the outlines of `Structure.belts` [m/s].
+    [N], depth [m]. contact_links: (n, 2) of a and b. pushes: (n, 6) point, force. signals: sensor
+    values, in the order of `Structure.signals`. readings: sensor values drawn by
+    `Structure.sensors`. belts: speeds along the outlines of `Structure.belts` [m/s].
     """
 
     numbers: np.ndarray
@@ -76,7 +76,7 @@ class Frame(NamedTuple):
 
 
 class Sizes(NamedTuple):
-    """How many rows a frame has: of links, positions, velocities, sensor values and belts."""
+    """Row counts in a frame: links, positions, velocities, sensor values and belts."""
 
     links: int
     positions: int
@@ -87,7 +87,7 @@ class Sizes(NamedTuple):
 
 
 def _shapes(sizes: Sizes) -> Frame:
-    """Return the shapes of a frame's arrays."""
+    """Return a frame's array shapes."""
     links, positions, velocities, signals, readings, belts = sizes
     return Frame(
         *(
@@ -111,20 +111,20 @@ def _shapes(sizes: Sizes) -> Frame:
 
 
 def empty_frame(sizes: Sizes) -> Frame:
-    """Return a frame without contents, in memory of its own."""
+    """Return a zero frame in its own memory."""
     return Frame(*map(np.zeros, _shapes(sizes)))
 
 
 class Ring:
     """
-    Frames in memory that two processes share: one writes, the other reads the newest.
+    Frame ring in shared memory: one process writes, the other reads the newest.
 
-    The number of the newest frame is written after its data, past a lock that is a barrier on all
-    processors; a reader copies, and looks whether it was fast enough.
+    The writer stores the number of the newest frame after its data, behind a lock that acts as a
+    memory barrier on all processors. The reader copies, then checks that it was fast enough.
     """
 
     def __init__(self, sizes: Sizes, file: int):
-        """Map a file, given by its descriptor, which is closed."""
+        """Map a file, given by its descriptor; the descriptor is closed."""
         shapes = _shapes(sizes)
         counts = [int(np.prod(shape)) for shape in shapes]
         size = -(-8 * sum(counts) // _ALIGNMENT) * _ALIGNMENT
@@ -143,17 +143,17 @@ class Ring:
         self._sequence = 0
 
     def next(self) -> Frame:
-        """Return the frame to be written before `publish`."""
+        """Return the frame to write before `publish`."""
         return self._frames[(self._sequence + 1) % _SLOTS]
 
     def publish(self) -> None:
-        """Make the frame written last the newest."""
+        """Make the last written frame the newest."""
         with self._fence:
             self._sequence += 1
         self._head[_SEQUENCE] = self._sequence
 
     def read(self) -> Frame | None:
-        """Return a copy of the newest frame, None if there is none that was not read before."""
+        """Copy the newest frame, None if it was read before."""
         while (newest := int(self._head[_SEQUENCE])) != self._sequence:
             with self._fence:
                 copy = self._wholes[newest % _SLOTS].copy()
@@ -164,7 +164,7 @@ class Ring:
 
 
 def _split(whole: np.ndarray, shapes: Frame) -> Frame:
-    """Return views of an array."""
+    """Return a frame's arrays as views on one array."""
     ends = np.cumsum([int(np.prod(shape)) for shape in shapes])
     parts = np.split(whole, ends[:-1])
     return Frame(*(part.reshape(shape) for part, shape in zip(parts, shapes, strict=True)))

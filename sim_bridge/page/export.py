@@ -1,4 +1,4 @@
-"""Tapes as one page that holds them and the viewer, and needs nothing from elsewhere."""
+"""Tape export as one self-contained page with the viewer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.page.tape import AWAY, extent, fill, Tape
 
 _MARK_S = 1.0  # how long a mark is shown
 _MOST_SHOWN = 3  # marks at once
-_CLOSER = 0.6  # than `AWAY`, which is for pictures: the view of pages is wider
+_CLOSER = 0.6  # factor for `AWAY`, which fits pictures: the page's angle of view is wider
 
 
 def html(
@@ -30,11 +30,11 @@ def html(
     say: Callable[[Notice], None] = lambda notice: None,
 ) -> str:
     """
-    Return a page that plays a tape: with pause, speed, a bar to seek, and labels at marks.
+    Return a page that plays a tape, with pause, speed, a seek bar, and labels at marks.
 
-    shows_forces: whether contacts are drawn, and their forces, for good: such a page has no
-    switches. progress: called with the time of each frame [s]. say: with warnings of what is not
-    drawn, from any thread.
+    shows_forces: whether contacts and their forces are drawn, permanently: the page has no
+    switches. progress: called with each frame's time [s]. say: called with warnings about
+    missing parts, from any thread.
     """
     server = open_server('sim_bridge', 0, Guard())
     try:
@@ -89,5 +89,5 @@ def html(
         page = recording.as_html()
         return page.replace('<title>Viser</title>', f'<title>{escape(tape.title)}</title>', 1)
     finally:
-        with redirect_stdout(io.StringIO()):  # it says so
+        with redirect_stdout(io.StringIO()):  # the server prints a message
             server.stop()

@@ -1,4 +1,4 @@
-"""Contacts with their forces, and pushes."""
+"""Contact points, contact forces, and pushes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _NO_ARROWS = np.zeros((0, 2, 3), np.float32)
 
 
 class ForcesLayer(PlainLayer):
-    """Points where bodies touch, an arrow for each force on the body that moves, and pushes."""
+    """Contact points, an arrow for each contact force on the moving body, and pushes."""
 
     def __init__(self, context: Context):
-        """Make the nodes, hidden."""
+        """Add the nodes, hidden."""
         super().__init__(context)
         gui, scene = self.server.gui, self.server.scene
         self._is_ground = np.zeros(0, bool)
@@ -62,23 +62,23 @@ class ForcesLayer(PlainLayer):
         self._was = [0, 0, 0]
 
     def show_contacts(self) -> None:
-        """Switch points and forces of contacts on."""
+        """Switch contact points and forces on."""
         for widget in (self._points_on, self._forces_on):
             set_value(widget, True)
 
     def show(self, structure: Structure) -> None:
-        """Choose a scale by the weight of what moves."""
+        """Choose a force scale by the moving robots' weight."""
         self._is_ground = np.array([not link.is_movable for link in structure.links], bool)
         set_value(self._scale, structure.force_scale)
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Show those of the last step."""
+        """Show the last step's contacts and pushes."""
         is_wanted = self._points_on.value or self._forces_on.value
         count = min(int(frame.numbers[_CONTACTS]), CONTACTS) if is_wanted else 0
         contacts, scale = frame.contacts[:count], self._scale.value
         forces = contacts[:, 6:9]
         is_shown = np.linalg.norm(forces, axis=1) >= self._least.value
-        # as they act on what moves
+        # forces act on the moving body
         signs = np.where(
             self._is_ground[frame.contact_links[:count, 0].astype(int)], -scale, scale
         )[:, None]
@@ -95,7 +95,7 @@ class ForcesLayer(PlainLayer):
         )
 
     def _set(self, which: int, points: np.ndarray) -> None:
-        """Set the points of a node, unless there are none and were none."""
+        """Set a node's points, unless it is and was empty."""
         if len(points) or self._was[which]:
             self._was[which] = len(points)
             node = (self._points, self._forces, self._pushes)[which]

@@ -1,4 +1,4 @@
-"""Frames of links, centres of mass, boxes of inertia, axes of joints, joints that close loops."""
+"""Link frames, centres of mass, inertia boxes, joint axes, constraint joints."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ _LOOP = (210, 40, 170)
 
 
 class FramesLayer(PlainLayer):
-    """What cannot be seen on a real robot."""
+    """Marks for invisible robot quantities."""
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         with context.show, gui.add_folder('Frames and masses', expand_by_default=False):
@@ -61,7 +61,7 @@ class FramesLayer(PlainLayer):
         self._structure: Structure | None = None
 
     def show(self, structure: Structure) -> None:
-        """Make the marks anew with the next frame."""
+        """Rebuild the marks with the next frame."""
         self._structure, self._is_stale = structure, True
 
     def update(self, frame: Frame, poses: Poses) -> None:
@@ -78,7 +78,7 @@ class FramesLayer(PlainLayer):
         self._is_stale = True
 
     def _make(self, structure: Structure) -> None:
-        """Make the nodes that are wanted."""
+        """Add the nodes that are switched on."""
         for node in self._nodes:
             node.remove()
         self._nodes = []
@@ -183,7 +183,7 @@ class FramesLayer(PlainLayer):
         if self._loops is not None:
             links = np.array([each.links for each in structure.loops]).ravel()
             local = np.array([each.points for each in structure.loops]).reshape(-1, 3)
-            # -1: the world
+            # -1 is the world
             points = np.where(links[:, None] < 0, local, poses.points(links, local))
             self._send(self._loops, points=points)
             self._send(self._gaps, points=points.reshape(-1, 2, 3))

@@ -1,15 +1,15 @@
-"""The lines on the ground, by which sizes and motions are judged."""
+"""Ground grid, a reference for sizes and motions."""
 
 from __future__ import annotations
 
 import numpy as np
 import viser
 
-_ABOVE = 0.004  # the ground, which would cover it in part [m]
+_ABOVE = 0.004  # above the ground, which would partly cover the grid [m]
 
 
 def add_grid(server: viser.ViserServer, name: str) -> viser.GridHandle:
-    """Add a grid at the height 0, of cells of a metre."""
+    """Add a grid at height 0, with cells 1 m wide."""
     return server.scene.add_grid(
         name,
         100.0,
@@ -27,6 +27,6 @@ def add_grid(server: viser.ViserServer, name: str) -> viser.GridHandle:
 
 
 def fit_grid(grid: viser.GridHandle, size: float) -> None:
-    """Space its lines by a power of ten, no wider than a size [m]."""
+    """Set the cell size to a power of ten, at most the given size [m]."""
     cell = float(10.0 ** np.floor(np.log10(size)))
     grid.cell_size, grid.section_size = cell, 5.0 * cell

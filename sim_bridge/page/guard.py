@@ -1,12 +1,12 @@
 """
-Who may look: every request to the page's server passes here.
+Access control: every request to the page's server passes here.
 
-A page in a browser can reach any server on its machine, so being on loopback protects nothing:
-- the Host must be the server's own, so that no foreign name can point at it (DNS rebinding);
-- a random token from the address becomes a cookie, which scripts cannot read;
-- a WebSocket needs that cookie, and an Origin that is the server's own;
-- connections that say nothing end, and there are so many of them at once and no more.
-Visitors have a token of their own: what they send, but the position of their camera, is dropped.
+A page in a browser can reach any server on its machine, so loopback alone protects nothing:
+- the Host header must be the server's own: no foreign name can point at it (DNS rebinding);
+- a random token in the address becomes a cookie, which scripts cannot read;
+- a WebSocket needs this cookie, and the server's own Origin header;
+- silent connections end after a time, and the connection count is limited.
+Visitors have a separate token: all their messages except camera positions are dropped.
 """
 
 from __future__ import annotations
@@ -27,36 +27,36 @@ from websockets.http11 import Request, Response
 
 _Handler = Callable[[Any], Awaitable[None]]
 _Process = Callable[[websockets.asyncio.server.ServerConnection, Request], Response | None]
-# as it is before anybody puts a guard in its place
+# the original function, before `open_server` replaces it with a guard's
 _serve = websockets.asyncio.server.serve
 
 OWNER, VISITOR = 'owner', 'visitor'
 _NAMES = ('127.0.0.1', 'localhost')
 _TOKEN_BYTES = 24
 _HARMLESS = frozenset({'ViewerCameraMessage', 'GetRenderResponseMessage'})
-_MOST_LENGTH = 16 * 1024 * 1024  # bytes; pictures that are taken in the browser are large
+_MOST_LENGTH = 16 * 1024 * 1024  # bytes; pictures rendered by the browser are large
 _MOST_CONNECTIONS = 64  # a browser opens about ten
-_PATIENCE = 5.0  # for the head of a request [s]
-# the page needs nothing from elsewhere, and nobody else may frame it but notebooks on this machine
+_PATIENCE = 5.0  # time limit for a request's head [s]
+# the page loads nothing from elsewhere; only notebooks on this machine may embed it in a frame
 _POLICY = (
     "default-src 'self' 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob: data:; "
     "connect-src 'self' blob: data:; "
     "frame-ancestors 'self' http://localhost:* http://127.0.0.1:*"
 )
 _REFUSED = 'This page needs the whole address that the simulator gave: it ends with ?token=…\n'
-# goes on by itself, since no browser sends a strict cookie where another page led to this one
+# redirects by script, since browsers send no strict cookie with a navigation from another site
 _ENTRANCE = '<!doctype html><title>sim_bridge</title><script>location.replace("/")</script>'
 
 
 class Guard:
     """
-    Checks requests and messages of one server.
+    Checks requests and messages for one server.
 
-    owner, visitor: tokens. is_used: whether the server has come through it.
+    owner, visitor: tokens. is_used: whether the server was started through this guard.
     """
 
     def __init__(self, patience: float = _PATIENCE, most: int = _MOST_CONNECTIONS) -> None:
-        """Make two tokens. patience: for the head of a request [s]; most: connections at once."""
+        """Create two tokens. patience: for a request's head [s]. most: connections at once."""
         self.owner, self.visitor = (secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(2))
         self.is_used = False
         self._patience, self._most = patience, most
@@ -64,7 +64,7 @@ class Guard:
     def serve(
         self, handler: _Handler, *args: Any, process_request: _Process, **options: Any
     ) -> Any:
-        """Serve as `websockets.asyncio.server.serve` does, behind this guard."""
+        """Serve like `websockets.asyncio.server.serve`, behind this guard."""
         self.is_used = True
 
         async def guarded(connection: websockets.asyncio.server.ServerConnection) -> None:
@@ -78,7 +78,7 @@ class Guard:
             if refusal is not None:
                 return refusal
             response = process_request(connection, request)
-            # without a response it becomes a WebSocket, whatever made it one
+            # without a response the request becomes a WebSocket, with any headers
             if response is None and 'Origin' not in request.headers:
                 return _response(HTTPStatus.FORBIDDEN, _REFUSED)
             return _with_policy(response)
@@ -96,7 +96,7 @@ class Guard:
         )
 
     def _connection_class(self) -> type[websockets.asyncio.server.ServerConnection]:
-        """Return the class of connections; beyond the most, new ones end at once."""
+        """Return a connection class; connections beyond the limit are aborted."""
         most, present = self._most, set[object]()
 
         class Counted(websockets.asyncio.server.ServerConnection):
@@ -115,7 +115,7 @@ class Guard:
         return Counted
 
     def _refusal(self, request: Request, port: int) -> Response | None:
-        """Return what to answer instead of the page, None where all is right."""
+        """Return the refusal to answer, None if the request is allowed."""
         headers = request.headers
         host = headers.get_all('Host')
         if host not in [[f'{name}:{port}'] for name in _NAMES]:
@@ -139,10 +139,10 @@ class Guard:
         return None
 
     def _role(self, request: Request | None, port: int) -> str:
-        """Return OWNER, VISITOR, or '' without a cookie of this server."""
+        """Return OWNER, VISITOR, or '' without a valid cookie."""
         cookies = SimpleCookie()
         for each in () if request is None else request.headers.get_all('Cookie'):
-            with suppress(CookieError):  # as none
+            with suppress(CookieError):  # an invalid cookie counts as none
                 cookies.load(each)
         given = cookies.get(_cookie(port))
         return '' if given is None else self._role_of(given.value)
@@ -156,7 +156,7 @@ class Guard:
 
 
 class _Head(msgspec.Struct):
-    """What of a message is looked at."""
+    """Decoded message part."""
 
     type: str
 
@@ -165,7 +165,7 @@ _HEAD = msgspec.msgpack.Decoder(_Head)
 
 
 class _Silenced:
-    """A visitor's connection: of what comes in, only what changes nothing is passed on."""
+    """Visitor connection: only messages without effect on the simulation are passed on."""
 
     def __init__(self, connection: websockets.asyncio.server.ServerConnection):
         self._connection = connection
@@ -176,13 +176,13 @@ class _Silenced:
     async def recv(self) -> Any:
         while True:
             message = await self._connection.recv(decode=False)
-            with suppress(msgspec.MsgspecError, RecursionError):  # no message of the page's
+            with suppress(msgspec.MsgspecError, RecursionError):  # no page message
                 if _HEAD.decode(message).type in _HARMLESS:
                     return message
 
 
 def _cookie(port: int) -> str:
-    # cookies do not belong to a port
+    # all ports on a host share cookies
     return f'sim_bridge_{port}'
 
 

@@ -1,4 +1,4 @@
-"""What frames held over the last time, so that a curve begins where its window does."""
+"""Frame value history, so that a new curve covers its whole window at once."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ import numpy as np
 from sim_bridge.page.channel import Frame
 
 Value = tuple[str, tuple[int, ...]]
-"""An array of a frame, by its name, and a place in it."""
+"""Name of a frame array, and an index in it."""
 
-_MOST_ROWS = 3600  # a minute of frames
-_MOST_NUMBERS = 8_000_000  # of all rows; 32 MB
+_MOST_ROWS = 3600  # frames in a minute
+_MOST_NUMBERS = 8_000_000  # in all rows; 32 MB
 
 
 class History:
     """
-    The values of the last frames, of all curves that can be drawn.
+    Values from the last frames, for all curves.
 
-    A buffer of twice the rows that are kept: new ones are written behind the others, and the
-    latter half goes to the front when it is full.
+    The buffer has twice the kept rows: new rows are appended, and the second half moves to the
+    front when the buffer is full.
     """
 
     def __init__(self, values: Mapping[str, Value], frame: Frame):
-        """Begin without a row. frame: one that has the values."""
+        """Start without a row. frame: any frame with these values."""
         self._columns = {name: column for column, name in enumerate(values)}
         places: dict[str, tuple[list[int], list[int]]] = {}
         for column, (array, place) in enumerate(values.values()):
@@ -40,7 +40,7 @@ class History:
         self._end = 0
 
     def add(self, time: float, frame: Frame) -> None:
-        """Take a frame; one that is earlier than the last begins anew, one of its time is none."""
+        """Add a frame; an earlier time restarts the history, an equal time is ignored."""
         if self._end and time <= self._times[self._end - 1]:
             if time == self._times[self._end - 1]:
                 return
@@ -56,7 +56,7 @@ class History:
         self._end += 1
 
     def window(self, seconds: float, names: list[str]) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n,) times of the last seconds [s], and (names, n) values."""
+        """Return the times (n,) in the last seconds [s], and the values (names, n)."""
         begin = max(0, self._end - self._rows)
         if self._end:
             begin += int(

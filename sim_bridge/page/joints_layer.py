@@ -1,4 +1,4 @@
-"""Sliders that command joints by hand."""
+"""Sliders for commanding joints by hand."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sim_bridge.page.records import JointRecord, Notice, Structure
 from sim_bridge.page.widgets import set_value
 
 _MEASURED = 'measured'
-# where a joint has no limits
+# slider range for joints without limits
 _GREATEST = {'position': 2.0 * np.pi, 'servo': 2.0 * np.pi, 'velocity': 10.0, 'effort': 100.0}
 _STEPS = 200
 _EVERY = 6  # frames
 
 
 class JointsLayer(PlainLayer):
-    """A slider for each joint of a robot: its value, or what it is commanded to."""
+    """Slider for each robot joint: its measured value, or its command."""
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         self._structure: Structure | None = None
@@ -33,7 +33,7 @@ class JointsLayer(PlainLayer):
         with context.joints:
             self._robot = gui.add_dropdown('Robot', ('—',))
             self._control = gui.add_dropdown(
-                'Command', (_MEASURED,), hint='What the sliders say; measured: nothing'
+                'Command', (_MEASURED,), hint='Quantity commanded by the sliders; measured: none'
             )
         self._robot.on_update(lambda _: self._renew())
         self._control.on_update(lambda _: self._choose())
@@ -73,13 +73,13 @@ class JointsLayer(PlainLayer):
         self._is_stale = True
 
     def _choose(self) -> None:
-        """Make other sliders; what was commanded ends where nothing is."""
+        """Rebuild the sliders; without a command, release the robot."""
         if self._control.value == _MEASURED and self._can_release:
             self.ask('release', robot=self._robot.value)
         self._renew()
 
     def _make(self, frame: Frame) -> None:
-        """Make the sliders of the robot chosen."""
+        """Add the chosen robot's sliders."""
         for _, slider in self._sliders:
             slider.remove()
         self._sliders = []
@@ -108,12 +108,12 @@ class JointsLayer(PlainLayer):
             self._sliders.append((joint, slider))
 
     def _explain(self, event: viser.GuiEvent[Any]) -> None:
-        """Say why nothing moves: numbers beside sliders can be typed at any time."""
+        """Explain why nothing moves: the number fields beside sliders always accept input."""
         if event.client is not None:
             self._say(
                 Notice(
                     'warning',
-                    'Sliders show what is measured. To move joints, choose a command above them.',
+                    'Sliders show measured values. To move joints, choose a command above them.',
                 )
             )
 
@@ -129,7 +129,7 @@ class JointsLayer(PlainLayer):
 
 
 def _range(joint: JointRecord, control: str) -> tuple[float, float]:
-    """Return what a slider goes from and to."""
+    """Return a slider's range."""
     greatest = _GREATEST.get(control, 2.0 * np.pi)
     limit = {'velocity': joint.velocity, 'effort': joint.effort}.get(control)
     if limit is not None:

@@ -1,4 +1,4 @@
-"""What a page is made of: layers, each a concept with its part of the scene and its widgets."""
+"""Page layers, each with its part of the scene and its widgets."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Notice, Reshaping, Structure
 
 ROOT = '/world'
-"""Parent of all that has a place in the world."""
+"""Parent of all nodes with a place in the world."""
 
 
 class Context(NamedTuple):
     """
-    What every layer gets.
+    Arguments common to all layers.
 
-    server: of the page. ask: sends a request, by its name and values. say: tells somebody at the
-    page something, from any thread. root: the node of the world, which moves when a link is
-    followed. run, show, joints, plots: the tabs of the panel, to put widgets in.
+    server: the page's. ask: sends a request, by its name and values. say: shows a notice on the
+    page, from any thread. root: the world's node, moved when a link is followed. run, show,
+    joints, plots: panel tabs for widgets.
     """
 
     server: viser.ViserServer
@@ -36,40 +36,40 @@ class Context(NamedTuple):
 
 class Layer(Protocol):
     """
-    A part of the page.
+    Part on the page.
 
-    Widgets' callbacks come from threads of their own: they ask the simulator, or change plain
-    attributes that the next `update` reads.
+    Widget callbacks run on other threads: they ask the simulator, or change plain attributes read
+    by the next `update`.
     """
 
     def show(self, structure: Structure) -> None:
-        """Begin anew with what there is to see."""
+        """Restart with a new structure."""
 
     def update(self, frame: Frame, poses: Poses) -> None:
         """Show the newest frame."""
 
     def notice(self, notice: Notice) -> None:
-        """Take what the simulator says."""
+        """Take a notice from the simulator."""
 
     def reshape(self, change: Reshaping) -> None:
-        """Draw another surface of a mesh from the next frame on."""
+        """Draw the new surface of a mesh from the next frame on."""
 
 
 class PlainLayer:
-    """A layer that shows nothing; others override what they need."""
+    """Layer that shows nothing; subclasses override the methods they need."""
 
     def __init__(self, context: Context):
-        """Belong to a page."""
+        """Store the page's server and request function."""
         self.server, self.ask = context.server, context.ask
 
     def show(self, structure: Structure) -> None:
-        """Begin anew with what there is to see."""
+        """Restart with a new structure."""
 
     def update(self, frame: Frame, poses: Poses) -> None:
         """Show the newest frame."""
 
     def notice(self, notice: Notice) -> None:
-        """Take what the simulator says."""
+        """Take a notice from the simulator."""
 
     def reshape(self, change: Reshaping) -> None:
-        """Draw another surface of a mesh from the next frame on."""
+        """Draw the new surface of a mesh from the next frame on."""

@@ -1,4 +1,4 @@
-"""Messages between a simulator and its page: a length, then the content, on a socket of Unix."""
+"""Messages between a simulator and its page: length and content, on a Unix socket."""
 
 from __future__ import annotations
 
@@ -14,59 +14,59 @@ from sim_bridge.page.channel import Sizes
 from sim_bridge.page.records import Notice, Request, Reshaping, Structure
 
 _LENGTH = struct.Struct('<q')
-_MOST_REQUEST = 1_000_000  # bytes; the simulator reads no more from the page
+_MOST_REQUEST = 1_000_000  # bytes; the simulator's limit for a message from the page
 
 
 class Scene(NamedTuple):
-    """What there is to see from now on. sizes: of the frames in the memory that comes with it."""
+    """New structure. sizes: frame sizes in the memory file sent with it."""
 
     structure: Structure
     sizes: Sizes
 
 
 class SimulatorEnd:
-    """The simulator's end. Each method is called by one thread only."""
+    """Simulator's connection end. Each method is called by one thread only."""
 
     def __init__(self, own: socket.socket):
         """Take a connected socket."""
         self._socket = own
 
     def tell(self, message: Scene | Reshaping | Notice, memory: int | None = None) -> None:
-        """Send a message, with the descriptor of a memory file. Raises OSError at the end."""
+        """Send a message, with a memory file's descriptor. Raises OSError at the end."""
         _send(self._socket, pickle.dumps(message, pickle.HIGHEST_PROTOCOL), memory)
 
     def request(self) -> Request:
-        """Wait for what somebody at the page wishes. Raises EOFError at the end."""
-        # JSON: what comes from outside must not be able to make objects
+        """Wait for a request from the page. Raises EOFError at the end."""
+        # JSON, since data from outside must not create objects
         content, _ = _receive(self._socket, _MOST_REQUEST)
         name, values = json.loads(content)
         return Request(str(name), dict(values))
 
     def close(self) -> None:
-        """End the connection; whoever waits gets EOFError."""
+        """End the connection; waiting threads get EOFError."""
         _close(self._socket)
 
 
 class PageEnd:
-    """The page's end; requests may come from any thread."""
+    """Page's connection end; requests may come from any thread."""
 
     def __init__(self, own: socket.socket):
         """Take a connected socket."""
         self._socket, self._lock = own, threading.Lock()
 
     def message(self) -> tuple[Scene | Reshaping | Notice, int | None]:
-        """Wait for a message and a descriptor. Raises EOFError when the simulator has ended."""
+        """Wait for a message and a descriptor. Raises EOFError after the simulator's end."""
         content, memory = _receive(self._socket)
         return pickle.loads(content), memory
 
     def request(self, request: Request) -> None:
-        """Send a wish; nothing happens where the simulator has ended."""
+        """Send a request; without effect after the simulator's end."""
         content = json.dumps([request.name, request.values]).encode()
         with self._lock:
             try:
                 _send(self._socket, content, None)
             except OSError:
-                # `message` raises EOFError for it
+                # `message` reports this by EOFError
                 return
 
     def close(self) -> None:
@@ -110,6 +110,6 @@ def _exactly(own: socket.socket, length: int) -> bytes:
 
 
 def _close(own: socket.socket) -> None:
-    with suppress(OSError):  # the other end was first
+    with suppress(OSError):  # the other end closed first
         own.shutdown(socket.SHUT_RDWR)
     own.close()

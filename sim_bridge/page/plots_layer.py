@@ -1,4 +1,4 @@
-"""Plots over time of what frames hold."""
+"""Plots for frame values over time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from sim_bridge.page.records import Structure
 
 _COLORS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2', '#17becf')
 _MOST = 8  # curves
-_EVERY = 6  # frames between two pictures
+_EVERY = 6  # frames between two drawings
 _TIME = NUMBERS.index('time')
-_NARROWEST = 0.01  # half of the least range, as a part of the values
-_NOTHING, _SAME = 1e-9, 1e-3  # below which values, and their differences, are rounding
+_NARROWEST = 0.01  # half the least range, relative to the values
+_NOTHING, _SAME = 1e-9, 1e-3  # limits below which values, and their differences, count as rounding
 _OF_RUN = {
     'contacts': 'contacts',
     'time of a step [s]': 'tick_time',
@@ -29,10 +29,10 @@ _OF_RUN = {
 
 
 class PlotsLayer(PlainLayer):
-    """Curves of joints, links, sensors and timing; they can be held still while data comes."""
+    """Curves for joints, links, sensors and timing; they can be held while data arrives."""
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         self._values: dict[str, Value] = {}
@@ -52,13 +52,13 @@ class PlotsLayer(PlainLayer):
         clear.on_click(lambda _: self._clear())
 
     def show(self, structure: Structure) -> None:
-        """List what can be plotted."""
+        """List the available values."""
         self._values, self._history = _values(structure), None
         self._what.options = tuple(self._values) or ('—',)
         self._wanted = [name for name in self._wanted if name in self._values]
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Keep the newest values, and draw now and then."""
+        """Store the newest values, and draw at intervals."""
         if self._history is None:
             self._history = History(self._values, frame)
         self._history.add(float(frame.numbers[_TIME]), frame)
@@ -88,11 +88,11 @@ class PlotsLayer(PlainLayer):
 
 def _scales(values: np.ndarray | None = None) -> dict[str, uplot.Scale]:
     """
-    Return the scales of a plot of values (curves, n).
+    Return the scales to plot values (curves, n).
 
-    A value that is not finite, as of a ray that meets nothing, is a gap in a curve, and would
-    leave the chart empty if it were to choose the range. Values that differ by rounding alone
-    would have a range whose labels are all the same.
+    A value that is not finite, for example from a ray without a hit, is a gap in a curve; it would
+    leave the chart empty under automatic range. Values that differ by rounding only would get a
+    range with identical labels.
     """
     scales = {'x': uplot.Scale(time=False, auto=True)}
     if values is None:
@@ -101,7 +101,7 @@ def _scales(values: np.ndarray | None = None) -> dict[str, uplot.Scale]:
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     middle = 0.5 * (low + high)
     half = _NARROWEST * (abs(middle) if abs(middle) > _NOTHING else 1.0)
-    # in steps, so that it does not change with every value
+    # in steps, so that the range does not change with every value
     if high - low < _SAME * half:
         number = round(middle / half)
         scales['y'] = uplot.Scale(range=(half * (number - 1), half * (number + 1)))
@@ -124,7 +124,7 @@ def _series(names: list[str]) -> tuple[uplot.Series, ...]:
 
 
 def _values(structure: Structure) -> dict[str, Value]:
-    """Return where each value is in a frame, by its name."""
+    """Return each value's place in a frame, by name."""
     found: dict[str, Value] = {}
     for joint in structure.joints:
         name = f'{joint.robot}/{joint.name}'

@@ -1,7 +1,7 @@
 """
-The program of the page's process: `python -m sim_bridge.page.process SOCKET PORT`.
+Page process program: `python -m sim_bridge.page.process SOCKET PORT`.
 
-SOCKET: descriptor of the connection to the simulator. It ends with the simulator.
+SOCKET: descriptor for the connection to the simulator. The process ends with the simulator.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PERIOD = 1.0 / 60.0  # s
 
 
 class Page:
-    """The layers of a page, and where their frames come from."""
+    """A page's layers, and their frame source."""
 
     def __init__(self, end: PageEnd, port: int):
         """Open the server; raises OSError if the port is taken."""

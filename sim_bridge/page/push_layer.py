@@ -1,4 +1,4 @@
-"""Pushes by hand: a force on a link for a while."""
+"""Push by hand: a force on a link for some time."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sim_bridge.page.widgets import set_value
 
 
 class PushLayer(PlainLayer):
-    """A link, a force in world axes and a duration; hidden where nothing can be pushed."""
+    """Link, force in world axes and duration; hidden if nothing can be pushed."""
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         self._links: dict[str, LinkRecord] = {}
@@ -34,7 +34,7 @@ class PushLayer(PlainLayer):
         push.on_click(lambda _: self._push())
 
     def show(self, structure: Structure) -> None:
-        """List the links that can move."""
+        """List the movable links."""
         self._links = {
             f'{link.robot}/{link.name}': link
             for link in structure.links

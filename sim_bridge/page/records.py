@@ -1,4 +1,4 @@
-"""What the page is told of a simulation, as plain data."""
+"""Page data, as plain records."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Mesh(NamedTuple):
 
 
 class MeshFile(NamedTuple):
-    """A surface and what it looks like, in a file that the page reads."""
+    """Surface with its appearance, in a file read by the page."""
 
     path: str
 
 
 class Part(NamedTuple):
     """
-    A surface that moves with a link.
+    Surface that moves with a link.
 
-    role: 'visual', 'collision' or 'both'. link: its place in `Structure.links`. mesh: in
-    `Structure.meshes`. position (3,), rotation (3, 3): of the mesh in the link's frame. scale:
-    (3,) along the mesh's axes, negative where it mirrors. color: of what has none of its own.
+    role: 'visual', 'collision' or 'both'. link: index in `Structure.links`. mesh: index in
+    `Structure.meshes`. position (3,) [m], rotation (3, 3): mesh frame in the link's frame. scale:
+    (3,) along the mesh's axes, negative for a mirror image. color: default for pieces without one.
     """
 
     role: str
@@ -45,7 +45,7 @@ class Part(NamedTuple):
 
 
 class Reshaping(NamedTuple):
-    """Another surface for a mesh of `Structure.meshes`, by its number."""
+    """New surface for a mesh, by its index in `Structure.meshes`."""
 
     mesh: int
     surface: Mesh
@@ -53,11 +53,11 @@ class Reshaping(NamedTuple):
 
 class LinkRecord(NamedTuple):
     """
-    A link. center: (3,) centre of mass, in its frame [m].
+    Link. center: (3,) centre of mass, in its frame [m].
 
     box: (3,) edges of the box with the same inertia [m], (0, 0, 0) without mass; its axes are the
-    columns of principal_axes (3, 3), in the link's frame. motion: 'dynamic' where a joint that can
-    move is between it and the world, else 'static' or 'kinematic'.
+    columns of principal_axes (3, 3), in the link's frame. motion: 'dynamic' if a movable joint
+    is between the link and the world, else 'static' or 'kinematic'.
     """
 
     name: str
@@ -70,17 +70,17 @@ class LinkRecord(NamedTuple):
 
     @property
     def is_movable(self) -> bool:
-        """Whether a push moves it."""
+        """Whether a push moves the link."""
         return self.motion == 'dynamic'
 
 
 class JointRecord(NamedTuple):
     """
-    A joint with one axis.
+    Joint with one axis.
 
-    row: of its position in `Frame.q`. v_row: of its velocity and effort. link: its child link's
-    place in `Structure.links`; axis: (3,) in that link's frame. Limits are infinite where there
-    are none. controls: the names of what can be commanded.
+    row: position index in `Frame.q`. v_row: velocity and effort index. link: index of
+    its child link in `Structure.links`; axis: (3,) in this link's frame. Missing limits are
+    infinite. controls: its command types.
     """
 
     name: str
@@ -99,13 +99,12 @@ class JointRecord(NamedTuple):
 
 class SensorRecord(NamedTuple):
     """
-    A sensor, and what of its values is drawn.
+    Sensor, with its drawn values.
 
-    link: the place of what carries it in `Structure.links`; position (3,), rotation (3, 3): its
-    frame there. kind: 'force' (force and torque on it, in axes that are rotation_of (3, 3) in the
-    frame of link_of), 'rays' or ''. row, size: of its values in `Frame.readings`. directions:
-    (n, 3) of rays, in its frame; where there is one value, it is that of all. reach: the greatest
-    distance [m].
+    link: index in `Structure.links`; position (3,) [m], rotation (3, 3): sensor frame in the link
+    frame. kind: 'force' (force and torque, in axes with rotation rotation_of (3, 3) in the frame
+    of link_of), 'rays' or ''. row, size: its rows in `Frame.readings`. directions: (n, 3) ray
+    directions, in its frame; a single value holds for all rays. reach: greatest distance [m].
     """
 
     name: str
@@ -124,9 +123,9 @@ class SensorRecord(NamedTuple):
 
 class LoopRecord(NamedTuple):
     """
-    A joint beside the tree, between points of two links, (3,) in their frames [m].
+    Constraint joint between points of two links, (3,) in their frames [m].
 
-    Where a link is -1, it is the world.
+    Link -1 is the world.
     """
 
     name: str
@@ -136,11 +135,11 @@ class LoopRecord(NamedTuple):
 
 class BeltRecord(NamedTuple):
     """
-    A surface that runs: a belt or a track.
+    Moving surface: a belt or a track.
 
-    link: its place in `Structure.links`. outline: (m, 3) what it runs along, in the link's frame,
-    in the order in which it goes at a positive speed; the last point is before the first.
-    half_width: (3,) from there to its edge, across.
+    link: index in `Structure.links`. outline: (m, 3) surface path, in the link's frame, in
+    the direction of a positive speed; the last point precedes the first. half_width: (3,) from the
+    outline to its edge.
     """
 
     link: int
@@ -149,7 +148,7 @@ class BeltRecord(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """Something that happened in a recording at a time [s]."""
+    """Event in a recording at a time [s]."""
 
     time: float
     kind: str
@@ -157,7 +156,7 @@ class Mark(NamedTuple):
 
 
 class TapeRecord(NamedTuple):
-    """A recording: times of its first and last frame [s], and what happened."""
+    """Recording: times of its first and last frame [s], and its events."""
 
     begin: float
     end: float
@@ -166,10 +165,10 @@ class TapeRecord(NamedTuple):
 
 class Structure(NamedTuple):
     """
-    What there is to see, until something is added or removed.
+    Scene structure, until parts are added or removed.
 
-    abilities: names of the requests that the simulator takes (see `Request`). time_step [s]. tape:
-    of a recording.
+    abilities: supported request names (see `Request`). time_step [s]. tape: set for a
+    recording.
     """
 
     title: str
@@ -188,10 +187,10 @@ class Structure(NamedTuple):
     @property
     def force_scale(self) -> float:
         """
-        Length of arrows of forces [m/N].
+        Force arrow length [m/N].
 
-        The weight of the heaviest robot that moves is half as long again as the edge of a cube of
-        water that weighs as much.
+        The arrow for the heaviest moving robot's weight is 1.5 times the edge of a water cube
+        with the same mass.
         """
         masses: dict[str, float] = {}
         for link in self.links:
@@ -203,9 +202,9 @@ class Structure(NamedTuple):
 
 class Request(NamedTuple):
     """
-    A wish of somebody at the page.
+    Request from the page.
 
-    name: one of `Structure.abilities`; values: its arguments, plain JSON data.
+    name: one of `Structure.abilities`. values: its arguments, plain JSON data.
     """
 
     name: str
@@ -214,11 +213,11 @@ class Request(NamedTuple):
 
 class Notice(NamedTuple):
     """
-    What the page tells about the simulator, in words.
+    Message about the simulator, in words.
 
-    kind: 'progress' (what is being compiled or loaded), 'warning', 'error', 'snapshots' (their
-    names in `values`), or 'status' (in `values` a line for each part of the simulator, which
-    begins with 'ok ', 'warning ' or 'error ').
+    kind: 'progress' (in compilation or loading), 'warning', 'error', 'snapshots' (their names in
+    `values`), or 'status' (`values` has a line for each part of the simulator, beginning with
+    'ok ', 'warning ' or 'error ').
     """
 
     kind: str

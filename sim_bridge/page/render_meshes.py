@@ -1,4 +1,4 @@
-"""Triangles as browsers draw them well: edges that are sharp, models with materials."""
+"""Render meshes for browsers: sharp edges, models with materials."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _MOST_ROUNDS = 8
 
 def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
-    Return a surface whose vertices are apart where it has an edge.
+    Return a surface with separate vertices at its edges.
 
-    Browsers take the mean normal of the triangles at a vertex: a box with 8 vertices looks round.
+    Browsers average the triangle normals at a vertex: a box with 8 vertices looks round.
     """
     corners = vertices[triangles].astype(float)
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -30,7 +30,7 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
         left = np.flatnonzero(cluster < 0)
         if not len(left):
             break
-        # the first corner that is left at each vertex, and those that are turned like it
+        # at each vertex: the first corner left, and all corners with a similar normal
         vertices_left, first, which = np.unique(
             vertex[left], return_index=True, return_inverse=True
         )
@@ -45,8 +45,8 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
 
 
 def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, float]) -> bytes:
-    """Return a GLB file of all pieces; default: colour of those without, signs: of the scale."""
-    # takes some time, and few robots need it
+    """Return a GLB file with all pieces; default: colour for pieces without one; signs: mirroring."""
+    # imported here: slow, and few robots need it
     from PIL import Image
     import trimesh
 
@@ -81,7 +81,7 @@ def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, 
 
 
 def merged(appearance: Appearance) -> Piece:
-    """Return all pieces as one, in the mean colour by area of triangles."""
+    """Return all pieces as one, in the mean colour weighted by triangle count."""
     counts = np.cumsum([0, *(len(each.vertices) for each in appearance.pieces[:-1])])
     colors = [(each.mean_color, len(each.triangles)) for each in appearance.pieces]
     known = [(color, size) for color, size in colors if color is not None]
@@ -111,5 +111,5 @@ def mirrored(piece: Piece, signs: tuple[float, float, float]) -> tuple[np.ndarra
 
 
 def _linear(values: np.ndarray) -> np.ndarray:
-    """Return the linear values of sRGB ones (IEC 61966-2-1)."""
+    """Convert sRGB values to linear ones (IEC 61966-2-1)."""
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)

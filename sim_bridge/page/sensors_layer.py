@@ -1,4 +1,4 @@
-"""Where sensors are, what rays meet, and what force-torque sensors feel."""
+"""Sensor frames, ray hits, and measured forces and torques."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _MOST_RAYS = 20_000
 
 
 class SensorsLayer(PlainLayer):
-    """Axes at sensors, rays of range sensors and lidars, arrows of forces and torques."""
+    """Axes at sensors, range sensor and lidar rays, arrows for forces and torques."""
 
     def __init__(self, context: Context):
-        """Make the nodes, empty."""
+        """Add empty nodes."""
         super().__init__(context)
         gui, scene = self.server.gui, self.server.scene
         with context.show, gui.add_folder('Sensors', expand_by_default=False):
@@ -65,7 +65,7 @@ class SensorsLayer(PlainLayer):
         self._sensors: tuple[SensorRecord, ...] = ()
 
     def show(self, structure: Structure) -> None:
-        """Take the sensors, and a scale by the weight of what moves."""
+        """Take the sensors, and choose a scale by the moving robots' weight."""
         self._sensors = structure.sensors
         self._links = np.array([each.link for each in self._sensors], int)
         self._positions = np.array([each.position for each in self._sensors]).reshape(-1, 3)
@@ -99,7 +99,7 @@ class SensorsLayer(PlainLayer):
             self._set(self._arrows[color], len(arrows), points=arrows)
 
     def _find_rays(self, frame: Frame, poses: Poses, places: np.ndarray) -> np.ndarray:
-        """Return (n, 2, 3) from sensors to what they see."""
+        """Return lines (n, 2, 3) from sensors to their hits."""
         found = []
         for sensor, place in zip(self._sensors, places, strict=True):
             if sensor.kind != 'rays':
@@ -117,7 +117,7 @@ class SensorsLayer(PlainLayer):
     def _find_wrenches(
         self, frame: Frame, poses: Poses, places: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n, 2, 3) arrows of forces, and of torques."""
+        """Return arrows (n, 2, 3) for forces, and for torques."""
         felt = [
             (sensor, place)
             for sensor, place in zip(self._sensors, places, strict=True)
@@ -138,7 +138,7 @@ class SensorsLayer(PlainLayer):
         return force, torque
 
     def _set(self, node: object, count: int, **props: np.ndarray) -> None:
-        """Send properties, unless there is nothing and was nothing."""
+        """Send properties, unless the node is and was empty."""
         name = node.name  # type: ignore[attr-defined]
         if count or self._shown.get(name):
             self._shown[name] = count

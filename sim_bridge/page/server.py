@@ -1,4 +1,4 @@
-"""The server of a page: viser, on loopback, behind a guard."""
+"""Page server: viser, on loopback, behind a guard."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ LOOPBACK = '127.0.0.1'
 
 def open_server(title: str, port: int, guard: Guard) -> viser.ViserServer:
     """
-    Open the server of a page at a port of loopback; 0 for one that is free.
+    Open a page's server at a loopback port; 0 for a free one.
 
-    Raises OSError if the port is taken, RuntimeError if viser does not come through the guard.
+    Raises OSError if the port is taken, RuntimeError if viser does not use the guard.
     """
     if port:
-        # viser would take the next one
+        # viser would silently use the next port
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             probe.bind((LOOPBACK, port))
@@ -36,7 +36,7 @@ def open_server(title: str, port: int, guard: Guard) -> viser.ViserServer:
     if not guard.is_used:
         server.stop()
         raise RuntimeError(f'viser {viser.__version__} does not start its server as expected')
-    # anybody at the page could have opened a tunnel to it from the internet
+    # without these handlers nobody at the page can open a tunnel to it from the internet
     for kind in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(kind)
     server.gui.configure_theme(show_logo=False, show_share_button=False)

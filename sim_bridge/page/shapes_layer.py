@@ -1,4 +1,4 @@
-"""The surfaces of links, which can be pulled."""
+"""Link surfaces, with mouse drag."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _ROLES = {
     _COLLISION: {'collision', 'both'},
     _BOTH: {'visual', 'collision', 'both'},
 }
-_LOOK = 0.01  # between two looks whether files have been read [s]
-_BETWEEN = 1.0  # two times when meshes that have been read appear [s]
+_LOOK = 0.01  # between checks for finished files [s]
+_BETWEEN = 1.0  # least time between updates with new meshes [s]
 _OWN, _BY_MOTION = 'their own', 'by motion'
 
 
 class ShapesLayer(PlainLayer):
-    """The visual or collision shapes of all links; those of files come when they are read."""
+    """All links' visual or collision shapes; shapes from files appear after reading."""
 
     def __init__(self, context: Context):
-        """Begin with nothing to see."""
+        """Start with an empty scene."""
         super().__init__(context)
         self._structure: Structure | None = None
         self._root = context.root
@@ -62,7 +62,7 @@ class ShapesLayer(PlainLayer):
             widget.on_update(lambda _: self._renew())
 
     def show(self, structure: Structure) -> None:
-        """Have the files read; the next frame says where everything is."""
+        """Request the mesh files; the next frame gives the poses."""
         self._structure, self._is_stale = structure, True
         self._reshaped.clear()
         for mesh in structure.meshes:
@@ -70,7 +70,7 @@ class ShapesLayer(PlainLayer):
                 self._library.ask(mesh.path)
 
     def reshape(self, change: Reshaping) -> None:
-        """Draw the surface with the next frame, and nothing else anew."""
+        """Replace the surface with the next frame, and nothing else."""
         assert self._structure is not None
         meshes = list(self._structure.meshes)
         meshes[change.mesh] = change.surface
@@ -83,12 +83,12 @@ class ShapesLayer(PlainLayer):
             time.sleep(_LOOK)
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Move everything to where it is."""
+        """Move all parts to their poses."""
         self._poses = poses
         if self._structure is None:
             return
         library, now = self._library, time.monotonic()
-        # all at once, where they come fast
+        # several at once, if they arrive in quick succession
         if self._changes != library.changes and (not library.pending or now > self._due):
             self._changes, self._due, self._is_stale = library.changes, now + _BETWEEN, True
         is_new, self._is_stale = self._is_stale, False
@@ -102,7 +102,7 @@ class ShapesLayer(PlainLayer):
         self._reshaped.clear()
         if not self._batches:
             return
-        # what has changed is found for all at once: most of many batches have a single part
+        # compare all parts at once: most batches have a single part
         asleep = frame.asleep[self._links] > 0.0
         has_moved = (positions != self._places_shown[0]).any(axis=1) | (
             wxyzs != self._places_shown[1]
@@ -115,27 +115,27 @@ class ShapesLayer(PlainLayer):
         self._places_shown, self._asleep_shown = (positions, wxyzs), asleep
 
     def _with_any(self, is_changed: np.ndarray) -> list[int]:
-        """Return the numbers of the batches in which something has changed, (parts,)."""
+        """Return the indices of all batches with a changed part; is_changed: (parts,)."""
         found: list[int] = np.flatnonzero(
             np.logical_or.reduceat(is_changed, self._starts)
         ).tolist()
         return found
 
     def _places(self, poses: Poses) -> tuple[np.ndarray, np.ndarray]:
-        """Return (n, 3) positions and (n, 4) quaternions of all parts, float32."""
+        """Return all parts' positions (n, 3) and quaternions (n, 4), float32."""
         return (
             poses.points(self._links, self._local).astype(np.float32),
             quaternions(poses.turned(self._links, self._rotations)).astype(np.float32),
         )
 
     def _choose(self, structure: Structure) -> None:
-        """Group what is to be seen by its surface."""
+        """Group the visible parts by surface."""
         roles, library = _ROLES[self._what.value], self._library
         files = [mesh.path if isinstance(mesh, MeshFile) else '' for mesh in structure.meshes]
         failed = {
             path for path in files if path and library.has(path) and library.get(path) is None
         }
-        # what cannot be seen otherwise
+        # links without a readable visual mesh show their collision shapes
         bare = {
             part.link
             for part in structure.parts
@@ -159,7 +159,7 @@ class ShapesLayer(PlainLayer):
         self._rotations = np.array([part.rotation for part in self._parts]).reshape(-1, 3, 3)
 
     def _make(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
-        """Make the nodes anew."""
+        """Rebuild all nodes."""
         for batch in self._batches:
             batch.remove()
         self._batches = [
@@ -170,7 +170,7 @@ class ShapesLayer(PlainLayer):
         self._asleep_shown = np.zeros(len(positions), bool)
 
     def _remake(self, structure: Structure, positions: np.ndarray, wxyzs: np.ndarray) -> None:
-        """Make the nodes anew whose surface has changed."""
+        """Rebuild the nodes with a changed surface."""
         for k, (group, rows) in enumerate(zip(self._groups, self._slices, strict=True)):
             if group[0].mesh in self._reshaped:
                 self._batches[k].remove()
@@ -211,7 +211,7 @@ class ShapesLayer(PlainLayer):
         self._is_stale = True
 
     def _drag(self, rows: slice, event: Any) -> None:
-        """Pull what is under the pointer, at the place where it was when that began."""
+        """Drag the part under the pointer, at the point where the drag began."""
         structure, poses = self._structure, self._poses
         if structure is None or poses is None or event.instance_index is None:
             return
@@ -224,10 +224,10 @@ class ShapesLayer(PlainLayer):
         record = structure.links[link]
         if not record.is_movable:
             return
-        # what is followed stays in its place, and the world moves
+        # a followed link stays in place, and the world moves
         point, origin = None, np.array(self._root.position)
         if event.phase == 'start':
-            # in the link's frame, since what is shown lags behind
+            # in the link's frame, since the displayed pose lags behind
             R, p = poses.rotations[link], poses.positions[link]
             point = (R.T @ (np.array(event.start_position) - origin - p)).tolist()
         self.ask(
@@ -239,7 +239,7 @@ class ShapesLayer(PlainLayer):
         )
 
     def _leave(self, client: viser.ClientHandle) -> None:
-        """Let go of what somebody holds whose connection ends."""
+        """End a drag when its client disconnects."""
         if client.client_id == self._holder:
             self._holder = None
             self.ask('drop')

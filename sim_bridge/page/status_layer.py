@@ -1,4 +1,4 @@
-"""How the simulator is: what it compiles, its timing, its solver, what sleeps, who commands."""
+"""Simulator status: compilation, timing, solver, sleeping links, command sources."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Notice, Structure
 from sim_bridge.page.widgets import plain
 
-_PERIOD = 0.5  # between two texts [s]
-_NAMED = 8  # links that sleep
+_PERIOD = 0.5  # between two updates [s]
+_NAMED = 8  # most sleeping links named
 _MARKS = {'ok': '✅', 'warning': '⚠️', 'error': '❌'}
 
 
 class StatusLayer(PlainLayer):
-    """Texts about the simulator; none of them until there is something to say."""
+    """Texts about the simulator, hidden while empty."""
 
     def __init__(self, context: Context):
-        """Make the texts."""
+        """Add the texts."""
         super().__init__(context)
         gui = self.server.gui
         with context.run:
@@ -36,12 +36,12 @@ class StatusLayer(PlainLayer):
         self._ticks = self._missed = self._late = self._longest = 0.0
 
     def show(self, structure: Structure) -> None:
-        """Take the names of the links."""
+        """Take the link names."""
         self._names = [f'{link.robot}/{link.name}' for link in structure.links]
         self._progress.visible = False
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Sum up what frames say, and show it now and then."""
+        """Accumulate frame numbers, and show them at intervals."""
         said = dict(zip(NUMBERS, frame.numbers.tolist(), strict=True))
         now = time.monotonic()
         if not self._since or said['time'] < self._from:
@@ -55,7 +55,7 @@ class StatusLayer(PlainLayer):
             self._begin(now, said['time'])
 
     def notice(self, notice: Notice) -> None:
-        """Show what is compiled, and the simulator's parts."""
+        """Show the compilation progress, and the simulator's parts."""
         if notice.kind == 'progress':
             self._progress.content, self._progress.visible = f'⏳ {plain(notice.text)}', True
         elif notice.kind == 'status':
@@ -67,7 +67,7 @@ class StatusLayer(PlainLayer):
             self._folder.visible = True
 
     def _begin(self, now: float, simulated: float) -> None:
-        """Begin to sum up, at real and simulated times [s]."""
+        """Restart the accumulation, at real and simulated times [s]."""
         self._since, self._from = now, simulated
         self._ticks = self._missed = self._late = self._longest = 0.0
 

@@ -1,4 +1,4 @@
-"""A recorded motion, as plain data: what there was to see, and frames of it over time."""
+"""Tape: a recorded motion as plain data, structures with frames over time."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from sim_bridge.page.channel import CONTACTS, Frame, NUMBERS, Sizes
 from sim_bridge.page.records import JointRecord, LinkRecord, Mark, Mesh, MeshFile, Part, Structure
 
 AWAY = np.array([1.3, -1.7, 1.0])
-"""From what is looked at to the eye, by its size (see `extent`)."""
+"""Vector from the target to the camera, relative to the size (see `extent`)."""
 _TIME, _CONTACTS = NUMBERS.index('time'), NUMBERS.index('contacts')
 
 
 class Moment(NamedTuple):
-    """An instant: the arrays of `Frame` that are recorded, contacts only as many as there are."""
+    """Recorded instant: arrays as in `Frame`, contacts without unused rows."""
 
     time: float
     poses: np.ndarray
@@ -28,7 +28,7 @@ class Moment(NamedTuple):
 
 
 class Take(NamedTuple):
-    """A part of a tape with the same things to see. moments: at least one, in order of time."""
+    """Tape part with one structure. moments: at least one, in time order."""
 
     structure: Structure
     sizes: Sizes
@@ -36,7 +36,7 @@ class Take(NamedTuple):
 
 
 class Tape(NamedTuple):
-    """A recorded motion. takes: at least one. marks: in order of time."""
+    """Recorded motion. takes: at least one. marks: in time order."""
 
     title: str
     takes: list[Take]
@@ -44,16 +44,16 @@ class Tape(NamedTuple):
 
     @property
     def begin(self) -> float:
-        """Time of the first moment [s]."""
+        """First moment's time [s]."""
         return self.takes[0].moments[0].time
 
     @property
     def end(self) -> float:
-        """Time of the last moment [s]."""
+        """Last moment's time [s]."""
         return self.takes[-1].moments[-1].time
 
     def cut(self, begin: float, end: float) -> Tape | None:
-        """Return what is between two times [s], None if there is nothing."""
+        """Return the part between two times [s], None if it is empty."""
         takes = [
             take._replace(
                 moments=[moment for moment in take.moments if begin <= moment.time <= end]
@@ -65,7 +65,7 @@ class Tape(NamedTuple):
         return Tape(self.title, kept, marks) if kept else None
 
     def at(self, time: float) -> tuple[int, int]:
-        """Return the numbers of the take and the moment that are shown at a time [s]."""
+        """Return take and moment index at a time [s]."""
         starts = [take.moments[0].time for take in self.takes]
         number = max(int(np.searchsorted(starts, time, 'right')) - 1, 0)
         moments = [moment.time for moment in self.takes[number].moments]
@@ -73,7 +73,7 @@ class Tape(NamedTuple):
 
 
 def fill(frame: Frame, moment: Moment) -> None:
-    """Write a moment to a frame of its take."""
+    """Write a moment to a frame from its take."""
     for name in ('poses', 'q', 'v', 'u', 'asleep'):
         np.copyto(getattr(frame, name), getattr(moment, name))
     count = len(moment.contacts)
@@ -89,7 +89,7 @@ def still(take: Take) -> np.ndarray:
 
 
 def extent(tape: Tape) -> tuple[np.ndarray, float]:
-    """Return the middle (3,) of what moves, or of all if nothing does, and its size [m]."""
+    """Return centre (3,) and size [m] around all moving links, or all links if none moves."""
     points, reach = [], 0.0
     for take in tape.takes:
         chosen = np.flatnonzero(~still(take))
@@ -113,7 +113,7 @@ def extent(tape: Tape) -> tuple[np.ndarray, float]:
 
 
 def _reach(structure: Structure, link: int) -> float:
-    """Return how far surfaces of a link reach from its origin [m]; those of files count as 0."""
+    """Return a link's greatest surface distance from its origin [m]; files count as 0."""
     found = [0.0]
     for part in structure.parts:
         mesh = structure.meshes[part.mesh]
@@ -127,11 +127,11 @@ def _reach(structure: Structure, link: int) -> float:
 
 def together(tapes: list[Tape], spacing: float = 0.0, opacity: float = 0.35) -> Tape:
     """
-    Return tapes as one: the later ones as ghosts, or beside each other.
+    Return tapes as one: the later ones as ghosts, or side by side.
 
-    spacing: distance along y between two [m]; 0 for ghosts, which have this opacity, and of which
-    what stands still in all is shown once. Each tape gives its first take; times count from the
-    beginning of each. The moments are those of the first tape until the last one ends.
+    spacing: distance along y between two tapes [m]; 0 for ghosts. Ghosts have the given opacity,
+    and links that never move are shown once. Each tape contributes its first take; times count
+    from the beginning of each. The moments are those of the longest tape.
     """
     takes = [tape.takes[0] for tape in tapes]
     meshes: list[Mesh | MeshFile] = []
@@ -205,7 +205,7 @@ def together(tapes: list[Tape], spacing: float = 0.0, opacity: float = 0.35) -> 
 
 
 def _joined(time: float, moments: list[Moment], spacing: float) -> Moment:
-    """Return moments of several tapes as one."""
+    """Merge moments from several tapes into one."""
     poses, contacts, contact_links, first = [], [], [], 0
     for number, moment in enumerate(moments):
         own, points = moment.poses.copy(), moment.contacts.copy()

@@ -1,4 +1,4 @@
-"""The time of a recording: where it is, and what happened when."""
+"""Recording time: present position and events."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from sim_bridge.page.records import Structure
 from sim_bridge.page.widgets import set_value
 
 _TIME = NUMBERS.index('time')
-_SHOWN_S = 1.0  # how long a mark is shown
+_SHOWN_S = 1.0  # display time for a mark
 _MOST_SHOWN = 5
 _NONE = '—'
 _SPECIAL = str.maketrans({each: f'\\{each}' for each in '\\`*_{}[]<>#|~&'})
 
 
 class TapeLayer(PlainLayer):
-    """A bar to seek, the marks, and what happened just now. Keys: Page Up and Page Down."""
+    """Seek bar, marks, and recent events. Keys: Page Up and Page Down."""
 
     def __init__(self, context: Context):
-        """Make the widgets, hidden until there is a recording."""
+        """Add the widgets, hidden without a recording."""
         super().__init__(context)
         gui = self.server.gui
         self._marks: list[tuple[float, str]] = []
@@ -46,7 +46,7 @@ class TapeLayer(PlainLayer):
         if tape is None:
             return
         if not self._has_keys:
-            # without a recording they would be listed among the commands, and do nothing
+            # added late: without a recording they would be listed as commands without effect
             self._has_keys = True
             gui = self.server.gui
             gui.add_command('Mark before', hotkey='pageup').on_trigger(lambda _: self._jump(-1))
@@ -62,7 +62,7 @@ class TapeLayer(PlainLayer):
         )
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Show the time, and what happened just before it."""
+        """Show the time, and the events just before it."""
         self._now = float(frame.numbers[_TIME])
         set_value(self._bar, min(max(self._now, self._bar.min), self._bar.max))
         told = [
@@ -75,7 +75,7 @@ class TapeLayer(PlainLayer):
             self._said.content = content
 
     def _seek(self, event: Any) -> None:
-        # what this layer sets itself is nobody's wish
+        # without a client, this layer itself set the value
         if event.client is not None:
             self.ask('seek', time=float(self._bar.value))
 
@@ -85,7 +85,7 @@ class TapeLayer(PlainLayer):
             self.ask('seek', time=self._marks[int(number) - 1][0])
 
     def _jump(self, way: int) -> None:
-        """Go to the next mark, or the one before."""
+        """Go to the next mark, or the previous one."""
         times = sorted({time for time, _ in self._marks}, reverse=way < 0)
         found = next((time for time in times if way * (time - self._now) > 2e-3), None)
         if found is not None:

@@ -1,4 +1,4 @@
-"""Play, pause, step, speed, reset, snapshots, and what the simulator says."""
+"""Play, pause, step, speed, reset, snapshots, and simulator messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r'\d[\d.,]*')
 
 
 class _Said(NamedTuple):
-    """A message, and how many there were that differ by their numbers alone."""
+    """Message with its count, including messages that differ by numbers only."""
 
     kind: str
     text: str
@@ -28,7 +28,7 @@ class _Said(NamedTuple):
 
     @property
     def what(self) -> tuple[str, str]:
-        """What those messages have in common."""
+        """Common part in these messages, without numbers."""
         return self.kind, _NUMBER.sub('#', self.text)
 
     def __str__(self) -> str:
@@ -37,10 +37,10 @@ class _Said(NamedTuple):
 
 
 class TimeLayer(PlainLayer):
-    """The widgets that govern time. Keys: space, right arrow, R."""
+    """Time controls. Keys: space, right arrow, R."""
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         self._is_paused, self._wanted = False, 1.0
@@ -76,7 +76,7 @@ class TimeLayer(PlainLayer):
         gui.add_command('Reset', hotkey='R').on_trigger(lambda _: self.ask('reset'))
 
     def show(self, structure: Structure) -> None:
-        """Show what the simulator can do."""
+        """Show the controls that the simulator supports."""
         for widgets, ability in (
             ((self._play,), 'pause'),
             ((self._step, self._count), 'step'),
@@ -90,7 +90,7 @@ class TimeLayer(PlainLayer):
         self._hint.visible = 'drag' in structure.abilities
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Show the time, and the speed where others have changed it."""
+        """Show the time, and speed changes by others."""
         self._clock.content = f'### {frame.numbers[_TIME]:.3f} s'
         is_paused = bool(frame.numbers[_IS_PAUSED])
         if is_paused != self._is_paused:
@@ -102,7 +102,7 @@ class TimeLayer(PlainLayer):
             set_value(self._speed, wanted)
 
     def notice(self, notice: Notice) -> None:
-        """Show the last warnings and errors, and the snapshots that there are."""
+        """Show the last warnings and errors, and the snapshot list."""
         if notice.kind == 'snapshots':
             before = set(self._kept.options)
             self._kept.options = notice.values or (_NOTHING,)
@@ -120,7 +120,7 @@ class TimeLayer(PlainLayer):
         self.ask('play' if self._is_paused else 'pause')
 
     def _set_speed(self, event: Any) -> None:
-        # what this layer sets itself is nobody's wish
+        # without a client, this layer itself set the value
         if event.client is not None:
             self.ask('speed', factor=float(self._speed.value))
 

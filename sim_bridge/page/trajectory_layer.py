@@ -1,4 +1,4 @@
-"""Trajectories by hand: points of a robot's joints, taught or typed, to be followed."""
+"""Trajectories by hand: taught or typed joint positions over time."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from sim_bridge.page.widgets import any_decimals, plain, set_value
 
 class TrajectoryLayer(PlainLayer):
     """
-    A text with a point a line: its time [s], then the position of each joint [rad or m].
+    Text field with one trajectory point per line: time [s], then joint positions [rad or m].
 
-    'Add point' writes where the robot is; 'Follow points' sends all.
+    'Add point' appends the present positions; 'Follow points' sends all points.
     """
 
     def __init__(self, context: Context):
-        """Make the widgets."""
+        """Add the widgets."""
         super().__init__(context)
         gui = self.server.gui
         self._joints: dict[str, list[JointRecord]] = {}
@@ -58,7 +58,7 @@ class TrajectoryLayer(PlainLayer):
         self._list_joints()
 
     def update(self, frame: Frame, poses: Poses) -> None:
-        """Know where the joints are."""
+        """Store the joint positions."""
         self._frame = frame
 
     def _list_joints(self) -> None:
@@ -66,7 +66,7 @@ class TrajectoryLayer(PlainLayer):
         self._names.content = f'time, {plain(", ".join(names))}' if names else ''
 
     def _add(self) -> None:
-        """Write where the robot is now."""
+        """Append the robot's present positions."""
         if self._frame is None:
             return
         lines = self._points.value.rstrip()
@@ -86,7 +86,7 @@ class TrajectoryLayer(PlainLayer):
         self._error.content = ''
 
     def _follow(self) -> None:
-        """Send the points; say what is wrong with them."""
+        """Send the points, or show the error in them."""
         joints = self._joints.get(self._robot.value, [])
         points: list[list[float]] = []
         for number, line in enumerate(self._points.value.splitlines(), 1):

@@ -1,10 +1,10 @@
 """
-Pictures of worlds, `sb.view`, and their live page, `World.view`.
+Pictures, `sb.view`, and the live page, `World.view`.
 
-`scene` turns a world, contacts and forces into triangles with colours; `picture` draws them, and
-alone imports VTK. `viewer` is the page of a world in a program: `feed` writes what the page shows,
-`control` does what it asks for. Imports `world` and what is below it; nothing that simulates
-imports this.
+`scene` turns a world, contacts and forces into coloured triangles; `picture` draws them, and is
+the only file that imports VTK. `viewer` is a world's page in a program: `feed` writes the page's
+data, `control` executes its requests. Imports `world` and everything below; no simulation code
+imports this package.
 """
 
 from sim_bridge.view.picture import Part

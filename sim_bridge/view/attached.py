@@ -1,4 +1,4 @@
-"""What hangs on links besides shapes: sensors, and joints that close loops."""
+"""Page records for sensors and constraint joints."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def sensors_of(
     world: World, places: Mapping[int, int]
 ) -> tuple[tuple[SensorRecord, ...], tuple[np.ndarray, ...]]:
     """
-    Return the sensors of a world, and the arrays of their values that are drawn.
+    Return a world's sensor records, and the arrays with drawn sensor values.
 
-    places: of links among the records, by their sites.
+    places: record index for each link, by its site.
     """
     records: list[SensorRecord] = []
     arrays: list[np.ndarray] = []
@@ -64,13 +64,13 @@ def _has_own_axes(device: Device) -> bool:
 
 
 def _axes(device: Device) -> Link:
-    """Return the link whose axes a wrench is in, or which the sensor's are fixed to."""
+    """Return the link whose axes a wrench is expressed in, or that carries the sensor's axes."""
     parent = device.link.parent if device.description.frame == 'parent' else None
     return device.link if parent is None else parent
 
 
 def loops_of(world: World, places: Mapping[int, int]) -> tuple[LoopRecord, ...]:
-    """Return the joints that are not in a tree; places: as above."""
+    """Return the records for constraint joints; places: see `sensors_of`."""
     found = []
     for key, backend in world.simulation.constraints.items():
         joint = backend.joint

@@ -1,4 +1,4 @@
-"""What a page is told of belts and tracks: outlines that their surfaces run along."""
+"""Belts and tracks on the page: outlines along their moving surfaces."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.shapes.tessellation import tessellated
 
-_OUTSET = 1.005  # of the outline, that it is seen on the surface
+_OUTSET = 1.005  # outline scale, so that it is visible above the surface
 
 
 class Belts:
-    """Geometries whose surfaces run: those of crawlers, and those with a surface velocity."""
+    """Geometries with a moving surface: crawlers, and geometries with a surface velocity."""
 
     def __init__(self, geometries: Iterable[Geometry], places: Mapping[int, int]):
-        """Find them; places: of links among the records, by their sites."""
+        """Find the belts; places: record index for each link, by its site."""
         records: list[BeltRecord] = []
         numbers: list[int] = []
         directions: list[FloatArray] = []
@@ -36,7 +36,7 @@ class Belts:
                 axis, direction = turned.T @ crawler.axis, np.zeros(3)
             elif speed:
                 direction = velocity / speed
-                # seen from above it goes as it says
+                # the outline runs along the velocity on the upper side
                 up = geometry.R[2]
                 axis = np.cross(up - (up @ direction) * direction, direction)
                 if np.linalg.norm(axis) < 1e-6:
@@ -59,7 +59,7 @@ class Belts:
         self._directions = np.array(directions).reshape(-1, 3)
 
     def speeds(self, arrays: GeometryArrays) -> FloatArray:
-        """Return (n,) the speeds along the outlines [m/s]."""
+        """Return the speeds (n,) along the outlines [m/s]."""
         speeds: FloatArray = arrays.track[self._numbers, TRACK_SPEED] + np.einsum(
             'ij,ij->i', arrays.belt[self._numbers], self._directions
         )
@@ -67,7 +67,7 @@ class Belts:
 
 
 def _outline(vertices: FloatArray, axis: FloatArray) -> tuple[FloatArray, float]:
-    """Return (m, 3) the convex outline about an axis, counterclockwise, and half the width."""
+    """Return the convex outline (m, 3) about an axis, counterclockwise, and half the width."""
     other = np.eye(3)[np.argmin(np.abs(axis))]
     first = np.cross(other, axis)
     first /= np.linalg.norm(first)

@@ -1,4 +1,4 @@
-"""Opening a browser."""
+"""Web browser start."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import webbrowser
 
 def open_browser(url: str) -> None:
     """
-    Open a browser at an address with a secret; where there is none, print the address.
+    Open a browser at an address with a secret; without a browser, print the address.
 
-    The secret is in a file of the user's, not in the arguments of the browser, which everybody on
-    the machine can read. The file stays until restart or clean-up of temporary files, since the
-    browser reads it some time; the secret ends with the page.
+    The secret is in a private file instead of the browser's arguments, which all users on the
+    machine can read. The file stays until a restart or a temporary file clean-up, since the
+    browser reads it at an unknown time; the secret expires with the page.
     """
-    descriptor, name = tempfile.mkstemp('.html', 'sim_bridge_')  # nobody else may read it
+    descriptor, name = tempfile.mkstemp('.html', 'sim_bridge_')  # mkstemp makes it private
     with os.fdopen(descriptor, 'w') as file:
         file.write(f'<meta http-equiv="refresh" content="0; url={escape(url)}">')
     if not webbrowser.open(Path(name).as_uri()):

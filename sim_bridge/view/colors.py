@@ -1,4 +1,4 @@
-"""Colours of what has none of its own."""
+"""Default colours."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ MOVING = (
     (0.80, 0.42, 0.38),
     (0.55, 0.50, 0.45),
 )
-"""Of what moves, one after another."""
+"""Colours of moving robots, in turn."""
 
 
 def moves(robot: Robot) -> bool:
-    """Return whether anything of a robot can move."""
+    """Return whether any robot link can move."""
     return robot.motion != 'static' or bool(robot.joint_names)
 
 
 def color_of(robot: Robot, number: int) -> tuple[float, float, float, float]:
-    """Return red, green, blue, opacity of a robot, by its number in the world."""
+    """Return a robot's red, green, blue, opacity, by its number in the world."""
     return (*(MOVING[number % len(MOVING)] if moves(robot) else FIXED), 1.0)

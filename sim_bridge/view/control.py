@@ -1,4 +1,4 @@
-"""What a page may wish of a world in a program."""
+"""Page requests to a world in a program."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LEAST_SPEED, _MOST_SPEED = 1e-6, 1000.0
 
 class ScriptControl:
     """
-    Obeys the page.
+    Executes the page's requests.
 
-    abilities: the names of what it does. is_paused; speed: simulated per real time, 0 for as fast
-    as possible. snapshots: by the names that the page has given.
+    abilities: supported request names. is_paused; speed: simulated time per real time, 0
+    for unlimited. snapshots: by the names given on the page.
     """
 
     def __init__(self, world: World, speed: float, is_paused: bool):
-        """Begin at a speed, or paused."""
+        """Start at a speed, or paused."""
         self._world = world
         self.speed, self.is_paused = speed, is_paused
         self.snapshots: dict[str, Snapshot] = {}
@@ -47,14 +47,14 @@ class ScriptControl:
         self.abilities = frozenset(self._calls)
 
     def obey(self, request: Request) -> None:
-        """Do what somebody wishes. Raises SimBridgeError for what cannot be."""
+        """Execute a request. Raises SimBridgeError if it is impossible."""
         call = self._calls.get(request.name)
         if call is None:
             raise UnknownNameError('request', request.name, self._calls)
         call(**request.values)
 
     def may_step(self) -> bool:
-        """Return whether to take a step, which counts as taken then."""
+        """Return whether to take a step; a single step is counted here."""
         if not self.is_paused:
             return True
         self._steps -= 1
@@ -64,13 +64,13 @@ class ScriptControl:
         return False
 
     def push(self) -> None:
-        """Push what is in hand, and what is pushed, in the next step."""
+        """Apply the mouse drag and all pushes to the next step."""
         self._drag.push()
         if self._pushes:
             self._pushes.apply()
 
     def drop(self) -> None:
-        """Let go of what is in hand, and push nothing more."""
+        """End the mouse drag and all pushes."""
         self._drag.drop()
         self._pushes.clear()
 
@@ -108,7 +108,7 @@ class ScriptControl:
         return self.snapshots[name]
 
     def _command(self, robot: str, joint: str, control: str, value: float) -> None:
-        """Set the control of a joint, and what it is told."""
+        """Set a joint's control, and its target or effort."""
         axis = self._world.robots[robot].joint(joint).axes[0]
         if axis.control != control:
             axis.control = control
@@ -120,16 +120,16 @@ class ScriptControl:
             axis.target_position = value
 
     def _pull(self, robot: str, link: str, point: list[float] | None, target: list[float]) -> None:
-        """Pull a point of a link, in its frame, to a target; None: the point in hand."""
+        """Drag a link point, in the link's frame, to a target; None: the last call's point."""
         self._drag.pull(self._world.robots[robot].link(link), point, target)
 
     def _push_link(self, robot: str, link: str, force: list[float], seconds: float) -> None:
-        """Push a link with a force for some seconds."""
+        """Push a link with a force for a time [s]."""
         self._pushes.add(self._world.robots[robot].link(link), force, seconds)
 
 
 def speed_from(value: object) -> float:
-    """Return a speed; raises InvalidValueError for what is none."""
+    """Return a checked speed; raises InvalidValueError."""
     accepted = '0 or a number from 0.000001 to 1000'
     speed = number_from('speed', value, 0.0, _MOST_SPEED, '', accepted)
     return number_from('speed', value, _LEAST_SPEED, _MOST_SPEED, '', accepted) if speed else 0.0

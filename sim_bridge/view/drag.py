@@ -1,4 +1,4 @@
-"""A spring between a point of a link and the pointer on the page."""
+"""Mouse drag: a spring between a link point and the pointer on the page."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from sim_bridge.robots.body_type import motion_of_link
 from sim_bridge.robots.link import Link
 from sim_bridge.world.world import World
 
-# of what is pulled: natural frequency [rad/s], damping ratio, most acceleration [m/s²]
+# natural frequency [rad/s], damping ratio, greatest dragged mass acceleration [m/s²]
 _FREQUENCY, _RATIO, _MOST = 12.0, 0.7, 300.0
-# of the least mass that the point can have: where an explicit spring and damper are stable
+# stability bounds for an explicit spring and damper, relative to the least mass at the point
 _SPRING_BOUND, _DAMPER_BOUND = 0.1, 0.2
 
 
 class Drag:
     """
-    Pulls a point of a link to a target.
+    Mouse drag from a link point to a target.
 
-    As stiff as the mass of what moves of the robot wants it, and no stiffer than an explicit
-    spring may be at this time step: the mass felt at a point is least for the body alone, which
-    bounds it.
+    The stiffness follows from the robot's moving mass, limited by the stability of an explicit
+    spring at this time step. The effective mass at a point is at least the body's alone,
+    which gives the limit.
     """
 
     def __init__(self, world: World):
-        """Begin with nothing in hand."""
+        """Start without a dragged link."""
         self._world = world
         self._link: Link | None = None
         self._local = self._target = np.zeros(3)
@@ -35,15 +35,15 @@ class Drag:
 
     @property
     def link(self) -> Link | None:
-        """The link in hand."""
+        """The dragged link."""
         return self._link
 
     def pull(self, link: Link, local: Vector | None, target: Vector) -> None:
         """
-        Pull a point, in the link's frame [m], to a target in the world [m].
+        Drag a point, in the link's frame [m], to a target in the world [m].
 
-        local: None for the point in hand; nothing happens where that is of another link. Raises
-        InvalidValueError for a link that no joint lets move, and for numbers that are not finite.
+        local: None for the present point; ignored if another link is dragged. Raises
+        InvalidValueError for an immovable link, and for numbers that are not finite.
         """
         if local is None and link is not self._link:
             return
@@ -68,11 +68,11 @@ class Drag:
         self._target = target
 
     def drop(self) -> None:
-        """Let go."""
+        """End the drag."""
         self._link = None
 
     def force(self) -> tuple[FloatArray, FloatArray]:
-        """Return (3,) the force on the point now [N], and (3,) where it is [m], world."""
+        """Return the force on the point now [N], (3,), and the point [m], (3,); world."""
         link = self._link
         assert link is not None
         point = link.point_to_world(self._local)
@@ -86,7 +86,7 @@ class Drag:
         return force * min(1.0, _MOST * mass / max(size, 1e-300)), point
 
     def push(self) -> None:
-        """Push the link in hand, if any, in the next step."""
+        """Apply the drag force, if any, to the next step."""
         link = self._link
         if link is None:
             return
@@ -97,7 +97,7 @@ class Drag:
 
 
 def _least_mass(link: Link, local: FloatArray) -> float:
-    """Return what the body of a link alone would weigh at a point, where that is least [kg]."""
+    """Return a link body's least effective mass at a point, over all directions [kg]."""
     slot = link.slot
     mass, *center, xx, xy, xz, yy, yz, zz = slot.robot.part.model.inertia[slot.body].tolist()
     if not mass:

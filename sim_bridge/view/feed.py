@@ -1,8 +1,8 @@
 """
-What a simulator gives to its page, and what it gets from there.
+Data exchange between a simulator and its page.
 
-The thread that simulates writes frames to shared memory and looks at a queue; two other threads
-talk to the page, so it never waits.
+The simulating thread writes frames to shared memory and reads a queue; two other threads exchange
+messages with the page, so the simulating thread never waits.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from sim_bridge.world.world import World
 
 NO_TIMING = (0.0, 0.0, 0.0, 0.0)
 Timing = tuple[float, float, float, float]
-"""Of `NUMBERS`: control steps, missed ones, lateness, time of one."""
+"""Part of `NUMBERS`: control steps, missed ones, lateness, duration of one."""
 _START_TIMEOUT = 30.0  # s
-_SHARED = Path('/dev/shm')  # memory; where it is missing, a file on disk serves
+_SHARED = Path('/dev/shm')  # in memory; if it is missing, a file on disk serves
 
 
 class PageProcess:
-    """A page in a process of its own."""
+    """Page in a separate process."""
 
     def __init__(self, port: int = 0, take: Callable[[Request], None] | None = None):
         """
-        Start it; returns at once.
+        Start the process; returns at once.
 
-        port: of its server, 0 for one that is free. take: called with each request, on another
-        thread, instead of `requests`; also with 'opened', and at the end with 'ended' and a text.
-        Raises MissingPackageError without viser.
+        port: server port, 0 for a free one. take: called on another thread with each request,
+        instead of `requests`; also with 'opened', and finally with 'ended' and a text. Raises
+        MissingPackageError without viser.
         """
         if find_spec('viser') is None:
             raise MissingPackageError('the live page', extra_hint('view'))
@@ -61,7 +61,8 @@ class PageProcess:
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                # it ends with the simulator, not with Ctrl-C, which the simulator may survive
+                # the process ends with the simulator; Ctrl-C must not reach it, since the
+                # simulator may survive Ctrl-C
                 start_new_session=True,
             )
         self._end = SimulatorEnd(own)
@@ -81,27 +82,27 @@ class PageProcess:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process runs."""
         return self._process.poll() is None
 
     def wait(self) -> str:
-        """Wait until its server is open; return its address. Raises StateError if it is not."""
+        """Wait until the server is open; return its address. Raises StateError on failure."""
         if not self._opened.wait(_START_TIMEOUT) or not self.url:
             raise StateError(f'the page cannot be opened: {self._failure or "it does not start"}')
         return self.url
 
     def tell(self, message: Scene | Reshaping | Notice, memory: int | None = None) -> None:
-        """Send a message, later, on another thread; memory: a descriptor, closed then."""
+        """Send a message on another thread; memory: a descriptor, closed after sending."""
         self._outbox.put((message, memory))
 
     def requests(self) -> Iterator[Request]:
-        """Return the wishes that have come, each once."""
+        """Yield the requests received since the last call."""
         while self._inbox:
             yield self._inbox.popleft()
 
     def close(self) -> None:
-        """End it and its threads, unless this is one of them."""
-        # it has nothing to put in order
+        """End the process and its threads, except the calling thread."""
+        # the process has nothing to clean up
         self._process.kill()
         self._process.wait()
         self._outbox.put(None)
@@ -116,7 +117,7 @@ class PageProcess:
             try:
                 self._end.tell(message, memory)
             except OSError:
-                continue  # it has ended; what comes is dropped
+                continue  # the process has ended; drop the messages
             finally:
                 if memory is not None:
                     os.close(memory)
@@ -146,13 +147,13 @@ class PageProcess:
 
 class Feed:
     """
-    Writes frames of a world for a page.
+    Frame writer from a world to its page.
 
-    Where the arrays are, here and in shared memory, is looked up once after each change of them.
+    The array addresses, here and in shared memory, are looked up once after each change.
     """
 
     def __init__(self, page: PageProcess, world: World, title: str, abilities: frozenset[str]):
-        """Begin without a frame."""
+        """Start without a frame."""
         self._page, self._world = page, world
         self._title, self._abilities = title, abilities
         self._simulation = world.simulation
@@ -163,9 +164,9 @@ class Feed:
         self, is_paused: bool, speed: float, pushes: FloatArray, timing: Timing = NO_TIMING
     ) -> None:
         """
-        Write a frame of the present state; its owner's thread.
+        Write a frame with the present state; call it on the owner's thread.
 
-        pushes: (n, 6) points and forces. timing: of control steps.
+        pushes: (n, 6) points [m] and forces [N], world. timing: control step statistics.
         """
         simulation = self._simulation
         sites = simulation.observed_sites()
@@ -176,7 +177,7 @@ class Feed:
             self._reshape(field)
         ring, state = self._ring, simulation.state
         frame = ring.next()
-        # rows as a whole: parts of rows would be copied twice
+        # whole rows: parts of rows would be copied twice
         np.take(sites, self._described.sites, axis=0, out=self._sites, mode='clip')
         np.copyto(frame.poses, self._poses)
         np.copyto(frame.q, state.q)
@@ -210,7 +211,7 @@ class Feed:
         ring.publish()
 
     def _write_contacts(self, state: State, frame: Frame, count: int) -> None:
-        """Write contacts and their links."""
+        """Write contacts and their link indices."""
         rows = frame.contacts[:count]
         np.concatenate(
             (
@@ -231,8 +232,8 @@ class Feed:
         )
 
     def _reshape(self, field: GeometrySlot) -> None:
-        """Tell another surface of a height field, and nothing else."""
-        # the structure may be newer, which has it
+        """Send a height field's new surface, and nothing else."""
+        # a newer structure already contains it
         number = self._described.fields.get(field)
         if number is not None:
             self._page.tell(Reshaping(number, mesh_of(field.present_shape)))

@@ -1,4 +1,4 @@
-"""Tapes as pictures and films, without a display."""
+"""Pictures and films from tapes, without a display."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sim_bridge.page.poses import Poses
 from sim_bridge.page.tape import AWAY, extent, Moment, Take, Tape
 from sim_bridge.view.picture import ANGLE, Part, save, Stage, View
 
-_CORNERS = 4  # of a piece of a plane
+_CORNERS = 4  # vertex count in the square drawn for a plane
 
 
 class Camera:
-    """Pictures of a tape from one place, from which all that moves is seen."""
+    """Fixed camera for tape pictures; everything that moves is in view."""
 
     def __init__(self, tape: Tape, pixels: tuple[int, int]):
-        """Choose the place; pixels: width and height."""
+        """Choose the camera position; pixels: width and height."""
         self._tape = tape
         center, size = extent(tape)
-        # all of a ball about it, and some room
+        # the bounding sphere fits, with a margin
         distance = 0.75 * size / np.sin(0.5 * ANGLE) / min(1.0, pixels[0] / pixels[1])
         self._view = View(center + distance * AWAY / np.linalg.norm(AWAY), center, pixels)
         self._stage: Stage | None = None
@@ -33,7 +33,7 @@ class Camera:
         self._take = -1
 
     def at(self, time: float) -> Stage:
-        """Return the stage as it is at a time [s]; raises MissingPackageError without VTK."""
+        """Return the stage at a time [s]; raises MissingPackageError without VTK."""
         number, moment = self._tape.at(time)
         take = self._tape.takes[number]
         if self._stage is None or number != self._take:
@@ -46,7 +46,7 @@ class Camera:
         return self._stage
 
     def close(self) -> None:
-        """Give the stage back."""
+        """Release the stage."""
         if self._stage is not None:
             self._stage.close()
             self._stage = None
@@ -54,9 +54,9 @@ class Camera:
 
 def drawn(take: Take) -> list[tuple[records.Part, Part]]:
     """
-    Return what is drawn of a take: each surface in the frame of its mesh, beside whose it is.
+    Return a take's drawn surfaces, each in its mesh frame, with the part's record.
 
-    Of links whose mesh files cannot be read, collision shapes are drawn.
+    Links with unreadable mesh files are drawn by their collision shapes.
     """
     structure = take.structure
     appearances = [_read(mesh) for mesh in structure.meshes]
@@ -82,7 +82,7 @@ def drawn(take: Take) -> list[tuple[records.Part, Part]]:
 
 
 def _read(mesh: records.Mesh | records.MeshFile) -> tuple[Piece, ...] | None:
-    """Return the pieces of a mesh; None for a file that cannot be read."""
+    """Return a mesh's pieces; None for an unreadable file."""
     if isinstance(mesh, records.Mesh):
         return (Piece(mesh.vertices, mesh.triangles),)
     try:
@@ -96,7 +96,7 @@ def _faded(color: records.Color, opacity: float) -> records.Color:
 
 
 def places(parts: list[records.Part], moment: Moment) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return rotation (3, 3) and position (3,) [m] of each part."""
+    """Return each part's rotation (3, 3) and position (3,) [m]."""
     poses, links = Poses(moment.poses), np.array([part.link for part in parts], int)
     return list(
         zip(
@@ -127,16 +127,16 @@ def write_film(
     """
     Write an MP4 file (H.264).
 
-    rate: pictures a second of the film [Hz]. speed: seconds of the tape in one of it. pixels:
-    even numbers. progress: called with the time of each picture [s]. Raises MissingPackageError
-    without VTK or imageio-ffmpeg, OSError if the file cannot be written.
+    rate: pictures per film second [Hz]. speed: tape seconds per film second. pixels: even
+    numbers. progress: called with each picture's time [s]. Raises MissingPackageError without
+    VTK or imageio-ffmpeg, OSError if the file cannot be written.
     """
     try:
         from imageio_ffmpeg import write_frames
     except ImportError as err:
         raise MissingPackageError('a film', extra_hint('film')) from err
     camera = Camera(tape, pixels)
-    # it would only tell that a process ended
+    # check here that the file is writable: imageio-ffmpeg would only report an ended process
     with file.open('wb'):
         pass
     film = write_frames(

@@ -1,4 +1,4 @@
-"""The live page within a notebook."""
+"""Live page inside a notebook."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from html import escape
 import json
 import secrets
 
-# A page is shown within another one only if both have the same host, as browsers send its cookie
-# nowhere else. Notebooks of a server on this machine are at localhost or at 127.0.0.1, and the
-# page answers to both; in any other place the link is left.
+# A frame works only if page and notebook have the same host, since browsers send the page's cookie
+# to no other host. Notebook servers on this machine are at localhost or 127.0.0.1, and the page
+# answers at both; elsewhere only the link is shown.
 _FRAME = """\
 <div>
 <iframe id="{name}" sandbox="allow-scripts allow-same-origin allow-downloads"
@@ -30,8 +30,8 @@ _FRAME = """\
 
 
 def framed(url: str) -> str:
-    """Return HTML that shows a page of this machine; url: with the token that opens it."""
+    """Return HTML that shows a page on this machine; url: with its access token."""
     name = f'sim_bridge_{secrets.token_hex(4)}'
-    # within a script no < may stand, or it could end it
+    # no < inside a script, since it could end the script
     quoted, address = (json.dumps(text).replace('<', '\\u003c') for text in (name, url))
     return _FRAME.format(name=name, quoted=quoted, address=address, link=escape(url))

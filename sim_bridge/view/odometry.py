@@ -1,4 +1,4 @@
-"""What a page plots of robots' bases: how they are turned, and how they move."""
+"""Odometry signals on the page: robot base orientation and twist."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ _NAMES = (
 
 class Odometry:
     """
-    Orientations and twists of the bases of robots that can move as a whole.
+    Orientations and twists for all bases that can move.
 
-    names: of all numbers, in order. values: the numbers of the last `look`. Angles are those of
-    URDF, turns about fixed axes; velocities are in the axes of the base, as on `odom` (REP 105).
+    names: one for each number, in order. values: numbers from the last `look`. Angles are URDF's,
+    about fixed axes; velocities are in base axes, as on `odom` (REP 105).
     """
 
     def __init__(self, bases: Mapping[str, int]):
-        """Begin with zeros. bases: rows of `look`, by the names of the robots."""
+        """Start with zeros. bases: rows in `look`, by robot name."""
         self._rows = np.array(list(bases.values()), int)
         self.names = tuple(f'{robot} base {name}' for robot in bases for name in _NAMES)
         self.values: FloatArray = np.zeros(len(self.names))
         self._table = self.values.reshape(-1, len(_NAMES))
 
     def look(self, sites: FloatArray) -> None:
-        """Take the present numbers. sites: rows of `Simulation.observed_sites`, of all links."""
+        """Update the numbers. sites: rows of `Simulation.observed_sites` for all links."""
         if not len(self._rows):
             return
         rows, table = sites[self._rows], self._table

@@ -1,4 +1,4 @@
-"""Pictures by VTK, without a display; the only file that imports it."""
+"""Pictures drawn with VTK, without a display; the only file that imports VTK."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError
 
 ANGLE = np.radians(30.0)
-"""Of the view, from below upwards [rad]."""
-_EDGE = 40.0  # angle between faces from which an edge is seen [degrees]
-_LIGHT = 0.35  # of the ambient light
+"""Vertical angle of view [rad]."""
+_EDGE = 40.0  # least angle between faces drawn as an edge [degrees]
+_LIGHT = 0.35  # ambient light factor
 
 
 class Part(NamedTuple):
     """
-    Triangles of one colour.
+    Triangles with one colour.
 
-    name: of the robot or the body, or what is marked: 'points', 'lines', 'arrows', 'patches'.
-    vertices: (n, 3) world [m]. triangles: (m, 3), counterclockwise seen from outside. color: red,
-    green, blue, opacity. is_endless: whether it is a piece of a plane without an end.
+    name: robot or body name, or mark kind: 'points', 'lines', 'arrows', 'patches'. vertices:
+    (n, 3) world [m]. triangles: (m, 3), counterclockwise seen from outside. color: red, green,
+    blue, opacity. is_endless: whether it stands for an infinite plane.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 class View(NamedTuple):
-    """eye, target: (3,) of the camera [m], z up. pixels: width and height."""
+    """Camera. eye, target: (3,) [m], z up. pixels: width and height."""
 
     eye: FloatArray
     target: FloatArray
@@ -43,10 +43,10 @@ class View(NamedTuple):
 
 
 class Stage:
-    """Parts before a camera, which may be moved from one picture to the next."""
+    """Parts in front of a camera; parts may move between pictures."""
 
     def __init__(self, parts: Iterable[Part], view: View):
-        """Set up; raises MissingPackageError without VTK."""
+        """Build the stage; raises MissingPackageError without VTK."""
         try:
             from vtkmodules import vtkRenderingCore
             import vtkmodules.vtkRenderingOpenGL2  # noqa: F401 — brings the windows
@@ -65,12 +65,12 @@ class Stage:
         camera.SetViewUp(*_up(view))
         camera.SetViewAngle(np.degrees(ANGLE))
         self._window = _window()
-        # multisampling does not go with depth peeling: twice the size, then halved
+        # multisampling is incompatible with depth peeling: draw at twice the size, then halve
         self._window.SetSize(2 * view.pixels[0], 2 * view.pixels[1])
         self._window.AddRenderer(renderer)
 
     def place(self, number: int, rotation: FloatArray, position: FloatArray) -> None:
-        """Put a part where its vertices p are at rotation @ p + position."""
+        """Move a part: its vertices p go to rotation @ p + position."""
         from vtkmodules.vtkCommonMath import vtkMatrix4x4
 
         matrix = vtkMatrix4x4()
@@ -81,14 +81,14 @@ class Stage:
         self._actors[number].SetUserMatrix(matrix)
 
     def pixels(self) -> npt.NDArray[np.uint8]:
-        """Return a picture: (height, width, 3) red, green, blue, the highest row first."""
+        """Return a picture (height, width, 3): red, green, blue, top row first."""
         image = self.image()
         width, height, _ = image.GetDimensions()
         colors = _array_of(image.GetPointData().GetScalars()).reshape(height, width, -1)
         return np.ascontiguousarray(colors[::-1, :, :3])
 
     def image(self) -> Any:
-        """Return a picture as VTK has it."""
+        """Return a picture as a VTK image."""
         from vtkmodules.vtkRenderingCore import vtkWindowToImageFilter
 
         self._renderer.ResetCameraClippingRange()
@@ -100,7 +100,7 @@ class Stage:
         return _halved(image.GetOutput())
 
     def close(self) -> None:
-        """Give the window back."""
+        """Release the window."""
         self._window.Finalize()
 
 
@@ -128,12 +128,12 @@ def save(stage: Stage, path: Path) -> None:
 
 
 def _window() -> Any:
-    """Return a window that is not shown; VTK takes EGL or OSMesa where there is no display."""
+    """Return an off-screen window; without a display VTK uses EGL or OSMesa."""
     from vtkmodules.vtkCommonCore import vtkLogger
     from vtkmodules.vtkRenderingCore import vtkRenderWindow
 
     before = vtkLogger.GetCurrentVerbosityCutoff()
-    # it warns of the display that is missing
+    # VTK warns about a missing display
     vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_ERROR)
     try:
         window = vtkRenderWindow()
@@ -146,14 +146,14 @@ def _window() -> Any:
 
 
 def _up(view: View) -> tuple[float, float, float]:
-    """Return z, or y for a camera that looks along z."""
+    """Return z, or y for a camera along z."""
     way = view.target - view.eye
     is_steep = np.hypot(way[0], way[1]) < 1e-6 * np.linalg.norm(way)
     return (0.0, 1.0, 0.0) if is_steep else (0.0, 0.0, 1.0)
 
 
 def _actor(part: Part) -> Any:
-    """Return triangles as VTK draws them: smooth but at edges."""
+    """Return triangles as a VTK actor, shaded smoothly except at edges."""
     from vtkmodules.util.numpy_support import numpy_to_vtk, numpy_to_vtkIdTypeArray
     from vtkmodules.vtkCommonCore import vtkPoints
     from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
@@ -167,7 +167,7 @@ def _actor(part: Part) -> Any:
     )
     mesh.SetPoints(points)
     mesh.SetPolys(cells)
-    # one point where there are several at a place, then several where there is an edge
+    # merge points at one position, then split them at edges
     merged, normals, mapper = vtkCleanPolyData(), vtkPolyDataNormals(), vtkPolyDataMapper()
     merged.SetInputData(mesh)
     normals.SetInputConnection(merged.GetOutputPort())
@@ -184,7 +184,7 @@ def _actor(part: Part) -> Any:
     else:
         look.SetAmbient(_LIGHT)
         look.SetSpecular(0.15)
-    # of what one can see through, only the front
+    # draw transparent parts from the front only
     look.SetBackfaceCulling(opacity < 1.0)
     return actor
 
@@ -196,7 +196,7 @@ def _array_of(data: Any) -> npt.NDArray[np.uint8]:
 
 
 def _halved(image: Any) -> Any:
-    """Return an image of half the size, each pixel the mean of four."""
+    """Return an image at half the size, each pixel a mean over four."""
     from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonDataModel import vtkImageData
 

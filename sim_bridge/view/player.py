@@ -1,4 +1,4 @@
-"""Playing a tape in the page: pause, speed, steps, seeking."""
+"""Tape playback in the page: pause, speed, steps, seeking."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ABILITIES = frozenset({'play', 'pause', 'step', 'speed', 'reset', 'seek'})
 
 
 class Player:
-    """Shows a tape in a page, until the page is closed. A context: it closes the page."""
+    """Plays a tape in a page until the page is closed. A context manager: it closes the page."""
 
     def __init__(self, tape: Tape, port: int = 0, speed: float = 1.0, paused: bool = False):
         """Open the page; raises StateError if it cannot be opened."""
@@ -56,7 +56,7 @@ class Player:
             time.sleep(_PERIOD)
 
     def advance(self, passed: float) -> None:
-        """Obey what the page asks for, and show what is due after some real time [s]."""
+        """Execute the page's requests, and show the frame due after some real time [s]."""
         for request in self._page.requests():
             try:
                 self._obey(request)
@@ -64,7 +64,7 @@ class Player:
                 self._page.tell(Notice('error', str(err)))
         if not self.is_paused:
             self.time = min(self.time + passed * self.speed, self._tape.end)
-            # the end stays until somebody goes elsewhere
+            # the end stays on screen until somebody seeks
             self.is_paused = self.time >= self._tape.end
         self._show()
 
@@ -95,7 +95,7 @@ class Player:
             self._step(values)
 
     def _step(self, values: Mapping[str, Any]) -> None:
-        """Go some frames on, and pause."""
+        """Advance some frames, and pause."""
         count = int(number_from('steps', values.get('steps'), 1, 1e9, '', 'a number above 0'))
         take, moment = self._tape.at(self.time)
         while count and (take, moment) != self._last():
@@ -126,7 +126,7 @@ class Player:
         assert self._ring is not None
         frame = self._ring.next()
         fill(frame, take.moments[moment])
-        # a mark between two frames is reached all the same
+        # the exact time, even for a mark between two frames
         frame.numbers[_TIME] = self.time
         frame.numbers[_IS_PAUSED], frame.numbers[_SPEED] = self.is_paused, self.speed
         self._ring.publish()

@@ -1,4 +1,4 @@
-"""Forces by hand that last for a while."""
+"""Pushes from the page: constant forces for a given time."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ _LONGEST = 60.0  # s
 
 
 class Pushes:
-    """Pushes links at their centres of mass, each with a constant force for some steps."""
+    """Pushes on links at their centres of mass, each with a constant force for some steps."""
 
     def __init__(self, world: World):
-        """Begin without any."""
+        """Start without pushes."""
         self._world = world
         self._left: list[tuple[Link, FloatArray, int]] = []
 
     def __len__(self) -> int:
-        """Return how many go on."""
+        """Return how many pushes are active."""
         return len(self._left)
 
     def add(self, link: Link, force: Vector, seconds: float) -> None:
@@ -29,7 +29,7 @@ class Pushes:
         Push a link from the next step on.
 
         force: (3,) in world axes [N]. seconds: simulated time, at least one step, at most 60 s.
-        Raises InvalidValueError for these, and for a link that no joint lets move.
+        Raises InvalidValueError for other values, and for an immovable link.
         """
         force = finite_vector('force', force, 3, 'push')
         seconds = number_from(
@@ -43,7 +43,7 @@ class Pushes:
         self._left.append((link, force, steps))
 
     def apply(self) -> None:
-        """Push in the next step."""
+        """Apply all pushes to the next step."""
         left, self._left = self._left, []
         for link, force, steps in left:
             if link.slot.robot.is_removed:
@@ -53,5 +53,5 @@ class Pushes:
                 self._left.append((link, force, steps - 1))
 
     def clear(self) -> None:
-        """Push no more."""
+        """End all pushes."""
         self._left = []

@@ -1,4 +1,4 @@
-"""What a picture shows: triangles in world coordinates, each part with a colour."""
+"""Picture scene: triangles in world coordinates, each part with a colour."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from sim_bridge.world.contact_points import contact_axes, ContactPoints
 from sim_bridge.world.world import World
 
 Color = Sequence[float]
-"""Red, green and blue from 0 to 1, and, if there is a fourth, opacity."""
+"""Red, green, blue and optional opacity, 0 to 1."""
 
 _CONTACT, _FORCE = (0.82, 0.10, 0.10), (0.10, 0.55, 0.20)
-# of lines, points and patches, by the size of the scene
+# line width, point diameter and patch diameter, relative to the scene size
 _WIDTH, _POINT, _PATCH = 0.004, 0.012, 0.05
 _SIDES = 48
 _DIRECTION = np.array([0.55, -0.74, 0.387]) / np.linalg.norm([0.55, -0.74, 0.387])  # to the eye
@@ -43,40 +43,40 @@ _MOST_PIXELS = 10000
 
 class Scene:
     """
-    What a picture shows, at the time when it is added. `parts` lists it.
+    Picture contents, in their state when they are added. `parts` lists them.
 
-    Lengths without a value are chosen by the size of the scene.
+    Lengths that are None follow from the scene size.
     """
 
     def __init__(self, world: World | None = None, colors: Mapping[str, Color] | None = None):
-        """Begin with the present state of a world, or with nothing; colors: as `add_world`."""
+        """Start with a world's present state, or empty; colors: see `add_world`."""
         self.parts: list[Part] = []
         if world is not None:
             self.add_world(world, colors)
 
     def __repr__(self) -> str:
-        """Show the number of parts."""
+        """Show how many parts there are."""
         return f'<Scene of {len(self.parts)} parts>'
 
     @property
     def center(self) -> FloatArray:
-        """(3,) middle of what has an end [m]."""
+        """Centre (3,) [m] between all finite parts."""
         return self._bounds().mean(axis=0)
 
     @property
     def size(self) -> float:
-        """Diagonal of the box around what has an end [m]."""
+        """Box diagonal around all finite parts [m]."""
         return float(np.linalg.norm(np.diff(self._bounds(), axis=0)))
 
     def add_world(
         self, world: World, colors: Mapping[str, Color] | None = None, opacity: float = 1.0
     ) -> None:
         """
-        Add the collision shapes of all robots and bodies at their present poses.
+        Add all collision shapes at their present poses.
 
-        colors: by name, of robots and bodies; the others have one of the scene's. opacity: of all,
-        0 to 1. Planes are drawn as squares about what is in the scene. Raises UnknownNameError
-        for a name that is not in the world, InvalidValueError for what is no colour.
+        colors: by robot or body name; the others have default colours. opacity: for all shapes,
+        0 to 1. Planes are drawn as squares around the other parts. Raises UnknownNameError for a
+        name that is not in the world, InvalidValueError for an invalid colour.
         """
         instance_of('world', world, World, 'a World')
         opacity = number_from('opacity', opacity, 0.0, 1.0, '', 'a number from 0 to 1')
@@ -103,11 +103,11 @@ class Scene:
         length: float | None = None,
     ) -> None:
         """
-        Add both witness points of contacts, and a line between them.
+        Add the contacts' witness points, and a line between them.
 
-        normals: also an arrow of a length [m] along each normal, from b.
+        normals: also an arrow with this length [m] along each normal, from b.
         """
-        instance_of('contacts', contacts, ContactPoints, 'what find_contacts returns')
+        instance_of('contacts', contacts, ContactPoints, 'the result of find_contacts')
         self.add_points(contacts.points_a, color)
         self.add_points(contacts.points_b, color)
         self.add_lines(contacts.points_a, contacts.points_b, color)
@@ -118,8 +118,8 @@ class Scene:
     def add_patches(
         self, contacts: ContactPoints, color: Color = _CONTACT, radius: float | None = None
     ) -> None:
-        """Add a disc of a radius [m] midway at each contact, along x and y of its frame."""
-        instance_of('contacts', contacts, ContactPoints, 'what find_contacts returns')
+        """Add a disc with a radius [m] midway at each contact, in its tangent plane."""
+        instance_of('contacts', contacts, ContactPoints, 'the result of find_contacts')
         r = self._length('radius', radius, _PATCH / 2)
         disc = revolved(np.array([(0.0, -0.02), (1.0, -0.02), (1.0, 0.02), (0.0, 0.02)]), _SIDES)
         places = 0.5 * (contacts.points_a + contacts.points_b)
@@ -142,10 +142,10 @@ class Scene:
         """
         Add an arrow for the force on a at each contact.
 
-        forces: (n, 3) along the axes of the contacts [N]. scale: m/N; if None, the greatest is a
-        quarter of the scene.
+        forces: (n, 3) along the contact axes [N]. scale: m/N; None: the greatest arrow is a
+        quarter scene size.
         """
-        instance_of('contacts', contacts, ContactPoints, 'what find_contacts returns')
+        instance_of('contacts', contacts, ContactPoints, 'the result of find_contacts')
         own = _rows('forces', forces, len(contacts))
         vectors = np.einsum('nij,nj->ni', contacts.axes, own)
         greatest = float(np.linalg.norm(vectors, axis=1).max(initial=0.0))
@@ -156,7 +156,7 @@ class Scene:
     def add_points(
         self, points: Matrix, color: Color = _CONTACT, radius: float | None = None
     ) -> None:
-        """Add a ball of a radius [m] at each of (n, 3) points [m]."""
+        """Add a ball with a radius [m] at each point (n, 3) [m]."""
         r = self._length('radius', radius, _POINT / 2)
         ball = tessellated(Sphere(r), 16)
         self._add(
@@ -168,7 +168,7 @@ class Scene:
     def add_lines(
         self, starts: Matrix, ends: Matrix, color: Color = _CONTACT, width: float | None = None
     ) -> None:
-        """Add a line of a width [m] between each two of (n, 3) points [m]."""
+        """Add a line with a width [m] from each start to its end, (n, 3) each [m]."""
         begin = _rows('starts', starts)
         r = 0.5 * self._length('width', width, _WIDTH)
         self._add(
@@ -184,7 +184,7 @@ class Scene:
     def add_arrows(
         self, starts: Matrix, vectors: Matrix, color: Color = _FORCE, width: float | None = None
     ) -> None:
-        """Add an arrow with a shaft of a width [m] along each (n, 3) vector [m]."""
+        """Add an arrow with a shaft width [m] along each vector (n, 3) [m]."""
         begin = _rows('starts', starts)
         r = 0.5 * self._length('width', width, 2.0 * _WIDTH)
 
@@ -205,12 +205,12 @@ class Scene:
         """
         Draw the scene to a PNG file.
 
-        eye, target: (3,) where the camera is, and what is in the middle [m]; if None, all that has
-        an end fits. pixels: width and height. Needs VTK: raises StateError without it.
+        eye, target: (3,) camera position and image centre [m]; None: all finite parts fit. pixels:
+        width and height. Raises MissingPackageError without VTK, OSError.
         """
         file = Path(path)
         if file.suffix.lower() != '.png':
-            raise InvalidValueError('path', str(path), 'a file that ends with .png')
+            raise InvalidValueError('path', str(path), 'a file name ending with .png')
         middle = self.center if target is None else finite_vector('target', target, 3, '')
         size = _size_of('pixels', pixels)
         place = (
@@ -232,7 +232,7 @@ class Scene:
             return
         is_plane = isinstance(shape, Plane)
         if is_plane:
-            # a square about what is there
+            # a square around the present parts
             half = np.array([1.0, 1.0, 0.0]) * max(1.2 * self.size, 1e-3)
             corners = np.array([(-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)]) * half
             middle = geometry.R.T @ (self.center - geometry.p) * (1.0, 1.0, 0.0)
@@ -250,7 +250,7 @@ class Scene:
         )
 
     def _add(self, name: str, pieces: Sequence[Surface], color: Color) -> None:
-        """Add many small surfaces as one part."""
+        """Add small surfaces as one part."""
         rgba = _rgba('color', color)
         if not pieces:
             return
@@ -267,13 +267,13 @@ class Scene:
         )
 
     def _length(self, name: str, value: float | None, share: float) -> float:
-        """Return a checked length, or a share of the scene's size."""
+        """Return a checked length, or for None the scene size times `share`."""
         if value is None:
             return share * self.size
         return positive_number(name, value, 'a positive number [m]')
 
     def _distance(self, middle: FloatArray, size: tuple[int, int]) -> float:
-        """Return from how far what has an end fits, seen along `_DIRECTION` [m]."""
+        """Return the distance along `_DIRECTION` where all finite parts fit [m]."""
         aside = np.cross((0.0, 0.0, 1.0), _DIRECTION)
         aside /= np.linalg.norm(aside)
         slope = np.tan(0.5 * ANGLE)
@@ -284,12 +284,12 @@ class Scene:
         return float(max(1.08 * (forward + np.maximum(abs(x), abs(y))).max(), _LEAST_DISTANCE))
 
     def _points(self) -> FloatArray:
-        """(n, 3) vertices of what has an end, those of a box of 1 m without any."""
+        """Vertices (n, 3) in all finite parts; a 1 m box if there are none."""
         own = [part.vertices for part in self.parts if not part.is_endless]
         return np.concatenate(own or [tessellated(Box((1.0, 1.0, 1.0))).vertices])
 
     def _bounds(self) -> FloatArray:
-        """(2, 3) the box around these [m]."""
+        """Box (2, 3) around the finite parts [m]."""
         points = self._points()
         return np.stack([points.min(axis=0), points.max(axis=0)])
 
@@ -297,7 +297,7 @@ class Scene:
 def _along(
     starts: FloatArray, vectors: FloatArray, profile: Callable[[float], list[tuple[float, float]]]
 ) -> list[Surface]:
-    """Return surfaces about vectors (n, 3), whose profiles depend on their lengths."""
+    """Return surfaces of revolution about vectors (n, 3); profile: profile for each length."""
     lengths = np.linalg.norm(vectors, axis=1)
     kept = lengths > 0.0
     axes = contact_axes(vectors[kept] / lengths[kept, None])
@@ -309,7 +309,7 @@ def _along(
 
 
 def _rows(name: str, value: Matrix, count: int | None = None) -> FloatArray:
-    """Return (n, 3) finite numbers."""
+    """Return checked finite numbers (n, 3)."""
     expected = f'({"n" if count is None else count}, 3) finite numbers'
     array = real_array(name, value, expected, '')
     if array.shape == (3,) and count in (None, 1):

@@ -1,4 +1,4 @@
-"""Signals of sensors on the page: a name for each channel, and the array of its value."""
+"""Sensor signals on the page: a name for each channel, and its value array."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from sim_bridge.sensors.devices import Device
 from sim_bridge.world.world import World
 
 _MOST = 16
-"""Largest quantity on the page; lidars have more channels."""
+"""Most channels of a quantity on the page; lidars have more and are left out."""
 
 
 def signals_of(world: World) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
-    """Return the names of all channels of a world's sensors, and the arrays of their values."""
+    """Return the channel names for a world's sensors, and their value arrays."""
     names: list[str] = []
     arrays: list[FloatArray] = []
     for robot in world.robots.values():
@@ -28,7 +28,7 @@ def signals_of(world: World) -> tuple[tuple[str, ...], tuple[FloatArray, ...]]:
 
 
 def _quantities(device: Device) -> Iterator[tuple[Quantity, FloatArray]]:
-    """Yield the quantities and their values, those with noise first."""
+    """Yield the quantities and their values, quantities with noise first."""
     for quantity in sorted(device.kind.quantities, key=lambda each: not each.has_noise):
         values = device[quantity.name]
         if len(values) <= _MOST:

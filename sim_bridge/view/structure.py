@@ -1,4 +1,4 @@
-"""What a page is told of a world: its links, their surfaces, its joints."""
+"""World structure for the page: links, surfaces, joints."""
 
 from __future__ import annotations
 
@@ -31,38 +31,38 @@ from sim_bridge.world.world import World
 
 _SIDES = 32
 _CONTROLS = ('effort', 'velocity', 'position', 'servo')
-_PLANE = 50.0  # half of an edge of what is shown of a plane [m]
+_PLANE = 50.0  # half the edge of the square drawn for a plane [m]
 
 
 class _Meshes:
-    """The meshes of a structure, each once."""
+    """Meshes of a structure, each stored once."""
 
     def __init__(self) -> None:
         self.meshes: list[Mesh | MeshFile] = []
         self.numbers: dict[object, int] = {}
-        # whose addresses must not become those of others
+        # keeps objects alive, so that their ids stay unique
         self._kept: list[object] = []
 
     def of(self, shape: Shape) -> tuple[int, tuple[float, float, float]]:
-        """Return the number of a shape's mesh, and its scale."""
+        """Return a shape's mesh index and scale."""
         key, scale, plain = _unit(shape)
         if key not in self.numbers:
             self._add(key, mesh_of(plain), shape)
         return self.numbers[key], scale
 
     def of_field(self, slot: GeometrySlot) -> int:
-        """Return the number of a height field's mesh, which no other has: its heights change."""
+        """Return a height field's mesh index; it is not shared, since heights change."""
         self._add(slot, mesh_of(slot.present_shape))
         return self.numbers[slot]
 
     def of_file(self, path: str) -> int:
-        """Return the number of a file that the page reads."""
+        """Return the mesh index for a file read by the page."""
         if path not in self.numbers:
             self._add(path, MeshFile(path))
         return self.numbers[path]
 
     def of_arrays(self, arrays: MeshArrays) -> int:
-        """Return the number of a mesh that a description holds."""
+        """Return the mesh index for a mesh contained in a description."""
         if id(arrays) not in self.numbers:
             self._add(
                 id(arrays),
@@ -72,7 +72,7 @@ class _Meshes:
         return self.numbers[id(arrays)]
 
     def of_surface(self, own: ColoredSurface) -> int:
-        """Return the number of a surface of a file."""
+        """Return the mesh index for a mesh file's surface."""
         if id(own) not in self.numbers:
             self._add(id(own), Mesh(own.vertices, own.triangles), own)
         return self.numbers[id(own)]
@@ -85,13 +85,13 @@ class _Meshes:
 
 class Described(NamedTuple):
     """
-    What there is to see in a world, and where it is in the simulation's arrays.
+    World structure for the page, and its places in the simulation's arrays.
 
-    sites: (links,) rows of `Simulation.observed_sites`. trees: (links,) first bodies of the trees
-    that links belong to. geometry_links: (geometries,) places of their links, as numbers with a
-    fraction. signals: arrays of sensors' values; readings: of those that are drawn. fields: the
-    numbers of height fields' meshes. belts: what gives their speeds. odometry: what gives the
-    last of the signals. warnings: what cannot be drawn.
+    sites: (links,) rows in `Simulation.observed_sites`. trees: (links,) first body of each link's
+    tree. geometry_links: (geometries,) link record indices, as floats. signals: sensor value
+    arrays. readings: drawn sensor value arrays. fields: mesh indices for height
+    fields. belts: gives belt speeds. odometry: gives the last signals. warnings: parts
+    that cannot be drawn.
     """
 
     structure: Structure
@@ -108,7 +108,7 @@ class Described(NamedTuple):
 
 
 def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
-    """Return what there is to see in a world, and the sizes of its frames."""
+    """Return a world's structure and frame sizes."""
     meshes = _Meshes()
     links: list[LinkRecord] = []
     parts: list[Part] = []
@@ -180,7 +180,7 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
 
 
 def _moves_as_a_whole(robot: Robot) -> bool:
-    """Return whether a robot is more than a body, and its base can move."""
+    """Return whether a robot has several links or crawlers, and a movable base."""
     return (
         not robot.fixed_base
         and robot.motion != 'static'
@@ -210,7 +210,7 @@ def _part(geometry: Geometry, link: int, meshes: _Meshes, color: Color, role: st
 def _visuals(
     robot: Robot, link: Link, number: int, meshes: _Meshes, color: Color, warnings: list[str]
 ) -> list[Part]:
-    """Return what a description draws of a link; what it cannot be is told in warnings."""
+    """Return a link's visual parts in its description; appends warnings for missing ones."""
     description = robot.description.links.get(link.name)
     found = []
     for k, visual in enumerate(() if description is None else description.visuals):
@@ -227,7 +227,7 @@ def _visuals(
             elif visual.surface is not None:
                 mesh = meshes.of_arrays(visual.surface)
             elif visual.path.lower().endswith(VRML_SUFFIX):
-                # of several colours, as many parts
+                # one part for each colour
                 found += [
                     Part(
                         'visual',
@@ -266,7 +266,7 @@ def _link(robot: Robot, link: Link, motion: str) -> LinkRecord:
     if not link.m:
         return LinkRecord(link.name, robot.name, 0.0, np.zeros(3), np.zeros(3), np.eye(3), motion)
     moments, axes = np.linalg.eigh(link.I)
-    # of a box: 12 I_x / m = y² + z²
+    # equivalent box: 12 I_x / m = y² + z²
     squares = 12.0 / link.m * (0.5 * moments.sum() - moments)
     return LinkRecord(
         link.name, robot.name, link.m, link.c, np.sqrt(np.maximum(squares, 0.0)), axes, motion
@@ -300,7 +300,7 @@ def _joints(robot: Robot, places: dict[int, int]) -> list[JointRecord]:
 
 
 def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
-    """Return a key of a shape's mesh, its scale, and the shape of which it is one."""
+    """Return a shape's mesh cache key, its scale, and the shape to tessellate."""
     if isinstance(shape, Box):
         x, y, z = shape.size
         return Box, (x, y, z), Box((1.0, 1.0, 1.0))
@@ -312,7 +312,7 @@ def _unit(shape: Shape) -> tuple[object, tuple[float, float, float], Shape]:
 
 
 def mesh_of(shape: Shape) -> Mesh:
-    """Return the surface of a shape, of a plane a square."""
+    """Return a shape's surface; a square for a plane."""
     found = _square() if isinstance(shape, Plane) else tessellated(shape, _SIDES)
     return Mesh(found.vertices.astype(np.float32), found.triangles.astype(np.uint32))
 

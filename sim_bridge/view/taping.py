@@ -1,4 +1,4 @@
-"""Taping a world: frames of it, taken while it is simulated or placed."""
+"""Tape recording: world frames, taken while it is simulated or posed."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _NOTHING: frozenset[str] = frozenset()
 
 
 class Taping:
-    """Takes frames of a world at a rate."""
+    """Frame recorder with a rate."""
 
     def __init__(self, world: World, title: str, rate: float):
-        """Begin without a frame. rate: of frames by the time that `look` is told [Hz]."""
+        """Start without a frame. rate: frame rate in the time passed to `look` [Hz]."""
         self._world, self._title, self._period = world, title, 1.0 / rate
         self._takes: list[Take] = []
         self._due = -np.inf
         self._layout = -1
 
     def look(self, time: float) -> None:
-        """Take a frame if it is time; time: since the beginning, never less than before [s]."""
+        """Take a frame if it is due; time: since the beginning, never decreasing [s]."""
         if time < self._due:
             return
         self._due = (np.floor(time / self._period + 1e-6) + 1.0) * self._period - 1e-9
@@ -34,7 +34,7 @@ class Taping:
         if world.simulation.layout != self._layout:
             self._described = describe(world, self._title, _NOTHING)
             self._layout = world.simulation.layout
-            # what sensors read is not taken
+            # sensor values are not recorded
             self._takes.append(
                 Take(
                     self._described.structure._replace(sensors=(), signals=(), belts=()),
@@ -68,5 +68,5 @@ class Taping:
         )
 
     def tape(self, marks: list[Mark]) -> Tape:
-        """Return all frames; there is at least one."""
+        """Return all frames, at least one."""
         return Tape(self._title, self._takes, marks)

@@ -1,4 +1,4 @@
-"""The live page of a world in a program."""
+"""Live page for a world in a program."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from sim_bridge.view.notebook import framed
 from sim_bridge.world.world import World
 
 _PERIOD = 1.0 / 60.0  # between frames [s]
-_PAUSE = 0.01  # between looks at what the page wishes, while paused [s]
-_LEAST_SLEEP = 1e-3  # shorter ones last longer than they should [s]
+_PAUSE = 0.01  # between checks for page requests, while paused [s]
+_LEAST_SLEEP = 1e-3  # shorter sleeps take too long [s]
 
 
 class Viewer(DeclaredAttributes):
     """
-    The live page of a world, until `close` or the world's end; made by `World.view`.
+    Live page for a world, until `close` or the world's end; created by `World.view`.
 
-    While it is open, `World.step` goes at the speed that the page shows, and waits while the page
-    says pause. A context manager.
+    While it is open, `World.step` runs at the speed set on the page, and waits while the page is
+    paused. A context manager.
     """
 
     __slots__ = ('_control', '_deadline', '_due', '_feed', '_page', '_snapshots', '_world')
@@ -43,19 +43,19 @@ class Viewer(DeclaredAttributes):
         title: str = 'sim_bridge',
     ):
         """
-        Open the page. The arguments are those of `World.view`.
+        Open the page. Arguments: see `World.view`.
 
-        Raises StateError if it cannot be opened or the world has one, MissingPackageError without
-        viser.
+        Raises StateError if it cannot be opened or the world already has one, MissingPackageError
+        without viser.
         """
         instance_of('world', world, World, 'a World')
         if isinstance(world.simulation.hooks.watcher, Viewer):
-            raise StateError(f'this world has a page: {world.simulation.hooks.watcher!r}')
+            raise StateError(f'this world already has a page: {world.simulation.hooks.watcher!r}')
         self._world = world
         self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
         self._snapshots: tuple[str, ...] = ()
         self._page = PageProcess(whole_number('port', port))
-        # of a page that cannot be opened, or of a world that nobody holds any more
+        # also closes a page that failed to open, and one whose world was garbage-collected
         weakref.finalize(self, self._page.close)
         self._feed = Feed(self._page, world, title, self._control.abilities)
         self._due = self._deadline = 0.0
@@ -71,9 +71,9 @@ class Viewer(DeclaredAttributes):
 
     def _repr_html_(self) -> str:
         """
-        Return the page within a notebook of a server on this machine, and a link to it.
+        Return HTML with the page, for a notebook server on this machine, and a link to it.
 
-        The page opens for whoever reads the notebook while it is open, and on this machine alone.
+        The page opens for everybody who reads the notebook while it is open, on this machine only.
         """
         return framed(self.url) if self.is_open else escape(repr(self))
 
@@ -92,12 +92,12 @@ class Viewer(DeclaredAttributes):
 
     @property
     def url(self) -> str:
-        """Address of the page on this machine, with the token that opens it."""
+        """Page address on this machine, with its access token."""
         return self._page.url
 
     @property
     def visitor_url(self) -> str:
-        """Address for those who may look and change nothing."""
+        """Address with read-only access."""
         return self._page.visitor_url
 
     @property
@@ -112,11 +112,11 @@ class Viewer(DeclaredAttributes):
 
     @property
     def speed(self) -> float:
-        """Simulated per real time, 0 for as fast as possible."""
+        """Simulated time per real time, 0 for unlimited."""
         return self._control.speed
 
     def sync(self) -> None:
-        """Show the present state, and do what the page wishes; `World.step` does so by itself."""
+        """Show the present state, and execute the page's requests; `World.step` calls this."""
         control = self._control
         for request in self._page.requests():
             try:
@@ -124,7 +124,7 @@ class Viewer(DeclaredAttributes):
             except SimBridgeError as err:
                 self._page.tell(Notice('error', str(err)))
             except LookupError as err:
-                # of what was removed meanwhile
+                # the request names a removed object
                 self._page.tell(Notice('error', f'{request.name}: there is no {err}'))
         if self._snapshots != (names := tuple(control.snapshots)):
             self._snapshots = names
@@ -134,32 +134,32 @@ class Viewer(DeclaredAttributes):
         )
 
     def wait(self) -> None:
-        """Show the world until the page is closed or the program interrupted, without a step."""
+        """Show the world without stepping until the page is closed or the program interrupted."""
         while self.is_open:
             self.sync()
             time.sleep(_PERIOD)
 
     def close(self) -> None:
-        """Close the page; the world goes on without it."""
+        """Close the page; the world continues without it."""
         hooks = self._world.simulation.hooks
         if hooks.watcher is self:
             hooks.watch(None)
         self._page.close()
 
     def failed(self, error: Exception) -> None:
-        """Show an error that a step has raised, and the state that the world is in."""
+        """Show an error raised by a step, and the world's present state."""
         self._page.tell(Notice('error', f'{type(error).__name__}: {error}'))
         self._control.drop()
         self.sync()
 
     def stepped(self) -> None:
-        """Show what is due, at the speed wanted; wait while paused."""
+        """Show a due frame, keep the set speed, and wait while paused."""
         control, now = self._control, time.monotonic()
         if now >= self._due:
             self._due = now + _PERIOD
             self.sync()
             if not self.is_open:
-                # whoever ended it wants to see no more
+                # a closed page ends the view
                 self.close()
                 return
         while not control.may_step() and self.is_open:
@@ -171,7 +171,7 @@ class Viewer(DeclaredAttributes):
         self._deadline += self._world.time_step / control.speed
         left = self._deadline - time.monotonic()
         if left < -_PERIOD:
-            # what was missed is not caught up
+            # lost time is not made up
             self._deadline = time.monotonic()
         elif left > _LEAST_SLEEP:
             time.sleep(left)

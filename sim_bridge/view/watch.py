@@ -1,4 +1,4 @@
-"""Changes of what a world looks like that come without anything added or removed."""
+"""Detection for visible world changes without added or removed parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PERIOD = 0.25  # between two looks [s]
 
 
 class Changes(NamedTuple):
-    """What has changed. is_all: everything may have; else the fields whose heights have."""
+    """Visible changes. is_all: anything may have changed; else fields: changed height fields."""
 
     is_all: bool
     fields: tuple[GeometrySlot, ...]
@@ -32,16 +32,16 @@ class _Seen(NamedTuple):
 
 
 class Watch:
-    """Places of shapes on their links, heights of fields, which are belts, what moves robots."""
+    """Watches shape poses on links, height fields, belts and robot motion types."""
 
     def __init__(self, world: World):
-        """Begin without a look."""
+        """Store the present state."""
         self._world = world
         self._due = 0.0
         self._seen = self._look()
 
     def changes(self) -> Changes:
-        """Return what has changed since it was last asked, up to some time ago."""
+        """Return the changes since the last call; they are checked at intervals."""
         now = time.monotonic()
         if now < self._due:
             return _NONE

@@ -165,7 +165,7 @@ def test_results_are_of_one_study(study, tmp_path):
     (tmp_path / 'mine').mkdir()
     (tmp_path / 'mine' / 'notes.txt').write_text('')
     with (
-        pytest.raises(StateError, match=r'holds other files, such as notes\.txt'),
+        pytest.raises(StateError, match=r'holds other files, for example notes\.txt'),
         Store(study, tmp_path / 'mine'),
     ):
         pass
