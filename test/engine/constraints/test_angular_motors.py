@@ -18,13 +18,13 @@ ANCHOR = np.array([0.2, 0.0, 0.1])
 
 
 def floating(inertia=INERTIA, time_step=1e-3, **parts):
-    """Return a world without weight, and a body that floats in it."""
+    """Return a world without gravity, and a body floating in it."""
     world = sb.World(time_step=time_step, gravity=(0.0, 0.0, 0.0))
     return world, body(world, inertia=inertia, **parts)
 
 
 def motor_about(kind, world, one):
-    """Put a motor between the world and a body, to turn it about y only; give that axis."""
+    """Put a motor between world and body, rotating about y only; return that axis."""
     if kind == 'euler':
         return world.add_angular_motor(None, one, [Y, Z], euler=True).axes[0]
     if kind == 'hinge':
@@ -34,7 +34,7 @@ def motor_about(kind, world, one):
 
 @pytest.mark.parametrize('kind', ['first', 'second', 'euler', 'hinge'])
 def test_one_axis_is_driven_as_a_hinge_is(kind):
-    """Spin up by T / I, keep the speed, brake by friction: what users write for a hinge's axis."""
+    """Accelerate by T / I, keep the speed, brake by friction: a hinge axis' settings."""
     world, one = floating()
     axis = motor_about(kind, world, one)
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 8.0, 0.3
@@ -57,7 +57,7 @@ def test_one_axis_is_driven_as_a_hinge_is(kind):
 
 @pytest.mark.parametrize('kind', ['first', 'second', 'euler'])
 def test_servo_swings_as_a_spring_and_a_damper(kind):
-    """Tend to the damped oscillation about the target, with the square of the step."""
+    """Converge to the damped oscillation about the target, with the squared time step."""
     kp, kd, inertia, target, errors = 2.0, 0.05, INERTIA[1], 0.4, []
     decay = 0.5 * kd / inertia
     pace = math.sqrt(kp / inertia - decay**2)
@@ -77,12 +77,12 @@ def test_servo_swings_as_a_spring_and_a_damper(kind):
 
 
 def test_stops_of_a_user_axis_hold_its_summed_angle():
-    """End a spin at a stop beyond a whole turn."""
+    """Stop a spin at a stop beyond a whole turn."""
     world, one = floating()
     axis = motor_about('first', world, one)
     axis.upper, axis.u = 7.0, 0.1
     world.step(4000)
-    # a sum of rates cannot be taken back to where the step that met the stop passed it
+    # an angle summed from rates cannot be moved back to the stop within the step
     assert 7.0 <= axis.q < 7.0 + 1e-3 * math.sqrt(2.0 * 7.0 * 0.1 / INERTIA[1])
     assert axis.dq == pytest.approx(0.0, abs=1e-12)
     assert axis.stop_effort == pytest.approx(-0.1)
@@ -93,7 +93,7 @@ def test_stops_of_a_user_axis_hold_its_summed_angle():
 
 
 def test_user_axes_at_an_angle_act_each_for_itself():
-    """Turn a ball by the sum of both torques, until each rate about its own axis is there."""
+    """Rotate a ball by the sum of both torques, until each axis has its own rate."""
     world, one = floating((0.02, 0.02, 0.02))
     skew = (X + Z) / math.sqrt(2.0)
     motor = world.add_angular_motor(None, one, [Z, skew])
@@ -106,14 +106,14 @@ def test_user_axes_at_an_angle_act_each_for_itself():
     np.testing.assert_allclose(motor.reaction[1], torque, atol=1e-15)
     np.testing.assert_allclose(motor.dq, [one.root_link.w @ Z, one.root_link.w @ skew], atol=1e-15)
     world.step(5000)
-    # of all turns with these rates, that without any about what no motor turns
+    # among all rotations with these rates, the one without any part outside the motor axes
     both = np.linalg.pinv([Z, skew]) @ (1.0, 2.0)
     np.testing.assert_allclose(one.root_link.w, both, atol=1e-12)
     np.testing.assert_allclose(motor.dq, (1.0, 2.0), atol=1e-12)
 
 
 def test_three_user_axes_set_the_whole_turning():
-    """Turn an uneven body as told, whatever torque its gyroscopic effects take."""
+    """Rotate an asymmetric body at the set rates, against its gyroscopic torques."""
     world, one = floating()
     tilted = turn((1, 2, 3), 0.7)
     motor = world.add_angular_motor(None, one, tilted.T)
@@ -127,7 +127,7 @@ def test_three_user_axes_set_the_whole_turning():
         world.step(100)
         np.testing.assert_allclose(one.root_link.w, w, atol=1e-12)
         np.testing.assert_allclose(motor.q, rates * (world.time - 5e-4), atol=1e-10)
-    # the angles are summed up from means over steps, the body turned by them
+    # the angles are summed from the steps' mean rates, and these rotate the body
     angle = np.linalg.norm(w) * (world.time - 5e-4)
     np.testing.assert_allclose(one.root_link.R, turn(w, angle), atol=1e-5)
     inertia = one.root_link.R @ np.diag(INERTIA) @ one.root_link.R.T
@@ -138,9 +138,9 @@ def test_three_user_axes_set_the_whole_turning():
 
 def between(euler, time_step=1e-3, count=3):
     """
-    Put a motor, its axes askew, between two turning bodies on a ball joint.
+    Put a motor with skew axes between two rotating bodies on a ball joint.
 
-    Returns the world, the bodies, the motor, and its axes as they are given: sides and vectors.
+    Returns the world, the bodies, the motor, and its axes as given: sides and vectors.
     """
     world = sb.World(time_step=time_step, gravity=(0.0, 0.0, 0.0))
     first = body(world, rotation=turn((1, 1, 0), 0.4), mass=2.0, inertia=INERTIA)
@@ -158,8 +158,8 @@ def between(euler, time_step=1e-3, count=3):
 
 
 @pytest.mark.parametrize('euler', [False, True])
-def test_accelerations_of_angles_are_those_of_the_motion(euler):
-    """Tell by how much the rates change from the step before to the step after."""
+def test_angle_accelerations_match_the_motion(euler):
+    """Compute the change of the rates from the step before to the step after."""
     world, _, motor, _ = between(euler, 1e-4)
     world.step(3000)
     rates, told, angles = [], [], []
@@ -192,7 +192,7 @@ def test_euler_angles_are_measured():
 
 
 def test_euler_servos_bear_a_weight():
-    """Turn a body on a ball to angles that sag by the torques of its weight about each axis."""
+    """Rotate a body on a ball joint to angles that sag by its weight's torques about each axis."""
     world = sb.World()
     one = body(world, 0.15 * X)
     world.add_joint('ball', None, one, np.zeros(3))
@@ -214,7 +214,7 @@ def test_euler_servos_bear_a_weight():
 
 
 def test_euler_motor_turns_about_its_first_axis_alone():
-    """Swing a tilted body about z, the other two angles locked, at the closed form's torque."""
+    """Swing a tilted body about z, with two locked angles, at the closed form's torque."""
     world, one = floating(time_step=1e-4)
     motor = world.add_angular_motor(None, one, [Z, X], euler=True)
     first, middle, last = motor.axes
@@ -239,14 +239,14 @@ def test_euler_motor_turns_about_its_first_axis_alone():
 
 # --- ODE -----------------------------------------------------------------------------------------
 
-# what drives the motors: speed and greatest effort of each axis, or None
+# settings of the motors: speed and greatest effort of each axis, or None
 LOCK = (0.0, math.inf)
 DRIVES = {
     'one user axis': (False, [(1.5, 0.02)]),
     'two user axes': (False, [(1.5, 0.02), (-1.0, 0.05)]),
     'three user axes': (False, [(1.5, 0.02), (-1.0, 0.05), (0.5, 0.03)]),
     'locked user axes': (False, [LOCK, (-1.0, 0.05), LOCK]),
-    # the speeds of ODE's outer axes are those of the angles times the middle one's cosine
+    # the speeds of ODE's outer axes are the angle rates times the cosine of the middle angle
     'Euler: middle motor': (True, [None, (1.5, 0.02), None]),
     'Euler: outer axes locked': (True, [LOCK, (1.5, 0.02), LOCK]),
     'Euler: middle locked': (True, [None, LOCK, None]),
@@ -254,12 +254,12 @@ DRIVES = {
 
 
 def place(positions, rotations):
-    """Return where bodies are in one vector."""
+    """Return the bodies' poses in one vector."""
     return np.concatenate([np.ravel(positions), np.ravel(rotations)])
 
 
 def ode_motion(euler, drives, time_step, duration):
-    """Return the places of ODE's bodies after a while, and the motor's angles in Euler mode."""
+    """Return the final poses of ODE's bodies, and the motor's angles in Euler mode."""
     _, bodies, _, axes = between(euler, count=len(drives))
     links = [one.root_link for one in bodies]
     world = libode.world_create()
@@ -282,7 +282,7 @@ def ode_motion(euler, drives, time_step, duration):
         libode.motor_axis(motor, number, ('first', 'second').index(side) + 1, *axis)
     for number, given in enumerate(drives):
         if given:
-            # dParamVel and dParamFMax; rates are those of the first body against the second
+            # dParamVel and dParamFMax; rates of the first body against the second
             libode.motor_parameter(motor, 0x100 * number + 2, -given[0])
             libode.motor_parameter(motor, 0x100 * number + 5, given[1])
     for _ in range(round(duration / time_step)):
@@ -295,7 +295,7 @@ def ode_motion(euler, drives, time_step, duration):
 
 @pytest.mark.parametrize(('euler', 'drives'), DRIVES.values(), ids=DRIVES)
 def test_ode_tends_to_our_motors_motion(euler, drives):
-    """See ODE's AMotor come half as far from ours with half the step; the angles are the same."""
+    """Halve the distance to ODE's AMotor motion with half the time step; compare the angles."""
     world, bodies, motor, _ = between(euler, 2.5e-4, len(drives))
     driven = [pair for pair in zip(motor.axes, drives, strict=True) if pair[1]]
     for axis, (speed, strength) in driven:

@@ -1,4 +1,4 @@
-"""Friction that grows with the force that a joint bears, and friction with two limits."""
+"""Friction growing with the joint load, and friction with two limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ G, M = 10.0, 2.0
 
 
 def slope(angle, coefficient, gravity=G, **options):
-    """Return a world with a slider down a slope of an angle, its axis, and its link."""
+    """Return a world with a slider down an inclined slope, its axis, and its link."""
     world = sb.World(gravity=(0.0, 0.0, -gravity), **options)
     block = world.add_body((), mass=M, inertia=(0.1, 0.1, 0.1))
     down = np.array([math.cos(angle), 0.0, -math.sin(angle)])
@@ -25,7 +25,7 @@ def slope(angle, coefficient, gravity=G, **options):
 
 @pytest.mark.parametrize('angle', [0.2, 0.6, 1.2])
 def test_a_slider_on_a_slope(angle):
-    """Slide down by g (sin - mu cos) t, or rest if mu is above the tangent of the slope."""
+    """Slide down by g (sin - mu cos) t, or rest if mu is above the slope's tangent."""
     for coefficient in (0.0, 0.15, 0.5, 1.0):
         world, axis, _ = slope(angle, coefficient)
         world.step(500)
@@ -38,7 +38,7 @@ def test_a_slider_on_a_slope(angle):
 
 
 def test_a_slider_comes_to_rest():
-    """Stop after v / (mu g) on a level, and stay; push it with the friction of its load."""
+    """Stop after v / (mu g) on a level, and stay; push it with its load's friction."""
     world, axis, link = slope(0.0, 0.25)
     link.robot.set_base_velocity((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     world.step(399)
@@ -53,9 +53,9 @@ def test_a_slider_comes_to_rest():
         assert (abs(axis.dq) > 1e-9) == moves
 
 
-def test_the_force_that_is_borne_depends_on_friction():
-    """Solve for both: friction beside the guide's normal force turns a load against it."""
-    # a rod leans on a rail: its end slides along x, friction there changes what the rail bears
+def test_the_joint_load_depends_on_friction():
+    """Solve for both: friction beside the guide's normal force rotates a load against it."""
+    # a rod leans on a rail: its end slides along x, and friction there changes the rail's load
     world = sb.World(gravity=(0.0, 0.0, -G))
     rod = world.add_body((), mass=M, inertia=(0.1, 0.2, 0.1))
     angle, length, mu = 0.7, 0.5, 0.4
@@ -89,7 +89,7 @@ def test_the_force_that_is_borne_depends_on_friction():
 
 
 def test_a_hinge_runs_out():
-    """Slow a wheel by mu r m g / I, which stops and then holds as much torque."""
+    """Decelerate a wheel by mu r m g / I; stopped, it holds an equal torque."""
     world = sb.World(gravity=(0.0, 0.0, -G))
     wheel = world.add_body((), mass=M, inertia=(0.3, 0.3, 0.3), angular_velocity=(0.0, 2.0, 0.0))
     hinge = world.add_joint('hinge', None, wheel, np.zeros(3), (0.0, 1.0, 0.0), tree=False)
@@ -136,7 +136,7 @@ def test_two_limits_of_friction(tree):
 
 
 def test_only_constraint_joints_have_bearings():
-    """Refuse what a joint of a tree cannot do."""
+    """Refuse bearing friction on a tree joint."""
     wheel = sb.World().load_urdf(rotor())
     with pytest.raises(sb.StateError, match='only constraint joints have it'):
         wheel.joint('joint').axes[0].bearing_friction = 0.1

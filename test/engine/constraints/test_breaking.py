@@ -1,4 +1,4 @@
-"""Constraint joints that break where they would have to transmit more than they bear."""
+"""Constraint joints that break under a load above their toughness."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def hung(kind='fixed', gravity=(0.0, 0.0, -G), arm=0.0, **options):
 
 @pytest.mark.parametrize(('name', 'load'), [('break_force', M * G), ('break_torque', M * G * 0.3)])
 def test_it_breaks_above_the_limit_and_not_below(name, load):
-    """Bear a little less than the load or break in the first step, which is free fall then."""
+    """Bear slightly less than the load, or break in the first step and fall freely."""
     for share in (1.001, 0.999):
         world, joint, link = hung(arm=0.3)
         setattr(joint, name, share * load)
@@ -43,7 +43,7 @@ def test_it_breaks_above_the_limit_and_not_below(name, load):
 
 @pytest.mark.parametrize('cfm', [0.0, 1e-7])
 def test_it_breaks_in_the_step_of_the_load(cfm):
-    """Follow a growing pull, of rigid and of compliant rows, to the step that is too much."""
+    """Follow a growing pull, on rigid and compliant rows, to the critical step."""
     world, joint, link = hung('ball', gravity=(0.0, 0.0, 0.0), cfm=cfm, erp=0.5)
     joint.break_force = 7.05
     for k in range(1, 100):
@@ -51,7 +51,7 @@ def test_it_breaks_in_the_step_of_the_load(cfm):
         world.step()
         if joint.is_broken:
             break
-    # rows that yield lag behind the force a little
+    # compliant rows lag slightly behind the force
     assert k == 71 if cfm == 0.0 else 71 <= k <= 75
     before = link.v[0]
     world.step(10)
@@ -59,7 +59,7 @@ def test_it_breaks_in_the_step_of_the_load(cfm):
 
 
 def test_a_blow_breaks_it_and_passes_nothing_on():
-    """Leave the velocities of two bodies as they were where the joint cannot bear the impact."""
+    """Keep the velocities of two bodies if the joint cannot bear the impact."""
     for toughness, passed in ((math.inf, True), (1000.0, False)):
         world = sb.World(gravity=(0.0, 0.0, 0.0))
         first, second = body(world, mass=M), body(world, X, mass=M)
@@ -75,7 +75,7 @@ def test_a_blow_breaks_it_and_passes_nothing_on():
 
 
 def test_the_weakest_breaks_first_and_the_others_bear_the_rest():
-    """Break one of three that share a load, or one after the other all within the step."""
+    """Break one of three joints sharing a load, or one after the other within the step."""
     for limits, broken in (
         ((5.0, 12.0, 12.0), ['ball']),
         ((5.0, 9.0, 9.0), ['ball', 'ball_2', 'ball_3']),
@@ -93,7 +93,7 @@ def test_the_weakest_breaks_first_and_the_others_bear_the_rest():
 
 
 def test_nothing_acts_on_the_axes_of_a_broken_joint():
-    """Fall and turn free of motor, command, friction, spring and stop."""
+    """Fall and rotate free of motor, command, friction, spring and stop."""
     world, joint, link = hung('hinge')
     joint.friction, joint.stiffness, joint.damping, joint.reference = 3.0, 50.0, 2.0, 1.0
     joint.lower, joint.upper = -0.01, 0.01
@@ -109,7 +109,7 @@ def test_nothing_acts_on_the_axes_of_a_broken_joint():
 
 
 def test_a_linkage_without_its_closing_joint_is_a_tree():
-    """Move, to rounding, as the robot does that never had the joint."""
+    """Move, to rounding, like the robot without the joint."""
     ends = []
     for closed in (True, False):
         world = sb.World()
@@ -125,7 +125,7 @@ def test_a_linkage_without_its_closing_joint_is_a_tree():
 
 
 def test_it_is_mended():
-    """Hold again from where the body is, for a joint that is mended, and for a reset world."""
+    """Hold again at the body's current pose after a repair, and after a world reset."""
     world, joint, link = hung('slider')
     joint.break_force = 1.0
     world.step(100)
@@ -146,7 +146,7 @@ def test_it_is_mended():
 
 
 def test_it_stays_broken_in_snapshots_copies_and_larger_worlds():
-    """Know it after all that renews the arrays, with the limit that it had."""
+    """Keep the broken state and its limit after every renewal of the arrays."""
     world, joint, _ = hung()
     whole = world.save()
     joint.break_force = 5.0
@@ -179,7 +179,7 @@ def test_it_stays_broken_in_snapshots_copies_and_larger_worlds():
     ],
 )
 def test_wrong_values_are_named(name, wrong):
-    """Refuse them, and keep what there was."""
+    """Refuse wrong limits, and keep the previous ones."""
     _, joint, _ = hung()
     before = getattr(joint, name)
     with pytest.raises(sb.InvalidValueError, match=name):
@@ -187,7 +187,7 @@ def test_wrong_values_are_named(name, wrong):
     assert getattr(joint, name) == before
 
 
-def test_files_say_it():
+def test_files_set_the_limits():
     """Read the limits from a URDF's extension and from YAML."""
     text = robots.double_pendulum()
     element = (
@@ -204,7 +204,7 @@ def test_files_say_it():
 
 
 def test_one_direction_breaks_alone():
-    """Break what is too much along one axis, and go on holding the others."""
+    """Break one overloaded axis, and keep holding the others."""
     for kind, axis in (('fixed', Y), ('ball', Z)):
         world, joint, link = hung(kind)
         R = joint.rotation
@@ -233,7 +233,7 @@ def test_one_direction_breaks_alone():
 
 
 def test_a_torque_breaks_its_direction():
-    """Turn about the axis whose torque is too much, and go nowhere."""
+    """Rotate about the axis with the overload, and stay in place."""
     world, joint, link = hung('fixed', gravity=(0.0, 0.0, 0.0))
     joint.break_limits = [9.0, 9.0, 9.0, 2.0, 2.0, 2.0]
     torque = joint.rotation @ (1.0, 2.1, 1.0)
@@ -249,7 +249,7 @@ def test_a_torque_breaks_its_direction():
 
 @pytest.mark.parametrize('value', [0.0, -1.0, math.nan, [1.0, 2.0], 'much'])
 def test_limits_of_directions_are_checked(value):
-    """Refuse what is no limit."""
+    """Refuse invalid limits."""
     _, joint, _ = hung()
     with pytest.raises(sb.InvalidValueError, match='break_limits'):
         joint.break_limits = value

@@ -29,7 +29,7 @@ def add(name, time_step=1e-3, solver='direct', free=False):
 
 
 def test_driven_four_bar_stays_closed_for_a_minute():
-    """Turn the crank once a second: every row holds to rounding, and forces balance."""
+    """Rotate the crank once per second: every row holds to rounding, and forces balance."""
     world, robot = add('four_bar')
     crank = robot.joint('crank_joint')
     crank.dq = math.tau
@@ -42,7 +42,7 @@ def test_driven_four_bar_stays_closed_for_a_minute():
 
 
 def test_driven_delta_stays_closed_for_a_minute():
-    """Lead the shoulders on smooth ways: loops stay closed and the platform level."""
+    """Move the shoulders on smooth paths: loops stay closed and the platform level."""
     world, robot = add('delta')
     shoulders = [robot.joint(f'shoulder_{number}') for number in (1, 2, 3)]
     for shoulder in shoulders:
@@ -63,7 +63,7 @@ def test_driven_delta_stays_closed_for_a_minute():
 
 
 def test_free_four_bar_keeps_its_energy_for_a_minute():
-    """Lose or gain less than 0.1 % of what moves, in a thousand radians of the crank."""
+    """Change the mechanical energy by less than 0.1 % in a thousand radians of the crank."""
     world, robot = add('four_bar', free=True)
     start_four_bar(robot, 10.0)
     before, worst = world.energy(), 0.0
@@ -81,15 +81,15 @@ LENGTHS = {'crank': 0.1, 'coupler': 0.26, 'rocker': 0.2}
 
 
 def quarter(vector):
-    """Turn a vector of the plane of x and z by a right angle about y."""
+    """Rotate a vector in the x-z plane by a right angle about y."""
     return np.array([vector[1], -vector[0]])
 
 
 def four_bar_links(angle):
     """
-    Return for each link an end, the way to its other end, that end's rate and the link's turning.
+    Return for each link an end, the vector to its other end, that end's rate and the link's rate.
 
-    For one radian of the crank per unit of time; by the law of cosines.
+    Rates per radian of the crank; by the law of cosines.
     """
     crank = LENGTHS['crank'] * np.array([math.sin(angle), math.cos(angle)])
     reach = D - crank
@@ -114,7 +114,7 @@ def four_bar_links(angle):
 
 
 def inertia_and_height(robot, angle):
-    """Return the inertia [kg m²] that the crank feels, and the potential energy [J]."""
+    """Return the crank's effective inertia [kg m²], and the potential energy [J]."""
     inertia = potential = 0.0
     for name, (end, way, rate, turning) in four_bar_links(angle).items():
         link = robot.link(name)
@@ -127,14 +127,14 @@ def inertia_and_height(robot, angle):
 
 
 def start_four_bar(robot, rate):
-    """Let the crank turn, and coupler and rocker with it."""
+    """Rotate the crank, and coupler and rocker with it."""
     links = four_bar_links(0.0)
     robot.dq = rate * np.array([1.0, links['coupler'][3] - 1.0, links['rocker'][3]])
     assert robot.joint_names == ['crank_joint', 'coupler_joint', 'rocker_joint']
 
 
 def four_bar_error(time_step):
-    """Return how far from where its energy takes it the crank is after 2 s [rad]."""
+    """Return the crank's angle error against its energy after 2 s [rad]."""
     world, robot = add('four_bar', time_step, free=True)
     start_four_bar(robot, 12.0)
     inertia, potential = inertia_and_height(robot, 0.0)
@@ -151,7 +151,7 @@ def four_bar_error(time_step):
 
 
 def test_free_four_bar_moves_as_its_energy_says():
-    """Converge to the motion of its one coordinate with the square of the step."""
+    """Converge to the one-coordinate motion with the squared time step."""
     coarse, fine = four_bar_error(2.5e-4), four_bar_error(6.25e-5)
     assert fine < 2e-5
     assert 12.0 < coarse / fine < 20.0
@@ -161,7 +161,7 @@ def test_free_four_bar_moves_as_its_energy_says():
 
 
 def pinocchio_twin(name, robot):
-    """Return Pinocchio's model of a robot, its loops' constraints, and where coordinates are."""
+    """Return a robot's Pinocchio model, its loop constraints, and its coordinate indices."""
     model = pin.buildModelFromUrdf(str(path_of(name)))
     constraints = pin.StdVec_RigidConstraintModel()
     for joint in robot.description.constraints:
@@ -169,7 +169,7 @@ def pinocchio_twin(name, robot):
         for link, position in ((joint.link1, joint.position1), (joint.link2, joint.position2)):
             frame = model.frames[model.getBodyId(link)]
             ends += [frame.parentJoint, frame.placement * pin.SE3(np.eye(3), position)]
-        # of the planar four-bar's hinge, the point is all there is to hold
+        # for the planar four-bar's hinge, the point suffices
         constraints.append(
             pin.RigidConstraintModel(
                 pin.ContactType.CONTACT_3D, model, *ends, pin.ReferenceFrame.LOCAL
@@ -180,7 +180,7 @@ def pinocchio_twin(name, robot):
 
 @pytest.mark.parametrize('name', ['four_bar', 'delta'])
 def test_accelerations_and_loop_forces_are_pinocchios(name):
-    """Accelerate as its proximal solver says, in motion and under random efforts."""
+    """Match Pinocchio's proximal solver, in motion and under random efforts."""
     world, robot = add(name, free=True)
     model, constraints, joints = pinocchio_twin(name, robot)
     data = model.createData()
@@ -202,7 +202,7 @@ def test_accelerations_and_loop_forces_are_pinocchios(name):
         constraint.calc(model, data, state)
     jacobian = pin.getConstraintsJacobian(model, data, constraints, states)
     assert np.abs(jacobian @ v).max() < 1e-3
-    # the two would feed back what is left of the loops' velocities in different ways
+    # both solvers would feed back remaining loop velocities in different ways
     v -= np.linalg.pinv(jacobian, 1e-8) @ (jacobian @ v)
     robot.dq = v[at]
     efforts = np.random.default_rng(1).normal(scale=0.1, size=model.nv)

@@ -1,4 +1,4 @@
-"""Constraint joints that yield by a spring and a damper in each direction."""
+"""Constraint joints with a spring and a damper in each direction."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_each_direction_is_a_damped_oscillator_of_its_own(way):
         world, link, _ = held(
             time_step=time_step, normal=(1.0, 0.0, 0.0), compliance=(STIFFNESS, DAMPING)
         )
-        # of turns a small one: the rows are sines
+        # small rotations only, since the rows are sines
         motion = np.zeros(6)
         motion[way] = 0.1 if way < 3 else 1e-3
         link.robot.set_base_velocity(motion[:3], motion[3:])
@@ -64,7 +64,7 @@ def test_each_direction_is_a_damped_oscillator_of_its_own(way):
 
 @pytest.mark.parametrize('turned', [False, True])
 def test_static_deflection_is_the_force_over_the_stiffness(turned):
-    """Yield by F / k along the joint's axes, wherever they point, and by T / k about them."""
+    """Yield by F / k along the joint's axes, at any orientation, and by T / k about them."""
     frame = np.eye(3)
     if turned:
         frame = np.linalg.qr(np.random.default_rng(2).normal(size=(3, 3)))[0]
@@ -97,7 +97,7 @@ ROWS = {
 
 @pytest.mark.parametrize('kind', ROWS)
 def test_rows_are_as_the_documents_say(kind):
-    """Give each row the spring of its direction, by ODE's formula, and read it back."""
+    """Give each row its direction's spring, by ODE's formula, and read it back."""
     options = {'anchor2': (0.0, 0.0, 1.0)} if kind == 'distance' else {}
     if kind in ('universal', 'hinge2'):
         options['axis2'] = (1.0, 0.0, 0.0)
@@ -114,7 +114,7 @@ def test_rows_are_as_the_documents_say(kind):
 @pytest.mark.parametrize('kind', ['ball', 'hinge', 'slider', 'fixed', 'piston', 'planar'])
 @pytest.mark.parametrize('way', range(6))
 def test_a_row_resists_its_direction_and_no_other(kind, way):
-    """Push along or about each axis: only what the type keeps answers, with its own stiffness."""
+    """Push along or about each axis: only constrained directions answer, each by its stiffness."""
     world, link, _ = held(kind, normal=(1.0, 0.0, 0.0), compliance=(STIFFNESS, 0.0))
     push = np.zeros(6)
     push[way] = 1.0 if way < 3 else 1e-3
@@ -130,7 +130,7 @@ def test_a_row_resists_its_direction_and_no_other(kind, way):
 
 
 def test_some_directions_are_rigid():
-    """Hold to rounding where the stiffness is infinite, and yield in the others."""
+    """Hold to rounding at infinite stiffness, and yield in the other directions."""
     stiffness = (math.inf, 1e3, math.inf, 10.0, math.inf, math.inf)
     world, link, joint = held(
         normal=(1.0, 0.0, 0.0), gravity=(3.0, -4.0, -9.0), compliance=(stiffness, 60.0)
@@ -145,7 +145,7 @@ def test_some_directions_are_rigid():
 
 
 def test_crossed_axes_at_any_angle_have_the_stiffness_about_the_line_across_them():
-    """Yield about y as any other joint does, though the row is a cosine of 60 degrees."""
+    """Yield about y like any other joint, though the row is a cosine of 60 degrees."""
     for axis2 in ((1.0, 0.0, 0.0), (math.sqrt(0.75), 0.0, 0.5)):
         world, link, _ = held('hinge2', axis2=axis2, compliance=(STIFFNESS, 1.0))
         push(world, link, (0.0, 0.0, 0.0), 3000, torque=(0.0, 1e-3, 0.0))
@@ -153,14 +153,14 @@ def test_crossed_axes_at_any_angle_have_the_stiffness_about_the_line_across_them
 
 
 def swung(**options):
-    """Swing a body on a hinge that yields; give where it comes to."""
+    """Swing a body on a compliant hinge; return its final pose."""
     world, link, joint = held('hinge', gravity=(1.0, 2.0, -9.0), **options)
     world.step(100)
     return world, joint, [*link.p, *link.R.ravel()]
 
 
 def test_numbers_for_all_rows_and_for_each_are_the_same_bits():
-    """Take one ERP and CFM, or five of each."""
+    """Accept one ERP and CFM, or five of each."""
     _, _, one = swung(erp=0.4, cfm=1e-4)
     _, joint, each = swung(erp=(0.4,) * 5, cfm=[1e-4] * 5)
     assert one == each
@@ -170,7 +170,7 @@ def test_numbers_for_all_rows_and_for_each_are_the_same_bits():
 
 
 def test_snapshots_copies_and_pickles_know_it():
-    """Come to the same end, bit for bit, after any way there is to keep a world."""
+    """Reach the same end, bit by bit, by every way of copying a world."""
     world, joint, _ = swung(compliance=(STIFFNESS, DAMPING))
     kept, before = world.save(), world.state_hash()
     twins = [copy.deepcopy(world), pickle.loads(pickle.dumps(world))]
@@ -215,7 +215,7 @@ def test_wrong_values_are_refused(given, named):
 
 
 def loaded(element, **options):
-    """Load a pendulum whose bar a joint in another element holds to the world."""
+    """Load a pendulum whose bar is held to the world by a joint in another element."""
     text = robots.robot(
         robots.link('base'),
         robots.link('bar'),
@@ -231,8 +231,8 @@ SPRINGS, DAMPERS = '1e3 2e3 inf 10 20 30', '1 2 0 .1 .2 .3'
 @pytest.mark.parametrize(
     ('axis', 'columns'), list(zip(('1 0 0', '0 0 1'), ([1, 2, 0], [0, 1, 2]), strict=True))
 )
-def test_files_say_it(axis, columns):
-    """Read URDF and YAML alike: z of the compliance is the axis, x that of link1 across it."""
+def test_files_set_the_compliance(axis, columns):
+    """Read URDF and YAML alike: z of the compliance is the axis, x link1's across it."""
     frame = 'rpy="0 0 1.5707963267948966"'
     urdf = (
         f'<sim_bridge><joint name="l" type="hinge"><link1 name="bar" {frame}/>'
@@ -260,7 +260,7 @@ def test_files_say_it(axis, columns):
 
 
 def test_an_undamped_spring_of_each_step_is_the_same_spring():
-    """Keep the deflection of a static load when the step changes: k is physical."""
+    """Keep the static deflection when the time step changes: k is physical."""
     reached = []
     for time_step, c in itertools.product((1e-3, 2.5e-4), (50.0, 100.0)):
         world, link, _ = held(time_step=time_step, compliance=(2e3, c))

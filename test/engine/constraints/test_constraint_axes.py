@@ -1,4 +1,4 @@
-"""What acts on the axes of joints that are solved for as rows: as if the trees had the joint."""
+"""Axis elements of constraint joints, compared with the same elements on tree joints."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 import sim_bridge as sb
 
-# what is set, and of q, dq and efforts how far trees and rows may be apart at 1 ms
+# settings, and tolerances of q, dq and efforts between trees and rows at 1 ms
 ACTIONS = {
     'command': {'u': 3.0},
     'command beyond the limit': {'u': 30.0, 'effort_limit': 5.0},
@@ -30,7 +30,7 @@ ACTIONS = {
 
 
 def hung(kind, tree, time_step=1e-3):
-    """Hang a body on a hinge, as a pendulum, or on an upright slider, which moves at 1."""
+    """Hang a body on a hinge, as a pendulum, or on an upright slider, moving at 1."""
     world = sb.World(time_step=time_step)
     one = body(world, (0.0, 0.0, -0.5), mass=2.0)
     if not tree:
@@ -42,7 +42,7 @@ def hung(kind, tree, time_step=1e-3):
 
 
 def history(kind, tree, action, time_step, duration=2.0):
-    """Return positions and velocities of a joint (20, 2), and efforts of its elements (20, 3)."""
+    """Return positions and velocities of a joint, (20, 2), and its elements' efforts, (20, 3)."""
     world, joint = hung(kind, tree, time_step)
     for name, value in action.items():
         setattr(joint, name, value)
@@ -57,23 +57,23 @@ def history(kind, tree, action, time_step, duration=2.0):
 
 @pytest.mark.parametrize('action', ACTIONS.values(), ids=ACTIONS)
 @pytest.mark.parametrize('kind', ['hinge', 'slider'])
-def test_axes_move_as_those_of_trees(kind, action):
-    """Go the same way with the same efforts, up to the square of the step."""
+def test_axes_move_like_tree_joints(kind, action):
+    """Move alike with equal efforts, up to the squared time step."""
     apart = []
     for time_step in (1e-3, 5e-4):
         (tree, tree_efforts), (rows, efforts) = (
             history(kind, of_tree, action, time_step) for of_tree in (True, False)
         )
         apart.append(np.abs(tree - rows).max())
-        # where elements switch just after a sample one of them may have done so before
+        # an element may have switched just around a sample, so the greatest difference is ignored
         assert np.sort(np.abs(tree_efforts - efforts).ravel())[-2] < 1e-2
     assert apart[0] < 1e-3
-    # an elastic stop is hit with an error of the first order, which either makes in its own way
+    # hitting an elastic stop has a first-order error, different in trees and rows
     assert apart[1] < max(apart[0] / (1.3 if 'stop_cfm' in action else 3.5), 2e-5)
 
 
 def test_angles_count_turns_both_ways():
-    """Turn on beyond half turns, back, and know it after a restore and a reset."""
+    """Count beyond half turns, and back, and keep the count after a restore and a reset."""
     world, joint = hung('hinge', False)
     joint.control, joint.target_velocity = 'velocity', 20.0
     world.step(1000)
@@ -94,7 +94,7 @@ def test_angles_count_turns_both_ways():
 
 
 def test_stops_stop_without_a_rebound():
-    """Come to rest at a stop in one step, and lean on it with the torque of the weight."""
+    """Come to rest at a stop in one step, and lean on it with the weight's torque."""
     world, joint = hung('hinge', False)
     joint.lower, joint.upper = -1.0, 0.1
     joint.u = 8.0
@@ -113,7 +113,7 @@ def test_stops_stop_without_a_rebound():
 
 
 def crossed(kind, tree, time_step):
-    """Hang a body on a joint of two axes, and let a servo and a spring act on them for 1 s."""
+    """Hang a body on a two-axis joint, with a servo and a spring for 1 s."""
     world = sb.World(time_step=time_step)
     one = body(world, (0.1, 0.05, -0.4), mass=2.0)
     axis, axis2 = (X, Y) if kind in ('universal', 'hinge2') else (Z, None)
@@ -127,8 +127,8 @@ def crossed(kind, tree, time_step):
 
 
 @pytest.mark.parametrize('kind', ['universal', 'hinge2', 'piston', 'planar'])
-def test_several_axes_move_as_those_of_trees(kind):
-    """Part by a quarter at half the step."""
+def test_several_axes_move_like_tree_joints(kind):
+    """Quarter the difference at half the time step."""
     coarse, fine = (
         np.abs(crossed(kind, True, time_step) - crossed(kind, False, time_step)).max()
         for time_step in (1e-3, 5e-4)
@@ -154,8 +154,8 @@ def hooke(friction, strength, tree=True):
 
 
 @pytest.mark.parametrize('tree', [True, False])
-def test_friction_that_blocks_a_loop_gives_way(tree):
-    """Hold against a motor that is too weak, as the joint turns its torque; slip for others."""
+def test_friction_blocking_a_loop_yields(tree):
+    """Hold against a too weak motor, at the joint's torque ratio; slip for stronger ones."""
     world, motor, brake = hooke(0.3, 0.2, tree)
     world.step(200)
     assert max(abs(motor.q), abs(brake.q)) < 1e-15
@@ -172,8 +172,8 @@ def test_friction_that_blocks_a_loop_gives_way(tree):
     assert world.report.converged
 
 
-def test_what_yields_is_known_until_the_joint_is_another():
-    """Carry on with the last step's wrench as bodies are added, and no longer than the joint."""
+def test_compliant_reactions_last_until_the_joint_changes():
+    """Keep the last step's wrench as bodies are added, until the joint changes."""
     world = sb.World()
     one = body(world, mass=2.0)
     joint = world.add_joint('ball', None, one, np.zeros(3), cfm=1e-4)

@@ -1,4 +1,4 @@
-"""Joints that are solved for as rows, and what they do to joints of trees that are locked."""
+"""Constraint joints acting on locked tree joints."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import sim_bridge as sb
 SOLVERS = ('direct', 'iterative', 'split')
 INERTIA = 0.04  # about Z, of `body`
 
-# what locks a joint, the name of its effort, and how much that is as the joint gives way
+# settings that lock a joint, the name of the locking effort, and its value as the joint yields
 LOCKS = {
     'friction': ({'friction': 5.0}, 'friction_effort', 5.0),
     'motor': ({'control': 'velocity', 'max_effort': 5.0}, 'motor_effort', 5.0),
     'stop': ({'upper': 0.0}, 'stop_effort', 0.0),
 }
-# what pushes it with 3 N m, and what turns that into 20 N m the other way
+# settings that push by 3 N m, and changes to 20 N m in the opposite direction
 PUSHES = {
     'effort': ({'u': 3.0}, {'u': -20.0}),
     'spring': ({'stiffness': 10.0, 'reference': 0.3}, {'reference': -2.0}),
@@ -42,7 +42,7 @@ def assign(thing, values):
 
 
 def pushed(lock, push):
-    """Lock a joint of a tree, and push at it by an angular motor beside it."""
+    """Lock a tree joint, and push it by an angular motor beside it."""
     world = sb.World()
     one = body(world)
     joint = world.add_joint('hinge', None, one, np.zeros(3), Z, tree=True)
@@ -55,8 +55,8 @@ def pushed(lock, push):
 
 @pytest.mark.parametrize('push', PUSHES)
 @pytest.mark.parametrize('lock', LOCKS)
-def test_locked_joints_feel_what_pushes_them(lock, push):
-    """Bear a push with what locks the joint, and yield to one that is too strong."""
+def test_locked_joints_bear_pushes(lock, push):
+    """Bear a push by the joint's lock, and yield to a stronger one."""
     (locking, effort, greatest), (begin, end) = LOCKS[lock], PUSHES[push]
     world, joint, motor = pushed(locking, begin)
     assert (joint.q, joint.dq) == (0.0, 0.0)
@@ -72,7 +72,7 @@ def test_locked_joints_feel_what_pushes_them(lock, push):
 
 
 def test_a_push_beyond_a_motor_turns_it_round():
-    """Turn back with what is left of a push less the motor's greatest effort."""
+    """Reverse with the push less the motor's greatest effort."""
     world, joint, motor = pushed(LOCKS['motor'][0], {})
     motor.u = -20.0
     world.step(100)
@@ -80,8 +80,8 @@ def test_a_push_beyond_a_motor_turns_it_round():
 
 
 @pytest.mark.parametrize('friction', [1.0, 0.3])
-def test_joints_that_yield_pull_at_locked_ones(friction):
-    """Hold a lever by friction, or not, against a soft ball joint that is 1 cm away."""
+def test_compliant_joints_pull_at_locked_ones(friction):
+    """Hold a lever by friction, or not, against a soft ball joint 1 cm away."""
     world, stiffness, damping = sb.World(), 100.0, 1.0
     lever = body(world, 0.5 * X)
     joint = world.add_joint('hinge', None, lever, np.zeros(3), Z)
@@ -109,7 +109,7 @@ def test_joints_that_yield_pull_at_locked_ones(friction):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('strength', [0.01, 1.0, math.inf])
 def test_motor_of_a_loop_starts_against_friction(strength, solver):
-    """Drive a four-bar at its last joint, all others being locked by friction at first."""
+    """Drive a four-bar at its last joint, with all other joints locked by friction at first."""
     world = sb.World(solver=solver, gravity=(0.0, 0.0, 0.0))
     robot = world.load_urdf(path_of('four_bar'))
     for name in robot.joint_names:
@@ -123,8 +123,8 @@ def test_motor_of_a_loop_starts_against_friction(strength, solver):
     assert world.report.converged
 
 
-def test_joints_that_contradict_each_other_are_reported():
-    """Weld a body to the world, and demand that it be 5 cm away."""
+def test_contradicting_joints_are_reported():
+    """Weld a body to the world, and demand 5 cm distance."""
     world = sb.World()
     one = body(world)
     world.add_joint('fixed', None, one)

@@ -1,4 +1,4 @@
-"""Loops under blows: random mechanisms that hit each other, structures that nothing can move."""
+"""Loops under impacts: random colliding mechanisms, immobile structures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ KINDS = ('ball', 'hinge', 'slider', 'universal', 'hinge2', 'fixed', 'piston', 'p
 
 
 def random_mechanism(seed, solver):
-    """Return a world of boxes that overlap and turn, and what joins them to each other."""
+    """Return a world of overlapping, rotating boxes, and the joints between them."""
     rng = np.random.default_rng(seed)
     world = sb.World(solver=solver)
     boxes = [
@@ -45,7 +45,7 @@ def random_mechanism(seed, solver):
 
 @pytest.mark.parametrize('seed', range(12))
 def test_random_mechanisms_stay_closed(seed):
-    """Join boxes in any way, overconstrained ones too, and let them hit each other."""
+    """Join boxes at random, also overconstrained, and let them collide."""
     world, joints = random_mechanism(seed, SOLVERS[seed % 3])
     world.step(2)
     energy = world.energy().total
@@ -57,7 +57,7 @@ def test_random_mechanisms_stay_closed(seed):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_truss_stands_a_blow(solver):
-    """Throw a box at a triangle of bars on hinges: nothing of it moves, its feet bear the blow."""
+    """Throw a box at a triangle of hinged bars: it does not move, and its feet bear the impact."""
     world = sb.World(solver=solver, gravity=(0.0, 0.0, 0.0))
     feet, top = ((-0.5, 0.0, 0.0), (0.5, 0.0, 0.0)), np.array([0.0, 0.0, math.sqrt(0.75)])
     bars = []
@@ -87,13 +87,13 @@ def test_truss_stands_a_blow(solver):
 
 
 def inclination(way):
-    """Return the quaternion that turns x towards a way in the plane of x and z."""
+    """Return the quaternion that rotates x towards a vector in the x-z plane."""
     angle = math.atan2(-way[2], way[0])
     return 0.0, math.sin(0.5 * angle), 0.0, math.cos(0.5 * angle)
 
 
-def test_motors_without_limits_that_contradict_each_other_are_reported():
-    """Turn a four-bar's crank and rocker at rates that its loop does not allow."""
+def test_contradicting_motors_without_limits_are_reported():
+    """Rotate a four-bar's crank and rocker at rates not allowed by its loop."""
     world = sb.World()
     robot = world.load_urdf(path_of('four_bar'), collisions='none')
     for name, velocity in (('crank_joint', 2.0), ('rocker_joint', -1.0)):
@@ -108,8 +108,8 @@ def test_motors_without_limits_that_contradict_each_other_are_reported():
     assert max(robot.joint('coupler_rocker').error) < 1e-12
 
 
-def test_body_welded_twice_is_not_thrown_by_what_it_overlaps():
-    """Let a loop hold two bodies that overlap: no impulse moves them, none must try."""
+def test_body_welded_twice_is_not_thrown_by_an_overlap():
+    """Let a loop hold two overlapping bodies: no impulse moves them, and none is applied."""
     world = sb.World()
     first, second = (
         world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(x, 0.0, 1.0))

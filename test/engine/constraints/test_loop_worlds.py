@@ -39,7 +39,7 @@ def test_twins_share_a_load(kinds):
 
 
 def test_swinging_door_of_two_hinges_is_one_of_one_hinge():
-    """Turn on as a single hinge would have it, to rounding."""
+    """Rotate on like a single hinge, to rounding."""
     turned = []
     for heights in ((0.5,), (0.5, 1.5), (0.5, 1.0, 1.5)):
         world = sb.World(gravity=(0.0, -3.0, -9.0))
@@ -58,7 +58,7 @@ def test_swinging_door_of_two_hinges_is_one_of_one_hinge():
 
 @pytest.mark.parametrize('driven', [False, True])
 def test_parallelogram_passes_its_change_point(driven):
-    """Go round and round through where all bars are in line, as a parallelogram."""
+    """Pass repeatedly through the collinear configuration, staying a parallelogram."""
     world = sb.World()
     a, b, c, d = (
         np.array(point)
@@ -86,7 +86,7 @@ def test_parallelogram_passes_its_change_point(driven):
 
 
 def test_bars_in_line_bear_a_load_across_them():
-    """Stay put where the rows cannot tell to first order what holds."""
+    """Stay put although the rows do not determine the support to first order."""
     world = sb.World()
     first, second = (bar(world, (x, 0.0, 0.0), (x + 0.5, 0.0, 0.0)) for x in (0.0, 0.5))
     world.add_joint('hinge', None, first, np.zeros(3), Y)
@@ -100,7 +100,7 @@ def test_bars_in_line_bear_a_load_across_them():
 
 
 def ring(world, count, kind):
-    """Close a ring of bars in the plane of x and z; give bars and joints."""
+    """Close a ring of bars in the x-z plane; return bars and joints."""
     angles = math.tau / count * np.arange(count + 1)
     points = np.array([np.cos(angles), np.zeros(count + 1), np.sin(angles)]).T
     bars = [bar(world, *ends, 0.1) for ends in zip(points, points[1:], strict=False)]
@@ -112,13 +112,13 @@ def ring(world, count, kind):
 
 
 def ring_change(time_step, kind):
-    """Let a ring of twenty fly about for a second; give the change of energy and of momentum."""
+    """Let a ring of twenty float for a second; return the change of energy and momentum."""
     world = sb.World(time_step=time_step, gravity=(0.0, 0.0, 0.0))
     _, joints = ring(world, 20, kind)
     rng = np.random.default_rng(0)
     for joint in joints[:-1]:
         joint.dq = rng.normal(size=None if kind == 'hinge' else 3)
-    # the first step takes what the ring does not allow
+    # the first step removes velocities forbidden by the ring
     world.step()
     before, energy = world.momentum(), world.energy().total
     assert largest_error(world, round(0.05 / time_step), 20) < 1e-12
@@ -130,7 +130,7 @@ def ring_change(time_step, kind):
 
 @pytest.mark.parametrize('kind', ['hinge', 'ball'])
 def test_ring_of_twenty_keeps_energy_and_momentum(kind):
-    """Lose of both but what shrinks with the square of the step; forces balance."""
+    """Lose only energy and momentum that shrink with the squared time step; balance forces."""
     coarse, fine = ring_change(1e-3, kind), ring_change(2.5e-4, kind)
     assert fine[0] < 1e-3
     assert fine[1] < 1e-3
@@ -138,7 +138,7 @@ def test_ring_of_twenty_keeps_energy_and_momentum(kind):
 
 
 def test_reactions_of_a_long_chain_are_exact():
-    """Hang a chain of twenty by both ends, which bear its weight and its momentum's rate."""
+    """Hang a chain of twenty by both ends; these bear its weight and its momentum's rate."""
     world = sb.World()
     bars, joints = ring(world, 20, 'ball')
     world.remove_joint(joints[-1])
@@ -156,7 +156,7 @@ def test_reactions_of_a_long_chain_are_exact():
 
 
 def arm(name, at, towards):
-    """Return the URDF of a planar arm of two bars that stands at x."""
+    """Return the URDF of a planar arm with two bars, standing at x."""
     return robots.robot(
         robots.link('world', 0.0),
         robots.link('upper', 1.0, (0, 0, 0.25), (0.02, 0.02, 1e-3)),
@@ -169,7 +169,7 @@ def arm(name, at, towards):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_two_arms_hold_one_bar(solver):
-    """Carry a bar that both grasp by servos; each shoulder bears half of all weight."""
+    """Carry a bar grasped by two servo-driven arms; each shoulder bears half of all weight."""
     world = sb.World(solver=solver)
     arms = [
         world.load_urdf(arm(name, x, -math.copysign(1.0, x)))
@@ -271,7 +271,7 @@ def test_loops_repeat_and_are_restored_to_the_bit(solver):
 
 
 def held(**compliance):
-    """Throw a body that a ball joint, new and so far violated, holds to the world."""
+    """Throw a body held to the world by a new ball joint, violated so far."""
     world = sb.World()
     one = body(world, X, linear_velocity=(1.0, 2.0, 3.0))
     return world, world.add_joint('ball', None, one, np.zeros(3), tree=False, **compliance)
@@ -280,7 +280,7 @@ def held(**compliance):
 @pytest.mark.parametrize('change', [{'cfm': 1e-4}, {'cfm': 0.0}, {'erp': 0.9}])
 @pytest.mark.parametrize('steps', [0, 100], ids=['new', 'old'])
 def test_snapshots_know_how_joints_yield(steps, change):
-    """Go back to what joints were like, bit for bit, whatever was changed since."""
+    """Restore the joints' compliance, bit by bit, after any change."""
     world, joint = held(cfm=0.0 if change.get('cfm') else 1e-3, erp=0.3)
     compliance = joint.erp, joint.cfm
     world.step(steps)
@@ -298,7 +298,7 @@ def test_snapshots_know_how_joints_yield(steps, change):
 
 
 def test_snapshots_do_not_fit_other_joints():
-    """Refuse a snapshot once a joint is another one, though as large, and change nothing."""
+    """Refuse a snapshot after a joint was replaced, though sizes are equal, and change nothing."""
     world, joint = held()
     world.step(10)
     snapshot = world.save()

@@ -1,4 +1,4 @@
-"""What has come to rest stays there, to rounding, and takes next to no work."""
+"""Bodies at rest stay at rest, to rounding, at almost no computation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sim_bridge as sb
 
 @pytest.mark.parametrize('ratio', [1.0, 3.0])
 def test_a_stack_comes_to_rest_to_rounding(ratio: float):
-    """End the slow wave in a stack, which sweeps of small changes would leave at 1e-9 m/s."""
+    """Damp the slow wave in a stack; sweeps with small changes would leave it at 1e-9 m/s."""
     world = sb.World()
     world.add_ground()
     boxes = world.add_bodies(

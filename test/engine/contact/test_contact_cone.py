@@ -8,7 +8,7 @@ import pytest
 from sim_bridge.compiler.entry import entry
 from sim_bridge.engine.contact.cone import solve_cone
 
-# of a quadruped's foot while its locked legs couple friction and normal: two ways to slide
+# quadruped foot whose locked legs couple friction and normal: sliding has two solutions
 JAMMED = (
     0.3136685610533027,
     -0.31182812245147395,
@@ -23,13 +23,13 @@ JAMMED_GUESS = (0.017675679350585966, -0.0018741278807032438)
 
 @entry
 def solve_at_contact(block, q, mu, guess):
-    """Call the kernel."""
+    """Call the kernel `solve_cone`."""
     return solve_cone(block, q, mu, guess)
 
 
 @pytest.fixture(scope='module')
 def solve():
-    """Return `solve_cone` as Python can call it."""
+    """Return `solve_cone` as a function callable from Python."""
 
     def call(block, q, mu, guess):
         return solve_at_contact(
@@ -40,7 +40,7 @@ def solve():
 
 
 def breach(block, q, mu, impulse):
-    """Return how far an impulse is from Coulomb's law, in terms of velocity."""
+    """Return an impulse's violation of Coulomb's law, as a velocity."""
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     matrix = np.array([[a_nn, a_n1, a_n2], [a_n1, a_11, a_12], [a_n2, a_12, a_22]])
     u, (n, *friction) = np.array(q) + matrix @ impulse, impulse
@@ -52,7 +52,7 @@ def breach(block, q, mu, impulse):
 
 
 def test_jammed_contact_slides_with_the_least_impulse(solve):
-    """Find the way to slide where friction nearly lifts the contact off (Painlevé)."""
+    """Find the sliding solution at a contact almost lifted off by friction (Painlevé)."""
     impulse = np.array(solve(JAMMED, JAMMED_VELOCITY, 1.0, JAMMED_GUESS))
     assert breach(JAMMED, JAMMED_VELOCITY, 1.0, impulse) < 1e-9
     assert impulse[0] < 0.01
@@ -61,7 +61,7 @@ def test_jammed_contact_slides_with_the_least_impulse(solve):
 @pytest.mark.parametrize('mu', [0.0, 0.3, 1.0])
 @pytest.mark.parametrize('coupling', [0.0, 0.3, 0.6])
 def test_law_holds(solve, mu, coupling):
-    """Separate, stick or slide as the law says; with moderate coupling always, and finite ever."""
+    """Separate, stick or slide by the law at moderate coupling; give finite impulses at any."""
     random = np.random.default_rng(0)
     for _ in range(500):
         axes = np.eye(3) + coupling * random.uniform(-0.5, 0.5, (3, 3))
@@ -73,7 +73,7 @@ def test_law_holds(solve, mu, coupling):
 
 
 def test_impulses_are_finite_whatever_the_coupling(solve):
-    """Give some finite push that opposes approach, also where no solution exists."""
+    """Return a finite impulse opposing the approach, even without a solution."""
     random = np.random.default_rng(1)
     solved = 0
     for _ in range(3000):

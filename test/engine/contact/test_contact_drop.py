@@ -1,4 +1,4 @@
-"""Robots of many makers, dropped onto the ground without any control."""
+"""Robots of many makers, dropped onto the ground without control."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 import sim_bridge as sb
 
-HEIGHT = 0.5  # of the lowest point that collides [m]
+HEIGHT = 0.5  # lowest point of all collision shapes [m]
 
 # four legs and a hand, with primitives and with hulls
 ROBOTS = ['anymal_b_simple/anymal', 'allegro_hand/allegro_left_hand', 'quadruped/quadruped']
@@ -16,17 +16,16 @@ ROBOTS = ['anymal_b_simple/anymal', 'allegro_hand/allegro_left_hand', 'quadruped
 @pytest.mark.parametrize('name', ROBOTS)
 def test_robot_falls_and_stays_above_the_ground(example_robots, name):
     """
-    Fall half a metre and come to rest: nothing sinks into the ground, and energy is only lost.
+    Fall half a metre and come to rest: nothing sinks into the ground, and energy only decreases.
 
-    Whatever hits the ground at 3 m/s must be stopped, in whatever order links, stops and other
-    links push.
+    Impacts at 3 m/s must be stopped, in any order of pushes from links and stops.
     """
     world = sb.World()
     robot = world.load_urdf(example_robots[name], fixed_base=False)
     ground = world.add_ground()
 
     def lowest() -> float:
-        """Return the height of the lowest point that collides [m]."""
+        """Return the height of the lowest point of all collision shapes [m]."""
         return min(
             world.distance(geometry, ground.root_link).distance for geometry in robot.geometries
         )

@@ -1,4 +1,4 @@
-"""Friction: its cone, what it does to what slides, rolls and spins, and surfaces that move."""
+"""Friction: its cone, its effect on sliding, rolling and spinning bodies, moving surfaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HEADINGS = 2.0 * np.pi * np.arange(16) / 16
 
 
 def velocity(world, body, steps=1):
-    """Step, and give the velocity of a body's origin [m/s]."""
+    """Step, and return the velocity of a body's origin [m/s]."""
     world.step(steps)
     return body.root_link.v
 
@@ -39,7 +39,7 @@ def test_block_is_held_just_below_the_cone(heading, solver):
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 @pytest.mark.parametrize('heading', HEADINGS)
 def test_block_slips_just_above_the_cone(heading, solver):
-    """Slide down a slope 0.1 degrees more than atan(mu) as Newton says, straight."""
+    """Slide straight down a slope 0.1 degrees above atan(mu), by Newton's law."""
     world = grounded({'friction': MU}, solver=solver)
     block = add_block(world)
     angle = CONE + MARGIN
@@ -55,7 +55,7 @@ def test_block_slips_just_above_the_cone(heading, solver):
 
 @pytest.mark.parametrize('heading', HEADINGS[:4] + 0.1)
 def test_sliding_block_brakes_by_mu_g(heading):
-    """Lose mu g of velocity per second in any direction, stop, and stay."""
+    """Decelerate by mu g in any direction, stop, and stay."""
     world = grounded({'friction': MU})
     along = np.array([np.cos(heading), np.sin(heading), 0.0])
     block = add_block(world, linear_velocity=2.0 * along)
@@ -68,7 +68,7 @@ def test_sliding_block_brakes_by_mu_g(heading):
         way = 2.0 * time - 0.5 * MU * G * time**2
         np.testing.assert_allclose(block.root_link.p - start, way * along, atol=1e-8)
     world.step(100)
-    # it stops within a step, whose share of the way is less than its speed then times the step
+    # it stops within a step, over a distance below its speed times the time step
     way = 2.0**2 / (2.0 * MU * G)
     np.testing.assert_allclose(block.root_link.p - start, way * along, atol=MU * G * 1e-6)
     rest = block.root_link.p
@@ -77,7 +77,7 @@ def test_sliding_block_brakes_by_mu_g(heading):
 
 
 def test_friction_obeys_the_implicit_rule_of_materials():
-    """Brake two blocks by the geometric means of the coefficients with the ground's."""
+    """Brake two blocks by the geometric mean of their own and the ground's coefficients."""
     world = sb.World()
     world.add_ground(sb.Material('floor', friction=0.4))
     blocks = [
@@ -96,7 +96,7 @@ def test_friction_obeys_the_implicit_rule_of_materials():
 
 
 def test_frictionless_block_slides_on_forever():
-    """Keep all its velocity where friction is 0."""
+    """Keep the velocity at zero friction."""
     world = grounded({'friction': 0.0})
     block = add_block(world, linear_velocity=(1.0, 2.0, 0.0), angular_velocity=(0, 0, 3.0))
     world.step(500)
@@ -120,10 +120,10 @@ def test_infinite_friction_holds_on_any_slope():
 @pytest.mark.parametrize('turn', [0.0, 0.6])
 def test_elliptic_friction_dissipates_the_most(turn):
     """
-    Point friction as the maximum dissipation over an ellipse of half axes mu N and mu2 N says.
+    Direct friction by maximum dissipation over an ellipse with half axes mu N and mu2 N.
 
-    It is then (mu² u1, mu2² u2) / |(mu u1, mu2 u2)| for the velocity u, whose directions are the
-    block's.
+    For the velocity u in the block's directions, the friction direction is (mu² u1, mu2² u2) /
+    |(mu u1, mu2 u2)|.
     """
     mu, mu2 = 0.6, 0.2
     world = grounded({'friction': mu, 'friction2': mu2})
@@ -151,7 +151,7 @@ def test_friction_along_and_across_the_direction():
 
 
 def test_pyramid_brakes_each_direction_for_itself():
-    """Lose mu g of velocity along each of ODE's two directions at once."""
+    """Decelerate by mu g along both ODE directions at once."""
     world = grounded({'friction': 0.5, 'friction2': 0.3, 'friction_model': 'pyramid'})
     block = add_block(world, fdir1=(1, 0, 0), linear_velocity=(2.0, 2.0, 0.0))
     world.step(200)
@@ -159,7 +159,7 @@ def test_pyramid_brakes_each_direction_for_itself():
 
 
 def test_pyramid_holds_more_on_its_edges():
-    """Hold, diagonally, up to the edge of ODE's box, beyond the circular cone."""
+    """Hold a diagonal load up to the edge of ODE's box, beyond the circular cone."""
     world = grounded({'friction': 0.5, 'friction_model': 'pyramid'})
     block = add_block(world, fdir1=(1, 0, 0))
     edge = np.arctan(0.5 * np.sqrt(2.0))
@@ -175,7 +175,7 @@ def test_pyramid_holds_more_on_its_edges():
 
 @pytest.mark.parametrize('mass', [2.0, 20.0])
 def test_constant_limit_is_a_force(mass):
-    """Bound friction at each of four points by 0.5 N and 0.25 N, whatever the weight."""
+    """Bound friction at each of four points by 0.5 N and 0.25 N, at any weight."""
     world = grounded({'friction': 0.5, 'friction2': 0.25, 'friction_model': 'constant'})
     block = add_block(world, mass=mass, fdir1=(1, 0, 0), linear_velocity=(2.0, 2.0, 0.0))
     world.step(200)
@@ -188,7 +188,7 @@ def test_constant_limit_is_a_force(mass):
 
 
 def test_pushed_ball_comes_to_roll_at_five_sevenths():
-    """Slide at first, then roll at 5/7 of the speed, from 2 v / (7 mu g) on, for ever."""
+    """Slide at first, then roll at 5/7 of the speed, from 2 v / (7 mu g) on."""
     world = grounded({'friction': 0.3})
     ball = add_ball(world, linear_velocity=(2.0, 0.0, 0.0))
     slides = 2.0 * 2.0 / (7.0 * 0.3 * G)
@@ -202,7 +202,7 @@ def test_pushed_ball_comes_to_roll_at_five_sevenths():
 
 
 def test_ball_rolls_down_a_slope_at_five_sevenths_of_g_sin():
-    """Roll without slipping where friction suffices."""
+    """Roll without slipping if friction suffices."""
     world = grounded({'friction': 1.0})
     ball = add_ball(world)
     tilt(world, 0.3, 0.5)
@@ -217,7 +217,7 @@ def test_ball_rolls_down_a_slope_at_five_sevenths_of_g_sin():
 
 
 def test_rolling_friction_stops_a_ball():
-    """Brake a rolling ball by 5 rho g / (7 r), and keep it where it stops."""
+    """Brake a rolling ball by 5 rho g / (7 r), and keep it at its stopping point."""
     rho, radius, speed = 0.005, 0.1, 0.5
     world = grounded({'friction': 0.8, 'rolling_friction': rho})
     ball = add_ball(
@@ -251,7 +251,7 @@ def test_rolling_friction_holds_a_ball_on_a_slope():
 
 
 def test_spinning_friction_stops_a_ball():
-    """Take rho_n N / I of angular velocity per second from a ball that spins on the spot."""
+    """Decelerate a ball spinning on the spot by rho_n N / I."""
     world = grounded({'friction': 0.8, 'spinning_friction': 0.004})
     ball = add_ball(world, 0.1, angular_velocity=(0.0, 0.0, 5.0))
     braking = 0.004 * G / (0.4 * 0.1**2)
@@ -263,7 +263,7 @@ def test_spinning_friction_stops_a_ball():
 
 
 def test_friction_of_four_corners_stops_a_spinning_block():
-    """Brake by mu g times the corners' radius over the square of gyration's."""
+    """Brake by mu g times the corners' radius over the squared radius of gyration."""
     world = grounded({'friction': MU})
     block = add_block(world, angular_velocity=(0.0, 0.0, 6.0))
     braking = MU * G * np.hypot(0.2, 0.2) / (2 * 0.4**2 / 12)
@@ -286,7 +286,7 @@ def test_spinning_friction_stops_a_block():
 
 
 def test_slip_creeps_in_proportion_to_the_force():
-    """Creep, pushed steadily, at slip times force over the four points, in each direction."""
+    """Creep under a steady push at slip times force over the four points, in each direction."""
     slip, slip2 = 0.04, 0.01
     world = grounded({'friction': 1.0, 'slip': slip, 'slip2': slip2})
     along = add_block(world, fdir1=(1, 0, 0))
@@ -299,18 +299,18 @@ def test_slip_creeps_in_proportion_to_the_force():
     np.testing.assert_allclose(across.root_link.v, (0.0, slip2 * 3.0 / 4.0, 0.0), atol=1e-8)
 
 
-def test_slip_ends_where_friction_does():
-    """Slide as Newton says under a push beyond mu N, however small the slip."""
+def test_slip_ends_at_the_friction_bound():
+    """Slide by Newton's law under a push beyond mu N, at any slip."""
     world = grounded({'friction': MU, 'slip': 1e-4})
     block = add_block(world, mass=2.0)
     push(world, block.root_link, (15.0, 0.0, 0.0), 200)
-    # the slip adds nothing to a friction that is at its bound
+    # the slip adds nothing to friction at its bound
     assert block.root_link.v[0] == pytest.approx(0.2 * (15.0 / 2.0 - MU * G), abs=1e-8)
 
 
 @pytest.mark.parametrize('belt', [(0.8, 0.0, 0.0), (-0.3, 0.6, 0.0)])
 def test_belt_carries_a_block_along(belt):
-    """Speed a block up by mu g to the speed of the surface it was put on, and no more."""
+    """Accelerate a block by mu g to the speed of the surface below it, and no further."""
     world = sb.World()
     set_friction = {'friction': MU}
     world.set_contact_material('default', 'default', sb.ContactMaterial(**set_friction))
@@ -334,7 +334,7 @@ def test_belt_carries_a_block_along(belt):
 
 
 def test_belt_turns_with_its_body():
-    """Carry along the belt's own axes, wherever its body points."""
+    """Carry along the belt's own axes, at any orientation of its body."""
     world = sb.World()
     turned = (0.0, 0.0, np.sin(np.pi / 4), np.cos(np.pi / 4))
     world.add_body(
@@ -347,11 +347,11 @@ def test_belt_turns_with_its_body():
     np.testing.assert_allclose(velocity(world, block, 400), (0.0, 0.5, 0.0), atol=1e-8)
 
 
-def test_motion_gives_the_contacts_velocity():
+def test_motion_sets_the_contact_velocity():
     """
-    Bring the contact to the velocities of ODE's motion1 and motion2.
+    Bring the contact to the velocities in ODE's motion1 and motion2.
 
-    They are those of the body that moves relative to the ground, along fdir1 and normal × fdir1.
+    These are the moving body's velocities relative to the ground, along fdir1 and normal × fdir1.
     """
     world = grounded({'friction': 1.0, 'motion': 0.4, 'motion2': -0.2})
     block = add_block(world, fdir1=(1, 0, 0))
@@ -363,7 +363,7 @@ def test_motion_gives_the_contacts_velocity():
 
 
 def worlds_in_both_orders(*adders):
-    """Yield worlds in which the same was added in the given order, and the other way round."""
+    """Yield worlds with the same objects added in the given and in the reverse order."""
     for order in (adders, adders[::-1]):
         world = sb.World()
         for name in ('belt', 'load'):
@@ -375,8 +375,8 @@ def worlds_in_both_orders(*adders):
 
 @pytest.mark.parametrize('direction', [(1.0, 0.0, 0.0), None])
 @pytest.mark.parametrize('pair', [('load', 'belt'), ('belt', 'load')])
-def test_motion_is_that_of_the_authors_first_material(pair, direction):
-    """Move the first material's surface along the direction, whatever was added first."""
+def test_motion_belongs_to_the_authors_first_material(pair, direction):
+    """Move the first material's surface along the direction, in any order of addition."""
 
     def add_ground(world):
         world.add_ground(material='belt')
@@ -389,7 +389,7 @@ def test_motion_is_that_of_the_authors_first_material(pair, direction):
         world.set_contact_material(*pair, law)
         world.step(400)
         sign = 1.0 if pair[0] == 'load' else -1.0
-        # normal × direction points to y where the normal, from second to first, points up
+        # normal × direction points to y if the normal, from second to first, points up
         np.testing.assert_allclose(
             world.robots['load'].root_link.v, (sign * 0.3, -0.1, 0.0), atol=1e-8
         )
@@ -397,8 +397,8 @@ def test_motion_is_that_of_the_authors_first_material(pair, direction):
         assert world.materials.contact_material(*pair[::-1]).motion == -0.3
 
 
-def test_motion_between_bodies_of_one_material_is_none():
-    """Leave two bodies alone that forces move, since neither of them comes first."""
+def test_bodies_of_one_material_get_no_motion():
+    """Do not move two dynamic bodies of one material, since neither comes first."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     world.set_contact_material('default', 'default', sb.ContactMaterial(friction=1.0, motion=0.3))
     for side in (-1.0, 1.0):
@@ -411,18 +411,18 @@ def test_motion_between_bodies_of_one_material_is_none():
 @pytest.mark.parametrize(
     ('frictions', 'turn', 'expected'),
     [
-        # the direction of the lower friction holds; the coefficients are the pair's
+        # the direction with the lower friction holds; the coefficients come from the pair
         ((0.5, 0.9), np.pi / 2, 0.0),
         ((0.9, 0.5), np.pi / 2, np.pi / 2),
-        # of equal ones the bisector
+        # equal frictions: the bisector
         ((0.7, 0.7), 0.8, 0.4),
         ((0.7, 0.7), np.pi - 0.8, -0.4),
-        # at right angles to rounding, that of the vectors
+        # orthogonal up to rounding: the bisector of the vectors
         ((0.7, 0.7), np.pi / 2 + 1e-9, np.pi / 4),
     ],
 )
 def test_one_rule_decides_between_two_friction_directions(frictions, turn, expected):
-    """Brake by mu g along the direction that holds and by mu2 g across, in both orders."""
+    """Brake by mu g along the chosen direction and by mu2 g across, in both orders."""
     across = (-np.sin(expected), np.cos(expected))
     sideways = (np.cos(turn), np.sin(turn), 0.0)
 

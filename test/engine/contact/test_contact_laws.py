@@ -1,4 +1,4 @@
-"""Contact along the normal: bouncing, softness, adhesion, depth; and what does not collide."""
+"""Contact along the normal: bouncing, softness, adhesion, depth; collision exclusions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sim_bridge as sb
 
 
 def heights(world, body, steps):
-    """Return a body's heights above its first one's lowest point, one per step [m]."""
+    """Return a body's heights above its first body's lowest point, one per step [m]."""
     found = np.empty(steps)
     for k in range(steps):
         world.step()
@@ -19,13 +19,13 @@ def heights(world, body, steps):
 
 
 def apexes(track):
-    """Return the greatest values of a track between its ends."""
+    """Return the local maxima of a track."""
     inner = track[1:-1]
     return inner[(inner >= track[:-2]) & (inner > track[2:])]
 
 
 def creep_apart(world, body, rate, steps):
-    """Return whether a body stays within a micrometre of where it is."""
+    """Push a body for some steps; return whether it has moved by more than a micrometre."""
     start = body.root_link.p
     push(world, body.root_link, (0.0, 0.0, rate), steps)
     return np.linalg.norm(body.root_link.p - start) > 1e-6
@@ -39,8 +39,8 @@ def test_ball_rises_to_the_square_of_its_restitution(restitution):
     """
     Rise to e² of the last height after every bounce.
 
-    The impact lies somewhere in a step; the velocity it takes is that of the step's start, which
-    is right to g h, and the place is that of its middle.
+    The impact lies anywhere in a step. Its velocity is taken at the step's start, exact up to g h,
+    and its position at mid-step.
     """
     drop = 1.0
     world = grounded({'restitution': restitution})
@@ -54,7 +54,7 @@ def test_ball_rises_to_the_square_of_its_restitution(restitution):
 
 
 def test_ball_without_restitution_stays_down():
-    """Stop in the middle of the step of the impact, and come to rest from there."""
+    """Stop in the middle of the impact's step, and come to rest from there."""
     world = grounded({'restitution': 0.0})
     ball = add_ball(world, lift=0.2)
     world.step(int(np.sqrt(2.0 * 0.2 / G) / world.time_step) + 2)
@@ -68,7 +68,7 @@ def test_ball_without_restitution_stays_down():
 
 @pytest.mark.parametrize('time_step', [1e-3, 5e-3])
 def test_elastic_ball_keeps_its_energy(time_step):
-    """Keep the energy over several smooth bounces to 1e-9 of it."""
+    """Keep the energy over several smooth bounces to 1e-9."""
     world = grounded({'restitution': 1.0, 'friction': 0.0}, time_step=time_step)
     ball = add_ball(world, lift=0.5, linear_velocity=(0.3, -0.2, 0.0))
     start, fall = world.energy().total, ball.mass * G * 0.5
@@ -82,7 +82,7 @@ def test_elastic_ball_keeps_its_energy(time_step):
 
 
 def test_elastic_balls_exchange_their_velocities():
-    """Let one of two equal balls stop and the other go on with all its velocity."""
+    """Stop one of two equal balls and give the other all its velocity."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     set_law(world, restitution=1.0)
     first = add_ball(world, linear_velocity=(2.0, 0.0, 0.0))
@@ -96,7 +96,8 @@ def test_collision_keeps_momentum():
     """
     Keep the momentum in oblique, rough collisions of tumbling boxes.
 
-    The angular one to first order in the step: gyroscopic torques are those of the mean velocity.
+    The angular momentum holds to first order in the step, since gyroscopic torques use the mean
+    velocity.
     """
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     set_law(world, restitution=0.6, friction=0.4)
@@ -120,7 +121,7 @@ def test_collision_keeps_momentum():
 
 
 def test_slow_approach_does_not_bounce():
-    """Bounce only where the approach is faster than the bounce velocity."""
+    """Bounce only above the bounce velocity."""
     world = grounded({'restitution': 0.9, 'bounce_velocity': 1.0})
     slow = add_ball(world, lift=0.9 / (2.0 * G))
     fast = add_ball(world, at=(1.0, 0.0), lift=1.1 / (2.0 * G))
@@ -133,7 +134,7 @@ def test_slow_approach_does_not_bounce():
 
 
 def test_resting_ball_does_not_jitter_with_restitution():
-    """Lie still on the ground, however elastic, if it starts there."""
+    """Lie still on the ground at any restitution, after a start at rest."""
     world = grounded({'restitution': 1.0})
     ball = add_ball(world)
     assert np.abs(heights(world, ball, 300) - 0.1).max() < 2e-9
@@ -143,7 +144,7 @@ def test_resting_ball_does_not_jitter_with_restitution():
 
 
 def test_elastic_block_sinks_by_force_over_stiffness():
-    """Rest at the depth m g / (4 k) on four points of stiffness k."""
+    """Rest at the depth m g / (4 k) on four points with stiffness k."""
     stiffness = 5000.0
     world = grounded({'stiffness': stiffness, 'damping': 200.0})
     block = add_block(world, mass=8.0)
@@ -153,7 +154,7 @@ def test_elastic_block_sinks_by_force_over_stiffness():
 
 
 def test_elastic_ball_swings_as_a_spring_does():
-    """Swing at sqrt(k / m) about the rest depth, and lose the damper's energy."""
+    """Oscillate at sqrt(k / m) about the rest depth, and lose the damper's energy."""
     stiffness, mass = 2000.0, 2.0
     world = grounded({'stiffness': stiffness, 'damping': 2.0}, time_step=1e-4)
     sunk = mass * G / stiffness
@@ -168,7 +169,7 @@ def test_elastic_ball_swings_as_a_spring_does():
 
 
 def test_youngs_modulus_alone_makes_a_spring():
-    """Rest at force over the two stiffnesses in series, with everything else as it is."""
+    """Rest at force over the two stiffnesses in series, with all other parameters unchanged."""
     world = sb.World()
     world.add_ground(sb.Material('soil', youngs_modulus=2000.0, damping=0.05))
     rubber = sb.Material('rubber', youngs_modulus=6000.0, damping=0.05)
@@ -178,7 +179,7 @@ def test_youngs_modulus_alone_makes_a_spring():
 
 
 def test_cfm_yields_as_odes():
-    """Rest at the depth h cfm F / erp, where ODE's error reduction balances its softness."""
+    """Rest at the depth h cfm F / erp, the balance of ODE's error reduction and softness."""
     cfm, erp = 1e-3, 0.2
     world = grounded({'cfm': cfm, 'erp': erp, 'max_correcting_velocity': np.inf})
     ball = add_ball(world, mass=4.0)
@@ -191,14 +192,14 @@ def test_cfm_yields_as_odes():
 
 
 def test_adhesion_holds_up_to_its_force():
-    """Hold a lifted ball up to the adhesion beyond its weight, and let it go beyond that."""
+    """Hold a lifted ball up to the adhesion beyond its weight, and release it above."""
     mass, adhesion = 0.5, 3.0
     world = grounded({'adhesion': adhesion})
     ball = add_ball(world, mass=mass)
     world.step(10)
     limit = adhesion + mass * G
     assert not creep_apart(world, ball, limit - 0.05, 300)
-    # what the ground does is the rest of the ball's balance
+    # the ground's force balances the ball
     force = world.contacts.force_on(ball.root_link)
     np.testing.assert_allclose(force, (0.0, 0.0, mass * G - (limit - 0.05)), atol=1e-7)
     assert creep_apart(world, ball, limit + 0.05, 300)
@@ -224,7 +225,7 @@ def test_adhesion_holds_a_block_on_the_ceiling():
 
 @pytest.mark.parametrize('overlap', [0.0, 2e-3])
 @pytest.mark.parametrize('add', [add_ball, add_block])
-def test_adhesion_is_that_of_two_bodies(add, overlap):
+def test_adhesion_is_shared_by_the_points_of_two_bodies(add, overlap):
     """Hold a ball and a box up to the same force, and let them rest at the overlap."""
     adhesion, weight = 4.0, 2.0 * G
     world = grounded({'adhesion': adhesion, 'adhesive_overlap': overlap})
@@ -251,7 +252,7 @@ def test_adhesion_of_materials_rests_at_the_lesser_overlap():
 
 
 def test_each_pair_of_bodies_adheres_for_itself():
-    """Hold a block at two plates with twice what one of them holds."""
+    """Hold a block between two plates with twice the force of one plate."""
     for plates, holds in ((1, False), (2, True)):
         world = sb.World()
         set_law(world, adhesion=4.0)
@@ -268,7 +269,7 @@ def test_each_pair_of_bodies_adheres_for_itself():
 
 
 def test_surface_layer_is_left_alone():
-    """Leave an overlap within the layer as it is, and take back what exceeds it."""
+    """Keep an overlap within the layer, and remove the excess."""
     world = grounded({'surface_layer': 1e-3})
     within = add_block(world, lift=-0.6e-3)
     beyond = add_block(world, at=(1.0, 0.0), lift=-3e-3)
@@ -279,14 +280,14 @@ def test_surface_layer_is_left_alone():
 
 @pytest.mark.parametrize('greatest', [0.1, 0.5])
 def test_sunken_block_is_taken_out_at_the_correcting_velocity(greatest):
-    """Rise at the greatest correcting velocity, at last by ERP, and never jump off."""
+    """Rise at the greatest correcting velocity, finally by ERP, and never jump off."""
     world = grounded({'max_correcting_velocity': greatest, 'erp': 0.2})
     block = add_block(world, lift=-0.03)
     steps = int(0.02 / (greatest * world.time_step))
     world.step(steps)
     rise = greatest * steps * world.time_step
     assert block.root_link.p[2] == pytest.approx(0.05 - 0.03 + rise, abs=1e-8)
-    # from here on the share of the depth is less than the bound
+    # from here on the ERP share of the depth is below the bound
     depth = greatest * world.time_step / 0.2
     track = heights(world, block, 1000) - 0.05
     below = track[(track < -1e-6) & (track > -depth)]
@@ -296,7 +297,7 @@ def test_sunken_block_is_taken_out_at_the_correcting_velocity(greatest):
 
 
 def test_sunken_boxes_part_without_gaining_energy():
-    """Push overlapping boxes apart by their positions alone."""
+    """Separate overlapping boxes by their positions alone."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     first, second = add_block(world), add_block(world, at=(0.395, 0.0))
     world.step(500)
@@ -304,7 +305,7 @@ def test_sunken_boxes_part_without_gaining_energy():
     assert world.energy().kinetic < 1e-15
 
 
-# --- what does not collide -----------------------------------------------------------------------
+# --- collision exclusions ------------------------------------------------------------------------
 
 
 def fallen(body, start, time):
@@ -313,7 +314,7 @@ def fallen(body, start, time):
 
 
 def test_sensor_reports_without_pushing():
-    """Report the contacts of a body that falls through a sensor, with no force."""
+    """Report the contacts of a body falling through a sensor, with no force."""
     world = sb.World()
     world.add_body(sb.Placed(sb.Box((1.0, 1.0, 0.2)), name='gate', sensor=True), motion='static')
     ball = add_ball(world, lift=0.2)
@@ -342,7 +343,7 @@ def test_disabled_geometry_falls_through_until_it_is_enabled():
 
 
 def test_groups_keep_apart_and_let_collide_again():
-    """Fall through what another group is, and not through the rest."""
+    """Fall through shapes of the excluded group only."""
     world = grounded()
     first = world.add_body(sb.Placed(sb.Sphere(0.1), groups={'ghosts'}), position=(0, 0, 0.1))
     second = world.add_body(sb.Placed(sb.Sphere(0.1), groups={'solids'}), position=(0, 0, 0.5))
@@ -355,8 +356,8 @@ def test_groups_keep_apart_and_let_collide_again():
     assert world.distance(first.root_link, second.root_link).distance > -1e-3
 
 
-def test_contacts_end_where_nothing_can_touch_any_more():
-    """Forget the only contact of a world, and its push, in the step after it is excluded."""
+def test_contacts_end_when_all_pairs_are_excluded():
+    """Remove the only contact in a world, and its force, in the step after its exclusion."""
     world = sb.World()
     ground = world.add_ground()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 0.1))
@@ -366,13 +367,13 @@ def test_contacts_end_where_nothing_can_touch_any_more():
     world.step(10)
     assert world.contact_count == 0
     assert not world.contacts
-    # in free fall from the step on that follows the exclusion
+    # in free fall from the step after the exclusion
     np.testing.assert_allclose(ball.root_link.dv, (0.0, 0.0, -G), atol=1e-9)
     assert ball.root_link.v[2] == pytest.approx(-G * 0.01, abs=1e-9)
 
 
 def test_excluded_links_do_not_touch():
-    """Fall through each other while excluded, and not when no longer so."""
+    """Let links pass through each other only while they are excluded."""
     world = grounded()
     ground, ball = world.robots['ground'], add_ball(world, lift=0.3)
     world.exclude(ground.root_link, ball.root_link)
@@ -387,7 +388,7 @@ def test_excluded_links_do_not_touch():
 
 
 def tray(world, **options):
-    """Add a kinematic plate whose upper face is at the height 0."""
+    """Add a kinematic plate with its upper face at height 0."""
     return world.add_body(
         sb.Box((2.0, 2.0, 0.1)),
         name='tray',
@@ -398,7 +399,7 @@ def tray(world, **options):
 
 
 def test_moving_tray_carries_a_block():
-    """Carry by friction, at less than mu g, along a curve, not bothered by the load."""
+    """Carry a load by friction, below mu g, along a curve, unaffected by the load."""
     world = sb.World()
     set_law(world, friction=0.5)
     plate, block = tray(world), add_block(world, mass=50.0)
@@ -408,14 +409,14 @@ def test_moving_tray_carries_a_block():
         plate.move_to(place)
         world.step()
         np.testing.assert_allclose(plate.root_link.p, place, atol=1e-12)
-    # at first it slips, since the tray starts with a jerk of 0.1 m/s upwards only
+    # it slips at first, since the tray starts with a jump to 0.1 m/s upwards only
     np.testing.assert_allclose(block.root_link.p - plate.root_link.p, (0.0, 0.0, 0.1), atol=1e-6)
     # the plate's velocity is the mean over the step, the block's that at its end
     np.testing.assert_allclose(block.root_link.v, plate.root_link.v, atol=2.0 * world.time_step)
 
 
-def test_tray_that_starts_at_once_lets_a_block_slide_first():
-    """Speed the block up by mu g until it has the tray's velocity."""
+def test_tray_with_a_sudden_start_lets_a_block_slide_first():
+    """Accelerate the block by mu g until it has the tray's velocity."""
     world = sb.World()
     set_law(world, friction=0.3)
     plate, block = tray(world), add_block(world)
@@ -427,7 +428,7 @@ def test_tray_that_starts_at_once_lets_a_block_slide_first():
 
 
 def test_lift_presses_with_its_acceleration():
-    """Press by m (g + a) in a lift that accelerates by a."""
+    """Press by m (g + a) in a lift accelerating by a."""
     world = sb.World()
     plate, block = tray(world), add_block(world, mass=3.0)
     for k in range(1, 201):
@@ -438,12 +439,12 @@ def test_lift_presses_with_its_acceleration():
 
 
 def test_turntable_throws_off_beyond_the_cone():
-    """Keep a block at the radius where w² r < mu g, and lose one where it is more."""
+    """Keep a block at the radius with w² r < mu g, and lose one at a greater radius."""
     world = sb.World()
     set_law(world, friction=0.5)
     table = world.add_body(sb.Cylinder(2.0, 0.1), motion='kinematic', position=(0, 0, -0.05))
     size, radii = (0.1, 0.1, 0.05), (0.5, 1.4)
-    turning = 2.0  # within is w² r = 2.0, outside 5.6, the cone 4.9 m/s²
+    turning = 2.0  # w² r is 2.0 inside, 5.6 outside, and the cone 4.9 m/s²
     blocks = [
         add_block(
             world,

@@ -1,4 +1,4 @@
-"""Runs with contacts, islands and sleepers repeat bit for bit, from snapshots too."""
+"""Runs with contacts, islands and sleepers repeat bit for bit, also from snapshots."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SOLVERS = ('direct', 'iterative', 'split')
 
 
 def busy_world(solver):
-    """Return a world of several islands: a tower, balls that hit it, a quadruped, sleepers."""
+    """Return a world with several islands: a tower, balls hitting it, a quadruped, sleepers."""
     world = grounded({'restitution': 0.2}, solver=solver, sleep=True, seed=3)
     for k in range(4):
         add_block(world, size=(0.3, 0.3, 0.2), lift=0.201 * k)
@@ -32,7 +32,7 @@ def busy_world(solver):
 
 
 def run(world, steps):
-    """Go on for so many steps; give the hash of the state after every tenth of them."""
+    """Step; return the state hash after every tenth step."""
     hashes = []
     for _ in range(10):
         world.step(steps // 10)
@@ -41,13 +41,13 @@ def run(world, steps):
 
 
 def sleepers(world):
-    """Return the names of what sleeps."""
+    """Return the names of sleeping robots."""
     return {name for name, robot in world.robots.items() if robot.is_asleep}
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_runs_repeat(solver):
-    """Give the same bits for the same world."""
+    """Compute the same bits for the same world."""
     first, second = busy_world(solver), busy_world(solver)
     assert run(first, 800) == run(second, 800)
     assert sleepers(first)
@@ -58,7 +58,7 @@ def test_runs_repeat(solver):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('moment', [5, 560, 1200], ids=['flight', 'impacts', 'rest'])
 def test_runs_go_on_from_snapshots(solver, moment):
-    """Repeat from a snapshot, in the same world and in one made anew."""
+    """Repeat from a snapshot, in the same world and in a new one."""
     world = busy_world(solver)
     world.step(moment)
     snapshot = world.save()
@@ -72,7 +72,7 @@ def test_runs_go_on_from_snapshots(solver, moment):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_resets_repeat(solver):
-    """Give the same bits after a reset as the first time."""
+    """Compute the same bits after a reset as the first time."""
     world = busy_world(solver)
     world.step()
     world.reset(time=True)
@@ -82,7 +82,7 @@ def test_resets_repeat(solver):
 
 
 def test_one_call_or_many_do_the_same():
-    """Give the same bits whatever the steps per call."""
+    """Compute the same bits for any number of steps per call."""
     one, many = busy_world('direct'), busy_world('direct')
     one.step(600)
     for steps in (1, 99, 250, 250):
@@ -91,7 +91,7 @@ def test_one_call_or_many_do_the_same():
 
 
 def test_reading_changes_nothing():
-    """Give the same bits whether contacts and energies are looked at or not."""
+    """Compute the same bits with and without reading contacts and energies."""
     read, unread = busy_world('direct'), busy_world('direct')
     for _ in range(60):
         read.step(10)

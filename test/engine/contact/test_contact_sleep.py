@@ -1,4 +1,4 @@
-"""Auto-disable: what has come to rest is not simulated until something stirs it."""
+"""Auto-disable: bodies at rest are not simulated until a disturbance."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sim_bridge as sb
 
 @pytest.fixture
 def sleeper():
-    """Return a world with a block that sleeps on the ground, and the block."""
+    """Return a world with a block sleeping on the ground, and the block."""
     world = grounded(sleep=True)
     block = add_block(world, lift=0.001)
     while not block.is_asleep:
@@ -31,7 +31,7 @@ def test_rest_takes_as_many_steps_and_as_long_as_asked():
 
 
 def test_nothing_sleeps_unasked():
-    """Keep simulating what rests, by default."""
+    """Keep simulating resting bodies by default."""
     world = grounded()
     block = add_block(world)
     world.step(500)
@@ -39,7 +39,7 @@ def test_nothing_sleeps_unasked():
 
 
 def test_sleeper_stays_to_the_last_bit(sleeper):
-    """Neither move nor lose the contacts' forces."""
+    """Neither move nor lose the contact forces."""
     world, block = sleeper
     p, forces = block.root_link.p, world.contacts.forces
     world.step(500)
@@ -62,15 +62,15 @@ def test_sleeper_stays_to_the_last_bit(sleeper):
     ids=['push', 'velocity', 'pose', 'gravity', 'another body'],
 )
 def test_sleeper_wakes(sleeper, stir):
-    """Wake from all that could move it."""
+    """Wake by every cause of motion."""
     world, block = sleeper
     stir(world, block)
     world.step()
     assert not block.is_asleep
 
 
-def test_falling_ball_wakes_what_it_hits():
-    """Sleep until something awake touches it; all of an island wakes, then sleeps again."""
+def test_falling_ball_wakes_the_body_it_hits():
+    """Sleep until an awake body touches; all of an island wakes, then sleeps again."""
     world = grounded(sleep=True)
     lower, upper = (add_block(world, size=(0.4, 0.4, 0.1), lift=0.1 * k) for k in range(2))
     ball = add_ball(world, lift=0.5)
@@ -109,8 +109,8 @@ def test_push_travels_through_a_row_of_sleepers(hammer_first):
 
 
 @pytest.mark.parametrize('motion', ['dynamic', 'kinematic'])
-def test_what_lay_on_a_body_that_is_taken_away_falls(motion):
-    """Wake what rests on something that is put elsewhere."""
+def test_body_falls_when_its_support_is_taken_away(motion):
+    """Wake a body when its support is moved elsewhere."""
     world = grounded(sleep=True)
     lower = (
         add_block(world, motion=motion)
@@ -126,7 +126,7 @@ def test_what_lay_on_a_body_that_is_taken_away_falls(motion):
 
 
 def test_snapshot_puts_to_sleep_again(sleeper):
-    """Go back to a sleeping world whatever was changed since."""
+    """Return to a sleeping world after any change."""
     world, block = sleeper
     snapshot, before = world.save(), world.state_hash()
     world.materials.add(sb.Material('new'))
@@ -145,7 +145,7 @@ def test_snapshot_puts_to_sleep_again(sleeper):
 
 
 def test_moving_floor_wakes():
-    """Wake on a kinematic body that starts to move, and come along."""
+    """Wake on a kinematic body starting to move, and move with it."""
     world = grounded(sleep=True)
     tray = world.add_body(sb.Box((1.0, 1.0, 0.1)), motion='kinematic', position=(0.0, 0.0, 0.5))
     block = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.65))
@@ -167,7 +167,7 @@ def test_slow_turning_keeps_awake():
 
 
 def test_sleepers_ignore_each_other_and_cost_no_rows():
-    """Solve nothing for what sleeps."""
+    """Solve no rows for sleepers."""
     world = grounded(sleep=True)
     for k in range(5):
         add_block(world, at=(1.0 * k, 0.0))
@@ -177,8 +177,8 @@ def test_sleepers_ignore_each_other_and_cost_no_rows():
     assert world.report.islands == 0
 
 
-def test_what_sleeps_is_read_as_at_rest(sleeper):
-    """Give the energy and momentum of a body at rest."""
+def test_sleepers_are_read_as_at_rest(sleeper):
+    """Return the energy and momentum of a body at rest."""
     world, _ = sleeper
     assert world.energy().kinetic == 0.0
     assert np.linalg.norm(world.momentum().linear) == 0.0

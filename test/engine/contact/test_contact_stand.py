@@ -1,4 +1,4 @@
-"""What should stand stands: towers, unequal pairs, a gripper's load, a robot on its feet."""
+"""Stable stands: towers, unequal pairs, a gripper's load, a robot on its feet."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ GRIPPER = """
 
 
 def lifts(world):
-    """Return the force along z of each contact on what it carries [N]."""
+    """Return each contact's force along z on the upper body [N]."""
     return np.abs(world.contacts.forces[:, 2])
 
 
 def creep(world, robots, steps):
-    """Step; give how far any of the robots' roots has gone [m]."""
+    """Step; return the greatest displacement of the robots' roots [m]."""
     before = [robot.root_link.p for robot in robots]
     world.step(steps)
     return max(
@@ -66,7 +66,7 @@ def test_tower_of_ten_boxes_stands(solver):
 
 @pytest.mark.parametrize('ratio', [1e-3, 1.0, 1e3, 1e5])
 def test_pair_of_unequal_boxes_stands(ratio):
-    """Carry a box that is much heavier, or lighter, than the one below."""
+    """Carry a box much heavier, or lighter, than the one below."""
     world = grounded()
     boxes = [add_block(world, mass=mass, lift=0.1 * k) for k, mass in enumerate((1.0, ratio))]
     world.step(200)
@@ -77,7 +77,7 @@ def test_pair_of_unequal_boxes_stands(ratio):
 
 
 def test_corners_share_a_boxs_weight():
-    """Give each of four redundant corners a quarter, and none a push against another."""
+    """Give each of four redundant corners a quarter, and no corner a push against another."""
     world = grounded()
     add_block(world)
     world.step(100)
@@ -87,7 +87,7 @@ def test_corners_share_a_boxs_weight():
 
 
 def test_placed_box_pushes_straight_down():
-    """Have no corner push against another, from the first step on."""
+    """Let no corner push against another, from the first step on."""
     world = grounded()
     add_block(world, size=(0.1, 0.1, 0.1))
     for _ in range(3):
@@ -98,7 +98,7 @@ def test_placed_box_pushes_straight_down():
 
 @pytest.mark.parametrize('solver', ['direct', 'split'])
 def test_towers_do_not_starve_each_other(solver):
-    """Solve every island, however many there are."""
+    """Solve every island, at any number of islands."""
     world = grounded(solver=solver)
     for k in range(6):
         for level in range(8):
@@ -117,7 +117,7 @@ def test_towers_do_not_starve_each_other(solver):
 
 
 def test_eccentric_load_is_shared_by_levers():
-    """Give the corners near the centre of mass more, as the lever rule says."""
+    """Give more load to the corners near the centre of mass, by the lever rule."""
     world = grounded()
     world.add_body(
         sb.Box((0.4, 0.4, 0.1)),
@@ -149,7 +149,7 @@ def test_gripper_holds_by_friction(solver):
 
 
 def stand(world):
-    """Put the quadruped on its feet, and give it and what holds its pose."""
+    """Put the quadruped on its feet; return it and the function holding its pose."""
     robot = world.load_urdf(URDF / 'quadruped.urdf')
     parameters = yaml.safe_load((URDF / 'quadruped.params.yaml').read_text())
     gains = parameters['/**/pd_controller']['ros__parameters']
@@ -164,7 +164,7 @@ def stand(world):
     )
 
     def hold(steps):
-        """Step under the PD law, at every step."""
+        """Step with the PD law, computed at every step."""
         for _ in range(steps):
             robot.u = stiffness * (wanted - robot.q) - damping * robot.dq
             world.step()
@@ -174,7 +174,7 @@ def stand(world):
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 def test_quadruped_stands(solver):
-    """Carry the weight on four feet, in every solver."""
+    """Carry the weight on four feet, with every solver."""
     world = grounded(solver=solver)
     robot, hold = stand(world)
     hold(1500)
@@ -186,8 +186,8 @@ def test_quadruped_stands(solver):
     assert np.linalg.norm(robot.root_link.p - before) < 5e-5
 
 
-def test_force_sensors_feel_what_the_contacts_say():
-    """Read in every foot what its contacts push, less the foot's own weight."""
+def test_force_sensors_read_the_contact_forces():
+    """Read each foot's contact force, less the foot's own weight."""
     world = grounded()
     robot, hold = stand(world)
     hold(1500)
@@ -205,7 +205,7 @@ def test_force_sensors_feel_what_the_contacts_say():
 
 
 def test_arm_of_a_fixed_robot_lies_on_the_ground():
-    """Touch what never moves, too: the robot's base is welded to the world, its arm is not."""
+    """Touch the ground with the arm of a robot whose base is welded to the world."""
     world = grounded()
     arm = link('arm', 2.0, (0.2, 0.0, 0.0)).replace(
         '</link>',
@@ -222,7 +222,7 @@ def test_arm_of_a_fixed_robot_lies_on_the_ground():
 
 
 def test_force_on_robots_links_and_geometries():
-    """Share the weight of a stack between feet by where the load is; inner forces cancel."""
+    """Share a stack's weight between feet by the load's place; inner forces cancel."""
     world = grounded()
     feet = [
         sb.Placed(
@@ -252,7 +252,7 @@ def test_force_on_robots_links_and_geometries():
     assert contacts.force_on(table, by=ground)[2] == pytest.approx(5.0 * G, rel=1e-6)
     assert contacts.force_on(box, by=table.geometries[2])[2] == pytest.approx(2.0 * G, rel=1e-6)
     assert not contacts.force_on(box, by=ground).any()
-    # a robot that folds upon itself
+    # a robot folding upon itself
     low, high = (
         link(name, 1.0, (0, 0, 0)).replace(
             '</link>',

@@ -13,14 +13,14 @@ import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 
 SOLVERS = ['direct', 'iterative', 'split']
-# speeds that differ by this from exact ones come from the tolerances of the solvers [m/s, rad/s]
+# speed errors due to the solvers' tolerances [m/s, rad/s]
 CLOSE = {'direct': 1e-8, 'iterative': 2e-5, 'split': 2e-5}
 SLOPE = np.radians(20.0)
-GAUGE, BASE = 0.44, 0.5  # between the tracks' feet, and from front to rear feet [m]
+GAUGE, BASE = 0.44, 0.5  # distance of the tracks' feet, and from front to rear feet [m]
 
 
 def solid(name, *shapes, mass=1.0):
-    """Return a link with collision shapes: URDF's elements, each with an x [m] to be at."""
+    """Return a link with collision shapes: pairs of a URDF element and its x [m]."""
     collisions = ''.join(
         f'<collision><origin xyz="{x} 0 0"/><geometry>{shape}</geometry></collision>'
         for shape, x in shapes
@@ -30,10 +30,10 @@ def solid(name, *shapes, mass=1.0):
 
 def vehicle(*feet, caster=None):
     """
-    Return a vehicle with a track on each side, which touches the ground at balls.
+    Return a vehicle with a track on each side, touching the ground at balls.
 
-    feet: x of each ball of a track [m]. caster: x of a ball in the middle without friction; the
-    centre of mass is a fifth of the way there.
+    feet: x of each ball of a track [m]. caster: x of a frictionless ball in the middle [m]; the
+    centre of mass is at a fifth of it.
     """
     ball = '<sphere radius="0.1"/>'
     parts = [link('hull', 20.0, (0.2 * (caster or 0.0), 0, 0), (0.5, 0.5, 0.5))]
@@ -60,7 +60,7 @@ def motion(robot):
 
 @pytest.fixture
 def shipped(repository):
-    """Return a function that puts the tracked vehicle that ships on the ground of a new world."""
+    """Return a function that puts the shipped tracked vehicle on the ground of a new world."""
 
     def add(**options):
         world = grounded(**options)
@@ -74,7 +74,7 @@ def shipped(repository):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('uphill', [0.0, SLOPE])
 def test_vehicle_drives_straight_at_the_speed_of_its_tracks(shipped, solver, uphill):
-    """Neither lag nor drift, on the level and up a slope that friction can hold."""
+    """Neither lag nor drift, on the level and up a slope within the friction cone."""
     world, robot = shipped(solver=solver)
     tilt(world, -uphill, 0.0)
     world.step(300)
@@ -93,10 +93,10 @@ def test_vehicle_drives_straight_at_the_speed_of_its_tracks(shipped, solver, uph
 @pytest.mark.parametrize('friction', [0.3, 0.9])
 def test_opposite_tracks_turn_on_the_spot(solver, friction):
     """
-    Turn at s y / (x² + y²) about the middle, whatever the friction.
+    Rotate at s y / (x² + y²) about the middle, at any friction.
 
-    The forces at feet at (±x, ±y) that all slide give no torque where they point at the middle: of
-    the slip (-w y + s, w x) of the front left one, the part across its arm, w r - s y / r, is 0.
+    The forces at sliding feet at (±x, ±y) give no torque if they point at the middle: of the front
+    left slip (-w y + s, w x), the part across its arm, w r - s y / r, is 0.
     """
     world = grounded({'friction': friction}, solver=solver)
     robot = world.load_urdf(vehicle(-BASE / 2, BASE / 2), position=(0.0, 0.0, 0.1))
@@ -112,20 +112,20 @@ def test_opposite_tracks_turn_on_the_spot(solver, friction):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('speeds', [(-0.3, 0.3), (0.1, 0.3)])
 def test_tracks_without_grip_across_turn_like_wheels(solver, speeds):
-    """Turn at the difference of speeds over the gauge where friction acts along tracks alone."""
+    """Turn at the speed difference over the gauge if friction acts along tracks only."""
     world = grounded({'friction': 0.8, 'friction2': 0.0}, solver=solver)
     robot = world.load_urdf(vehicle(-BASE / 2, BASE / 2), position=(0.0, 0.0, 0.1))
     drive(robot, *speeds)
     world.step(500)
     yaw_rate = (speeds[1] - speeds[0]) / GAUGE
     assert motion(robot)[2] == pytest.approx(yaw_rate, abs=CLOSE[solver])
-    # forwards is as the robot stood half a step ago
+    # forward is the robot's heading half a step ago
     assert motion(robot)[0] == pytest.approx(sum(speeds) / 2, abs=0.5e-3 * yaw_rate * 0.1)
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_short_tracks_turn_on_a_slope_without_sliding(solver):
-    """Go round a circle of the radius v / w, 20 degrees steep."""
+    """Go round a circle with radius v / w, on a 20 degree slope."""
     world = grounded({'friction': 1.0}, solver=solver)
     robot = world.load_urdf(vehicle(0.0, caster=-0.3), position=(0.0, 0.0, 0.1))
     tilt(world, SLOPE, 0.3)
@@ -133,7 +133,7 @@ def test_short_tracks_turn_on_a_slope_without_sliding(solver):
     speed, yaw_rate = 0.3, 0.5
     drive(robot, speed - 0.5 * yaw_rate * GAUGE, speed + 0.5 * yaw_rate * GAUGE)
     world.step(200)
-    # in half a step it turns so far from where its velocity points, and a little for rounding
+    # rotation in half a step away from the velocity's direction, with a margin for rounding
     turned = 0.51 * world.time_step * yaw_rate
     start, radius = robot.root_link.p, speed / yaw_rate
     middle = start + radius * np.cross((0.0, 0.0, 1.0), robot.root_link.R[:, 0])
@@ -146,10 +146,10 @@ def test_short_tracks_turn_on_a_slope_without_sliding(solver):
 
 def planar_motion(speeds, places, loads, friction, mass):
     """
-    Integrate Coulomb friction over sliding points: the steady motion (vx, vy, w) of a vehicle.
+    Integrate Coulomb friction over sliding points: a vehicle's steady motion (vx, vy, w).
 
-    speeds: (n,) of the surfaces at `places` (n, 2) about the centre of mass, own axes; loads: (n,)
-    [N].
+    speeds: surface speeds at `places`, (n,). places: positions about the centre of mass, own axes,
+    (n, 2). loads: (n,) [N].
     """
 
     def imbalance(twist):
@@ -167,7 +167,7 @@ def planar_motion(speeds, places, loads, friction, mass):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('speeds', [(-0.5, 0.5), (0.3, 0.6)])
 def test_long_tracks_turn_as_friction_has_it(shipped, solver, speeds):
-    """Agree with a planar integral of friction over the points of contact and their loads."""
+    """Agree with a planar integral of friction over the contact points and their loads."""
     world, robot = shipped(solver=solver)
     drive(robot, *speeds)
     world.step(2000)
@@ -181,15 +181,15 @@ def test_long_tracks_turn_as_friction_has_it(shipped, solver, speeds):
     arm = root.R.T @ (center - root.p)
     vx, vy, w = motion(robot)
     found = [vx - w * arm[1], vy + w * arm[0], w]
-    # positions and orientation are not quite of the same instant as forces
+    # positions and orientation differ from the forces' instant by half a step
     np.testing.assert_allclose(found, expected, atol=3e-4)
-    # far less than wheels without grip across would
+    # far less than wheels without lateral friction
     assert 0.3 < w / ((speeds[1] - speeds[0]) / GAUGE) < 0.6
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_every_point_obeys_coulomb_on_a_slope(shipped, solver):
-    """Push against the slip of the running surface, with all that friction has, while turning."""
+    """Push against the running surface's slip, at the friction bound, while turning."""
     world, robot = shipped(solver=solver)
     world.step(100)
     tilt(world, SLOPE, 0.7)
@@ -255,7 +255,7 @@ def test_belt_carries_forth_above_and_back_below():
 
 
 def test_sides_of_a_track_hold_fast():
-    """Let a block that is pressed against a belt's side stay where it is."""
+    """Hold a block pressed against a belt's side."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     belt = conveyor(world, axis='0 0 1', at=0.0)
     block = add_block(world, lift=0.1)
@@ -286,7 +286,7 @@ def test_friction_across_a_standing_track_is_the_second():
 
 
 def test_speed_is_state(shipped):
-    """Save, restore and hash it, keep it when something is added, and stop after a reset."""
+    """Save, restore and hash the speed, keep it when objects are added, stop after a reset."""
     world, robot = shipped()
     drive(robot, 0.4, 0.1)
     world.step(10)
@@ -303,8 +303,8 @@ def test_speed_is_state(shipped):
     assert [crawler.speed for crawler in robot.crawlers] == [0.0, 0.0]
 
 
-def test_nothing_sleeps_on_what_runs_however_slowly():
-    """Carry a block at a crawl that counts as rest elsewhere; let it sleep once the belt stops."""
+def test_nothing_sleeps_on_a_running_belt():
+    """Carry a block at a speed that counts as rest elsewhere; let it sleep once the belt stops."""
     world = grounded(sleep=True)
     belt = conveyor(world)
     block = add_block(world, at=(-1.0, 0.0), lift=0.6)
@@ -323,7 +323,7 @@ def test_nothing_sleeps_on_what_runs_however_slowly():
 
 
 def test_crawlers_are_found_by_name_and_checked(shipped):
-    """Name what is wrong, and what there is."""
+    """Name the wrong value, and the alternatives."""
     world, robot = shipped()
     left, right = robot.crawlers
     assert (left.name, left.link) == ('left_track_joint', robot.link('left_track'))
@@ -338,8 +338,8 @@ def test_crawlers_are_found_by_name_and_checked(shipped):
     assert left.speed == 0.0
 
 
-def test_track_that_touches_nothing_does_not_run(repository):
-    """Say why a speed would be of no use."""
+def test_track_without_shapes_has_no_speed(repository):
+    """Explain why a speed would have no effect."""
     robot = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf', collisions='none')
     track = robot.crawlers[0]
     track.speed = 0.0

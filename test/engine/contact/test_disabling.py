@@ -1,4 +1,4 @@
-"""Auto-disable and disabling of single bodies, beside ODE."""
+"""Auto-disable and disabling of single bodies, compared with ODE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ H, MU = 1e-3, 0.3
 
 
 def sliding(sleep, world_sleep=False):
-    """Return a world with a block of 1 kg that slides to rest in 0.17 s."""
+    """Return a world with a 1 kg block sliding to rest in 0.17 s."""
     world = grounded({'friction': MU}, sleep=world_sleep)
     block = add_block(world, mass=1.0, linear_velocity=(0.5, 0.0, 0.0))
     block.sleep = sleep
@@ -40,7 +40,7 @@ def sliding(sleep, world_sleep=False):
     ids=str,
 )
 def test_bodies_fall_asleep_in_the_step_of_ode(given):
-    """Stop for good in the same step, which ODE decides at the beginning of the next."""
+    """Stop in the same step as in ODE, which decides at the beginning of the next one."""
     values = {'linear': 0.01, 'angular': 0.01, 'steps': 10, 'time': 0.0, **given}
     bodies = Bodies((0.0, 0.0, -G))
     body = bodies.add((0.0, 0.0, 1.0), (0.5, 0.0, 0.0), values)
@@ -54,14 +54,14 @@ def test_bodies_fall_asleep_in_the_step_of_ode(given):
     while not block.is_asleep:
         world.step()
         assert world.step_count < 1000
-    # the velocity that a body begins with is one that ODE looks at
+    # ODE also checks a body's initial velocity
     assert world.step_count == last - 1 + (given.get('linear', 0.0) > 0.5)
     world.step(10)
     assert block.root_link.p[0] == pytest.approx(bodies.position(body)[0], abs=1e-3)
 
 
 def test_each_body_has_its_own_parameters():
-    """Sleep by the body's parameters, else by the world's; islands together; never where not."""
+    """Use the body's parameters, else the world's; islands sleep together, or never."""
     world = grounded(sleep=sb.Sleep(steps=20))
     quick, usual, never, slow, on_slow = (
         add_block(world, at=at, lift=lift)
@@ -86,7 +86,7 @@ def test_each_body_has_its_own_parameters():
 
 
 def test_kept_velocities_go_with_their_body():
-    """Count anew where the means of others begin or end, with as many velocities in all."""
+    """Restart the mean velocities when two bodies swap sample counts; the total is unchanged."""
     world = grounded({'friction': MU})
     bodies = [add_block(world, at=(2.0 * k, 0.0)) for k in range(2)]
     bodies[0].sleep, bodies[1].sleep = sb.Sleep(average_samples=8), sb.Sleep(average_samples=5)
@@ -105,7 +105,7 @@ def test_kept_velocities_go_with_their_body():
 
 
 def test_own_parameters_are_kept():
-    """Have them in copies, pickles, snapshots and after resets, with the same bits."""
+    """Keep them in copies, pickles, snapshots and after resets, with the same bits."""
     world, block = sliding(sb.Sleep(average_samples=30, steps=5))
     add_block(world, at=(3.0, 0.0)).sleep = True
     before = world.save()
@@ -138,7 +138,7 @@ def test_own_parameters_are_kept():
 @pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 @pytest.mark.parametrize('ground', [False, True])
 def test_a_disabled_body_stays_and_goes_on_with_its_velocity(integrator, ground):
-    """Rest whatever is done to it, as ODE's, until it is enabled."""
+    """Rest under any action, as in ODE, until the body is enabled."""
     bodies = Bodies((0.0, 0.0, -G))
     body = bodies.add((0.0, 0.0, 3.0), (1.0, 0.0, 0.0))
     world = sb.World(integrator=integrator)
@@ -171,7 +171,7 @@ def test_a_disabled_body_stays_and_goes_on_with_its_velocity(integrator, ground)
 
 
 def test_a_joint_to_an_awake_body_wakes():
-    """Wake at the next step, as ODE's, but not by a joint to what is disabled, too, or static."""
+    """Wake at the next step, as in ODE, but not by a joint to a disabled or static body."""
     bodies = Bodies((0.0, 0.0, 0.0))
     odes = [bodies.add((x, 0.0, 3.0)) for x in (0.0, 1.0, 5.0, 6.0)]
     world = sb.World(gravity=(0.0, 0.0, 0.0))
@@ -193,8 +193,8 @@ def test_a_joint_to_an_awake_body_wakes():
     assert held.is_asleep
 
 
-def test_what_touches_it_wakes_it():
-    """Hold until an awake body comes, in the air and on the ground."""
+def test_touch_wakes_a_disabled_body():
+    """Hold until an awake body touches, in the air and on the ground."""
     world = grounded()
     shelf = add_block(world, lift=1.0)
     below = add_block(world, at=(0.0, 0.1))
@@ -215,7 +215,7 @@ def test_what_touches_it_wakes_it():
 
 
 def test_a_disabled_robot_rests_as_a_whole():
-    """Keep all joints where they are, under gravity and efforts; swing on when enabled."""
+    """Keep all joint positions, under gravity and efforts; swing on when enabled."""
     world = sb.World()
     arm = world.load_urdf(double_pendulum())
     arm.q = [0.5, 1.0]
@@ -247,7 +247,7 @@ def test_a_disabled_robot_rests_as_a_whole():
     ],
 )
 def test_wrong_parameters_of_sleep(values, words):
-    """Name what is wrong."""
+    """Name the wrong value."""
     with pytest.raises(sb.InvalidValueError, match=words):
         sb.Sleep(**values)
     block = add_block(sb.World())

@@ -1,4 +1,4 @@
-"""Friction that a Python function decides, within a step."""
+"""Friction decided by a Python function, within a step."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def half(pair):
     ],
 )
 def test_function_gives_coefficients_bounds_and_directions(result, expected):
-    """Brake a block that slides diagonally by what a function returns."""
+    """Brake a diagonally sliding block by the function's result."""
     world, block = with_friction(lambda pair: result)
     block.set_base_velocity((1.5, 1.5, 0.0), (0.0, 0.0, 0.0))
     world.step(100)
@@ -83,8 +83,8 @@ def test_friction_by_place():
 
 
 @pytest.mark.parametrize('pair', [('load', 'floor'), ('floor', 'load')])
-def test_function_is_given_what_touches(pair):
-    """Give names, points, velocities and the last forces, in the author's order."""
+def test_function_gets_the_touching_pair(pair):
+    """Pass names, points, velocities and the last forces, in the author's order."""
     given = []
     world, block = with_friction(given.append, pair, friction=0.4)
     assert len(given) == 20
@@ -114,8 +114,8 @@ def test_function_is_given_what_touches(pair):
         (sb.PairFriction('much'), 'friction'),
     ],
 )
-def test_what_is_no_friction_is_refused(result, words):
-    """Name what a function has returned, and keep the state before the step."""
+def test_invalid_friction_results_are_refused(result, words):
+    """Name the function's result, and keep the state before the step."""
     results = [None]
     world, block = with_friction(lambda pair: results[0])
     results[0] = result
@@ -129,7 +129,7 @@ def test_what_is_no_friction_is_refused(result, words):
 
 
 def test_errors_of_a_function_come_through():
-    """Raise what a function raises, from the step that it was called in."""
+    """Raise the function's exception, from its step."""
     calls = []
 
     def fails(pair):
@@ -155,7 +155,7 @@ def test_errors_of_a_function_come_through():
     ],
 )
 def test_function_may_not_use_its_world(use):
-    """Refuse what would step or change the world that is being stepped."""
+    """Refuse to step or change the world during its step."""
     there = []
     world, block = with_friction(lambda pair: use(*there) and None if there else None)
     there += [world, block]
@@ -167,7 +167,7 @@ def test_function_may_not_use_its_world(use):
 
 
 def test_functions_go_with_copies_and_snapshots():
-    """Go on to the same bits in copies, pickles and after a restore."""
+    """Compute the same bits in copies, pickles and after a restore."""
     world, block = with_friction(half, friction=0.6)
     block.set_base_velocity((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     saved, others = world.save(), [copy.deepcopy(world), pickle.loads(pickle.dumps(world))]
@@ -181,7 +181,7 @@ def test_functions_go_with_copies_and_snapshots():
 
 
 def test_contact_problem_has_the_friction_of_functions():
-    """Ask the function for the laws of a contact problem, too."""
+    """Call the function for the laws of a contact problem, too."""
     world, _ = with_friction(half, friction=0.6)
     problem = world.contact_problem(world.find_contacts())
     np.testing.assert_allclose(problem.friction, 0.3)

@@ -1,4 +1,4 @@
-"""Impacts through bodies that touch: Newton's cradle, and the energy of elastic heaps."""
+"""Impacts through touching bodies: Newton's cradle, and the energy of elastic heaps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SPEED = 2.0
 
 
 def cradle(masses, restitution, gap=0.0):
-    """Shoot the first of a row of balls at the others; return the world."""
+    """Shoot the first ball of a row at the others; return the world."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     world.set_contact_material(
         'default', 'default', sb.ContactMaterial(friction=0.0, restitution=restitution)
@@ -29,7 +29,7 @@ def speeds(world):
 
 
 def one_after_the_other(masses, restitution):
-    """Return the velocities after collisions of two at a time, from the first ball on."""
+    """Return the velocities after successive pair collisions, from the first ball on."""
     v = np.zeros(len(masses))
     v[0] = SPEED
     while (approaching := np.flatnonzero(v[:-1] - v[1:] > 1e-10)).size:
@@ -54,14 +54,14 @@ def one_after_the_other(masses, restitution):
     ],
 )
 def test_row_of_touching_balls(masses, restitution):
-    """Pass an impact on as balls with gaps do: of five equal elastic ones only the last moves."""
+    """Pass on an impact as with gaps: of five equal elastic balls only the last moves."""
     world = cradle(masses, restitution)
     world.step(30)
     np.testing.assert_allclose(speeds(world), one_after_the_other(masses, restitution), atol=1e-8)
 
 
 def test_two_balls_come_out_if_two_go_in():
-    """Part into two and three, as Newton's cradle does."""
+    """Split into two and three, as Newton's cradle does."""
     world = cradle((1.0,) * 5, 1.0)
     body = world.robots['ball1']
     body.set_base_pose((0.2 - 0.0105, 0.0, 0.0))
@@ -72,7 +72,7 @@ def test_two_balls_come_out_if_two_go_in():
 
 @pytest.mark.parametrize(('time_step', 'error'), [(1e-3, 1e-5), (1e-2, 1e-3)])
 def test_heap_of_elastic_balls_keeps_its_energy(time_step, error):
-    """Lose and gain nearly nothing while balls fall on each other and on the ground."""
+    """Keep the energy almost exactly while balls fall on each other and on the ground."""
     world, rng = sb.World(time_step=time_step), np.random.default_rng(0)
     world.add_ground()
     world.set_contact_material(

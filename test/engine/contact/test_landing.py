@@ -9,7 +9,7 @@ H = 1e-3
 SIZE, COUNT, GAP = (0.4, 0.3, 0.2), 10, 0.02
 
 
-def test_boxes_that_fall_flat_stay_flat():
+def test_flat_falling_boxes_stay_flat():
     """Solve every landing of a stack to the tolerance; neither tilt, nor gain energy, nor rock."""
     world = sb.World(time_step=H)
     world.add_ground()

@@ -1,4 +1,4 @@
-"""Islands of hundreds of contacts at rest: solved to the tolerance, and carrying their weight."""
+"""Resting islands with hundreds of contacts: solved to the tolerance, bearing their weight."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEAMS = ((0.09, 0.3, 0.06), (0.3, 0.09, 0.06))
 
 
 def wall(world, courses=10, length=10, pitch=0.201):
-    """Lay bricks in courses, each shifted by a third of a brick; return how many."""
+    """Lay bricks in courses, each shifted by a third of a brick; return their number."""
     for course in range(courses):
         for k in range(length):
             place = (pitch * (k + 0.3 * (course % 2)), 0.0, 0.05 + 0.1 * course)
@@ -21,7 +21,7 @@ def wall(world, courses=10, length=10, pitch=0.201):
 
 
 def tower(world, layers=30):
-    """Stack layers of three beams, each across the one below; return how many."""
+    """Stack layers of three beams, each across the one below; return their number."""
     for layer in range(layers):
         for side in (-0.1, 0.0, 0.1):
             place = [0.0, 0.0, 0.03 + 0.06 * layer]
@@ -53,8 +53,8 @@ def test_piles_rest(pile):
     assert pressing == pytest.approx(2.0 * count * 9.81, rel=1e-6)
 
 
-def test_bricks_that_touch_each_other_stand_from_the_first_step_on():
-    """Stand where ends of bricks touch: solve the first step, and the next ones from there."""
+def test_touching_bricks_stand_from_the_first_step_on():
+    """Stand with brick ends touching: solve the first step, and the next ones from there."""
     world = sb.World()
     world.add_ground()
     wall(world, courses=4, length=4, pitch=BRICK[0])
@@ -65,8 +65,8 @@ def test_bricks_that_touch_each_other_stand_from_the_first_step_on():
     assert max(speeds) < 1e-10
 
 
-def test_a_pile_that_was_hit_comes_to_rest_again():
-    """Keep bricks apart, lose energy, and solve again to the tolerance, after a ball hit them."""
+def test_a_hit_pile_comes_to_rest_again():
+    """Keep bricks apart, lose energy, and reach the tolerance again, after a ball hit them."""
     world = sb.World()
     world.add_ground()
     wall(world, courses=5, length=4)

@@ -1,9 +1,9 @@
 """
-Rods that slide on an end with so much friction that rigid-body accelerations have no solution.
+Rods sliding on one end with so much friction that rigid-body accelerations have no solution.
 
-Painlevé (1895): a slender rod that leans against its motion has no finite contact force from a
-friction of 4/3 on (Génot and Brogliato 1999). In steps of time impulses end the sliding at once
-(Stewart 2000): an impact without a collision.
+Painlevé (1895): above a friction of 4/3, a slender rod leaning against its motion has no finite
+contact force (Génot and Brogliato 1999). In time steps, impulses end the sliding at once (Stewart
+2000): an impact without a collision.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LENGTH, HALF = 1.0, 0.01
 
 
 def slide(friction: float, angle: float, speed: float, h: float, solver: str) -> sb.World:
-    """Let a rod slide on its front end, which is `angle` [rad] below its rear one."""
+    """Let a rod slide on its front end, `angle` [rad] below its rear end."""
     world = sb.World(time_step=h, solver=solver)
     world.add_ground()
     world.set_contact_material('default', 'default', sb.ContactMaterial(friction=friction))
@@ -34,9 +34,9 @@ def slide(friction: float, angle: float, speed: float, h: float, solver: str) ->
 @pytest.mark.parametrize('friction', [1.4, 2.0, 20.0])
 @pytest.mark.parametrize('degrees', [45.0, 60.0, 75.0, 85.0])
 def test_jammed_rods_stay_bounded(solver: str, friction: float, degrees: float):
-    """End sliding that has no solution at once, within the energy that there is."""
+    """End sliding without a solution at once, without gaining energy."""
     sine, cosine = math.sin(math.radians(degrees)), math.cos(math.radians(degrees))
-    # what a normal force accelerates its point by, times the mass, with the friction of sliding
+    # contact-point acceleration per normal force, times the mass, including sliding friction
     is_paradox = 1.0 + 3.0 * cosine**2 - 3.0 * friction * sine * cosine < 0.0
     for speed in (2.0, 10.0):
         world = slide(friction, math.radians(degrees), speed, 1e-3, solver)
@@ -55,7 +55,7 @@ def test_jammed_rods_stay_bounded(solver: str, friction: float, degrees: float):
 
 
 def test_energy_of_a_jam_is_of_second_order():
-    """Gain less by the square of the step, in the one that ends the sliding."""
+    """Gain energy by the squared time step only, in the step that ends the sliding."""
     gains = []
     for h in (4e-3, 2e-3, 1e-3):
         world = slide(2.0, math.radians(60.0), 10.0, h, 'direct')

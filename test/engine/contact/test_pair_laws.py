@@ -1,4 +1,4 @@
-"""Laws of pairs of materials that take more than the two: frames, masses, depths."""
+"""Contact laws beyond two materials: frames, masses, depths."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import pytest
 import sim_bridge as sb
 
 MU, MU2 = 0.3, 0.1
-GRAVITY = 9.80665  # that box friction takes
+GRAVITY = 9.80665  # used by box friction
 
 
 def sliding(world, body, velocity, steps=200):
-    """Let a body slide from a velocity (2,), and give its mean deceleration (2,)."""
+    """Let a body slide from a velocity, (2,); return its mean deceleration, (2,)."""
     body.set_base_velocity((*velocity, 0.0), (0.0, 0.0, 0.0))
     world.step(steps)
     return (np.array(velocity) - body.root_link.v[:2]) / (steps * world.time_step)
@@ -24,9 +24,9 @@ def sliding(world, body, velocity, steps=200):
 
 def oriented(angle, frame=None, **law):
     """
-    Return a world with a block on a table that is turned by an angle, and the block.
+    Return a world with a block on a table rotated by an angle, and the block.
 
-    frame: makes of table and block the frame of the direction, whose axis is x.
+    frame: function from table and block to the direction's frame, whose axis is x.
     """
     world = sb.World()
     for name in ('wood', 'steel'):
@@ -63,7 +63,7 @@ def oriented(angle, frame=None, **law):
     ],
 )
 def test_direction_brakes_by_each_coefficient(model, frame, angle, expected):
-    """Brake by mu_u g along the axis and by mu_v g across, in the frame of whatever it is."""
+    """Brake by mu_u g along the axis and by mu_v g across, in any frame."""
     gravity = GRAVITY if model == 'box' else G
     for coefficient, turn in ((MU, 0.0), (MU2, np.pi / 2)):
         world, _, block = oriented(angle, frame, friction_model=model)
@@ -73,7 +73,7 @@ def test_direction_brakes_by_each_coefficient(model, frame, angle, expected):
 
 
 def test_direction_turns_with_its_frame():
-    """Follow the frame while it turns: across it brakes by mu_v g, whatever it was before."""
+    """Follow the frame while it rotates: across it the block brakes by mu_v g."""
     world, table, block = oriented(0.0, lambda table, block: table)
     for angle in (0.5, 1.3):
         table.set_base_pose((0.0, 0.0, -0.1), (0.0, 0.0, np.sin(angle / 2), np.cos(angle / 2)))
@@ -85,8 +85,8 @@ def test_direction_turns_with_its_frame():
             )
 
 
-def test_direction_of_a_pair_holds_before_those_of_shapes():
-    """Take the contact material's direction, although the block has one."""
+def test_direction_of_a_pair_overrides_the_shapes():
+    """Use the contact material's direction, although the block has one."""
     world = grounded({'friction': MU, 'friction2': MU2, 'direction': (None, (0.0, 2.0, 0.0))})
     block = add_block(world, fdir1=(1.0, 0.0, 0.0))
     world.step(20)
@@ -94,7 +94,7 @@ def test_direction_of_a_pair_holds_before_those_of_shapes():
 
 
 def test_direction_goes_with_its_robot():
-    """Refuse a direction in what is not there, and forget one whose robot is removed."""
+    """Refuse a frame outside the world, and drop the direction when its robot is removed."""
     world, table, block = oriented(0.0, lambda table, block: table)
     for frame, words in (('chair', 'table'), (('table', 'leg'), 'table')):
         law = sb.ContactMaterial(direction=(frame, (1, 0, 0)))
@@ -107,7 +107,7 @@ def test_direction_goes_with_its_robot():
 
 
 def test_direction_finds_its_body_when_others_come():
-    """Keep the frame when bodies get other numbers, and in copies, pickles and snapshots."""
+    """Keep the frame when body indices change, and in copies, pickles and snapshots."""
     world, table, block = oriented(0.0, lambda table, block: table)
     first = world.add_body(sb.Sphere(0.1), mass=1.0, position=(3.0, 0.0, 1.0))
     world.step(10)
@@ -162,7 +162,7 @@ def test_box_friction_takes_the_masses_of_both_bodies():
 
 
 def test_friction_of_a_given_normal_force():
-    """Brake by mu F at each of four points, whatever presses."""
+    """Brake by mu F at each of four points, under any load."""
     law = {
         'friction_model': 'constant_normal_force',
         'normal_force': 5.0,
@@ -178,7 +178,7 @@ def test_friction_of_a_given_normal_force():
 
 @pytest.mark.parametrize('factor', [1.0, 2.5])
 def test_friction_of_a_given_normal_force_grows_with_the_depth(factor):
-    """Brake by mu F d k at each of four points that are d deep."""
+    """Brake by mu F d k at each of four points with depth d."""
     stiffness, force = 2000.0, 3000.0
     world = grounded(
         {
@@ -213,7 +213,7 @@ def comb(world, number=5, **options):
 
 @pytest.mark.parametrize(('bins', 'most'), [(2, 4), (3, 9), (10, 100)])
 def test_reduction_keeps_few_points_in_bins(bins, most):
-    """Bear the whole weight with at most one point for each bin, and list the others."""
+    """Bear the whole weight with at most one point per bin, and list the others."""
     world = grounded({'reduce': True, 'bins': bins, 'friction': MU})
     comb(world)
     world.step()
@@ -235,8 +235,8 @@ def test_reduced_body_stands_and_slides_as_the_whole_one():
         np.testing.assert_allclose(body.root_link.w, np.zeros(3), atol=1e-7)
 
 
-def test_materials_reduce_where_both_say_so():
-    """Reduce only between two materials that both want it, as AGX does."""
+def test_materials_reduce_only_if_both_say_so():
+    """Reduce only between two materials with reduction, as in AGX."""
     for both in (True, False):
         world = sb.World()
         world.add_ground(material=sb.Material('floor', reduce=both))
@@ -246,7 +246,7 @@ def test_materials_reduce_where_both_say_so():
         assert (bearing <= 9) == both
 
 
-def test_bodies_that_tilt_keep_the_deepest_point():
+def test_tilted_bodies_keep_the_deepest_point():
     """Bear a tilted comb on its lowest edge, whatever its other points."""
     tilted = (0.0, np.sin(0.05), 0.0, np.cos(0.05))
     depths = []
@@ -270,7 +270,7 @@ def elastic(**law):
 
 
 def test_depth_is_pressure_over_modulus_times_rest_length():
-    """Sink by m g L / (E A): a footprint four times as large, a quarter of the depth."""
+    """Sink by m g L / (E A): a quarter of the depth for four times the footprint."""
     depths = []
     for size in ((0.1, 0.2, 0.03), (0.2, 0.4, 0.03)):
         world = elastic()
@@ -291,7 +291,7 @@ def test_depth_is_pressure_over_modulus_times_rest_length():
     ],
 )
 def test_rest_length_stays_within_its_limits(limits, height, length):
-    """Take the block's height as the rest length, within the limits of the law."""
+    """Take the block's height as rest length, within the law's limits."""
     world = elastic(**limits)
     block = add_block(world, size=(0.2, 0.3, height), mass=5.0)
     world.step(2000)
@@ -300,7 +300,7 @@ def test_rest_length_stays_within_its_limits(limits, height, length):
 
 
 def test_round_bodies_press_as_on_an_elastic_foundation():
-    """Bear E / L times the overlap's volume: pi R d² of a ball, 4/3 l d sqrt(2 R d) of a rod."""
+    """Bear E / L times the overlap volume: pi R d² of a ball, 4/3 l d sqrt(2 R d) of a rod."""
     radius, length, mass = 0.1, 0.5, 2.0
     foundation = MODULUS / 0.05
     for shape, volume in (
@@ -323,7 +323,7 @@ def test_round_bodies_press_as_on_an_elastic_foundation():
 
 
 def test_corner_has_an_area():
-    """Bear a block on its corner without a division by no area."""
+    """Bear a block on its corner without a division by zero area."""
     world = elastic()
     body = world.add_body(
         sb.Box((0.1, 0.1, 0.1)),
@@ -337,7 +337,7 @@ def test_corner_has_an_area():
     assert body.root_link.p[2] > 0.04
 
 
-# --- what makes no law --------------------------------------------------------------------------
+# --- wrong laws ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -359,8 +359,8 @@ def test_corner_has_an_area():
         ({'direction': (None, (1, 0))}, '3'),
     ],
 )
-def test_what_makes_no_law_is_refused(law, words):
-    """Name what is wrong, and what would be right."""
+def test_invalid_laws_are_refused(law, words):
+    """Name the wrong value, and the valid ones."""
     with pytest.raises(sb.InvalidValueError, match=words):
         sb.ContactMaterial(**law)
 
@@ -386,7 +386,7 @@ LAWS = [
 
 
 def slid(ground, height, shape, law):
-    """Return where a body of 1 kg slides in 60 ms from 1 m/s, once it rests."""
+    """Return the end position of a 1 kg body after sliding for 60 ms from 1 m/s."""
     world = sb.World()
     world.add_body(ground, motion='static', position=(0, 0, height), material=sb.Material('g'))
     body = world.add_body(shape, mass=1.0, position=(0, 2.5, 0.05), material=sb.Material('b'))

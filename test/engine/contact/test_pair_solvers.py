@@ -1,4 +1,4 @@
-"""Solve types of pairs of materials, in one island beside others."""
+"""Solve types for pairs of materials, mixed within one island."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def tower(pairs, solver='direct', masses=(1.0, 10.0, 100.0)):
 @pytest.mark.parametrize('solver', TYPES[:3])
 @pytest.mark.parametrize('own', TYPES)
 def test_block_slides_and_sticks_by_any_type(own, solver):
-    """Hold a block below mu m g, and brake a sliding one by mu g, whatever solves the contacts."""
+    """Hold a block below mu m g, and brake a sliding one by mu g, with every solver."""
     world = grounded({'friction': MU, 'solver': own}, solver=solver)
     block = add_block(world)
     world.step(20)
@@ -55,7 +55,7 @@ def test_block_slides_and_sticks_by_any_type(own, solver):
     ],
 )
 def test_mixed_island_has_the_direct_solution(pairs):
-    """Push a tower with different types at its interfaces as with one direct solution."""
+    """Push a tower with different types at its interfaces as one direct solution does."""
     worlds = tower(pairs, masses=(4.0, 2.0, 3.0)), tower((), masses=(4.0, 2.0, 3.0))
     for world in worlds:
         top = world.robots['block2'].root_link
@@ -68,7 +68,7 @@ def test_mixed_island_has_the_direct_solution(pairs):
 
 
 def test_types_decide_how_exactly_a_heavy_tower_stands():
-    """Sweep where the pairs say so, and solve directly where they do, whatever the world says."""
+    """Sweep or solve directly by the pairs' types, under any type of the world."""
     residuals, newtons = {}, {}
     for solver, own in (
         ('direct', None),
@@ -90,7 +90,7 @@ def test_types_decide_how_exactly_a_heavy_tower_stands():
     assert residuals['split', 'direct'] < 1e-6
 
 
-def test_friction_that_was_found_iteratively_bounds_the_direct_one():
+def test_iterative_friction_bounds_the_direct_solution():
     """Slide sideways down a slope within the cone's edge, both on a cone and on a pyramid."""
     for model in ('cone', 'pyramid'):
         world = grounded(
@@ -105,7 +105,7 @@ def test_friction_that_was_found_iteratively_bounds_the_direct_one():
 
 
 def test_solve_types_are_kept():
-    """Go on to the same bits from snapshots and copies, with contacts of all types."""
+    """Compute the same bits from snapshots and copies, with contacts of all types."""
     world = tower(('split', 'iterative', 'direct_and_iterative'), masses=(4.0, 2.0, 3.0))
     add_ball(world, lift=0.3, material='block2', linear_velocity=(0.4, 0.1, 0.0))
     world.step(30)
@@ -119,14 +119,14 @@ def test_solve_types_are_kept():
 
 
 def test_unknown_solve_type_is_refused():
-    """Name the types."""
+    """Name the valid types."""
     with pytest.raises(sb.InvalidValueError, match="'split' or 'direct_and_iterative'"):
         sb.ContactMaterial(solver='drect')
 
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 def test_friction_holds_beside_constraints_by_any_type(solver):
-    """Hold blocks of unequal masses on a slope, which rigid constraints join, without creeping."""
+    """Hold rigidly joined blocks with unequal masses on a slope, without creep."""
     world = grounded({'friction': 0.5}, solver=solver)
     tilt(world, 0.3, 0.0)
     blocks = [

@@ -1,4 +1,4 @@
-"""Every solver where sweeps alone fail: extreme masses, tiny bodies, robots that fall."""
+"""Every solver at cases beyond sweeps: extreme masses, tiny bodies, falling robots."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SOLVERS = ('direct', 'iterative', 'split')
 
 
 def stacked(solver, sizes, masses):
-    """Return a world with cubes on each other, by their sizes [m] and masses [kg]."""
+    """Return a world with stacked cubes, by their sizes [m] and masses [kg]."""
     world, height = sb.World(solver=solver), 0.0
     world.add_ground()
     for size, mass in zip(sizes, masses, strict=True):
@@ -21,7 +21,7 @@ def stacked(solver, sizes, masses):
 
 
 def moved(world, steps):
-    """Return the farthest that any body moves [m]."""
+    """Return the greatest displacement of any body [m]."""
     bodies = [body for body in world.robots.values() if body.root_link.m < np.inf]
     start = np.array([body.root_link.p for body in bodies])
     world.step(steps)
@@ -30,14 +30,14 @@ def moved(world, steps):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_a_cube_bears_a_million_times_its_mass(solver):
-    """Neither be crushed nor shot out, by 1000 t on 1 kg."""
+    """Neither crush nor shoot out 1 kg under 1000 t."""
     world = stacked(solver, (0.1, 0.1), (1.0, 1e6))
     assert moved(world, 1000) < (5e-4 if solver == 'iterative' else 1e-7)
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_a_gram_bears_ten_kilograms(solver):
-    """Stay under a larger cube of ten thousand times the mass."""
+    """Stay under a larger cube with ten thousand times the mass."""
     world = stacked(solver, (0.02, 0.1), (1e-3, 10.0))
     assert moved(world, 1000) < (1e-5 if solver == 'iterative' else 1e-8)
 
@@ -45,14 +45,14 @@ def test_a_gram_bears_ten_kilograms(solver):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('size', [1e-2, 1e-3, 1e-4])
 def test_tiny_cubes_stay(size, solver):
-    """Drift by less than a thousandth of the size in a second."""
+    """Drift by less than a thousandth of the size in one second."""
     world = stacked(solver, (size,) * 3, (1000.0 * size**3,) * 3)
     assert moved(world, 1000) < 1e-3 * size
 
 
 @pytest.mark.parametrize('solver', SOLVERS)
-def test_a_robot_that_is_thrown_is_solved(solver, example_robots):
-    """Solve nearly every step of an ANYmal that hits the ground at 5 m/s without any control."""
+def test_a_thrown_robot_is_solved(solver, example_robots):
+    """Solve nearly every step of an ANYmal hitting the ground at 5 m/s without control."""
     world = sb.World(solver=solver)
     world.add_ground()
     path = example_robots['anymal_b_simple/anymal']

@@ -1,4 +1,4 @@
-"""The budget of a step: bounded work, and a motion that is as good."""
+"""Step budget: bounded work at equal quality of motion."""
 
 from itertools import pairwise
 
@@ -12,7 +12,7 @@ TILT = 1e-5
 
 
 def dropped(**settings):
-    """Return ten boxes above each other, 2 cm apart, and tilted, so that they land on corners."""
+    """Return ten boxes above each other, 2 cm apart, tilted to land on corners."""
     world, axes = sb.World(**settings), np.random.default_rng(0)
     world.add_ground()
     for k in range(COUNT):
@@ -28,7 +28,7 @@ def dropped(**settings):
 
 @pytest.fixture(scope='module')
 def runs():
-    """Return worlds after a drop with a budget and without one, and their reports."""
+    """Return worlds after a drop with and without a budget, and their reports."""
     found = {}
     for budget in (sb.World().step_budget, None):
         world, reports, energies = dropped(step_budget=budget), [], []
@@ -41,16 +41,16 @@ def runs():
 
 
 def test_the_worst_step_takes_a_part_of_the_newton_steps(runs):
-    """Bound the Newton steps of the landing, in which most are taken without a budget."""
+    """Bound the Newton steps of the landing, the most expensive steps without a budget."""
     bounded, free = (max(report.newton_steps for report in reports) for _, reports, _ in runs)
     assert 0 < bounded <= 50 < 100 < free
 
 
-def test_energy_and_penetration_are_those_without_a_budget(runs):
-    """Gain next to no energy, sink no deeper, leave little unsolved, and come to rest alike."""
+def test_energy_and_penetration_match_a_run_without_budget(runs):
+    """Gain almost no energy, sink no deeper, leave small residuals, and come to rest alike."""
     for world, reports, energies in runs:
         gains = [later - sooner for sooner, later in pairwise(energies)]
-        # what a residual leaves in a step is far below what the drop sets free
+        # the residual of a step changes far less energy than the drop releases
         assert max(gains) < 2e-5 * energies[0] and max(energies) < (1.0 + 1e-9) * energies[0]
         assert max(report.penetration for report in reports) < 2e-5
         assert max(report.residual for report in reports) < 0.05
@@ -61,8 +61,8 @@ def test_energy_and_penetration_are_those_without_a_budget(runs):
             assert np.abs(link.v).max() < 1e-6
 
 
-def test_what_is_left_is_told_and_carried_on(runs):
-    """Report steps that were not solved to the tolerance; solve them from where they ended."""
+def test_unsolved_steps_are_reported_and_continued(runs):
+    """Report steps not solved to the tolerance; continue from their impulses."""
     _, reports, _ = runs[0]
     unsolved = [not report.converged for report in reports]
     assert any(unsolved) and not any(unsolved[-100:])
@@ -85,8 +85,8 @@ def test_a_budget_counts_and_does_not_time():
     assert dropped(step_budget=None).step_budget is None
 
 
-def test_scenes_say_it():
-    """Set the budget by a key of a scene."""
+def test_scenes_set_the_budget():
+    """Set the budget by a scene key."""
     world = sb.World()
     world.load_scene({'world': {'step_budget': 20_000}})
     assert world.step_budget == 20_000
