@@ -95,7 +95,7 @@ def test_what_cannot_be_measured_is_told():
         measure('max(after(/a.x, 3))')
     with pytest.raises(StateError, match='no value at 5 s'):
         measure('at(/a.x, 5)')
-    with pytest.raises(InvalidValueError, match='what changes over time'):
+    with pytest.raises(InvalidValueError, match='a field over time'):
         measure('rms(1) + max(/a.x)')
     with pytest.raises(InvalidValueError, match='from 0 to 100'):
         measure('percentile(/a.x, 101)')

@@ -55,7 +55,7 @@ WRONG = {
     'holds: __import__("os")': 'unknown function',
     'worst: joint_states.position[joint_1': 'fields of topics',
     'holds: worst + 1': 'comparisons of measures',
-    'worst: joint_states.position[joint_1]': 'one number, as by max',
+    'worst: joint_states.position[joint_1]': 'one number, for example max',
     'worst: percentile(joint_states.position[joint_1], 200)': 'from 0 to 100',
     'worst: maximum(joint_states.position)': 'unknown function',
     'wrong: 1': 'there is no such key',

@@ -1,5 +1,5 @@
 """
-Bags: recording what a simulator publishes and takes, reading and replaying it.
+Bags: recording a simulator's inputs and outputs, reading and replaying them.
 
 Imports `ros.session` and below.
 """

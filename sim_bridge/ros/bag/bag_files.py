@@ -1,4 +1,4 @@
-"""The files of a bag that is written: one after another, and what lists them."""
+"""Bag files during recording: one after another, with their metadata."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from sim_bridge.ros.bag.compression import NONE
 from sim_bridge.ros.bag.mcap_file import log_times, McapFile
 from sim_bridge.ros.bag.metadata import StoredFile, Topic
 
-# Of a file that is nearly full: smaller chunks cost more than files that are a little too large.
+# Smallest chunk at the end of a file: smaller chunks cost more than slightly too large files.
 _LEAST_CHUNK_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
 class Layout:
     """
-    How a bag is stored.
+    Storage settings for a bag.
 
-    compression: of chunks, as `codec`. split_bytes: size [bytes] at which a file ends and the next
-    one begins; inf for one file. split_ns: the same by the time that its messages span [ns].
+    compression: of chunks, see `codec`. split_bytes: file size [bytes] for starting the next file;
+    inf for one file. split_ns: time between first and last message [ns] for starting the next one.
     """
 
     compression: str = NONE
@@ -37,10 +37,10 @@ class Layout:
 
 class BagFiles:
     """
-    The files NAME_0.mcap, NAME_1.mcap … and `metadata.yaml` in the folder NAME.
+    Files NAME_0.mcap, NAME_1.mcap … and `metadata.yaml` in the folder NAME.
 
-    Each file has all topics and its own summary, and is complete after each chunk, as rosbag2's
-    are. A file ends with the chunk that reaches a limit.
+    Each file has all topics and its own summary, and is complete after each chunk, like rosbag2's
+    files. A file ends with the chunk that reaches a limit.
     """
 
     def __init__(self, folder: Path, layout: Layout) -> None:
@@ -52,25 +52,25 @@ class BagFiles:
 
     @property
     def summary_size(self) -> int:
-        """How many bytes are written in addition to each chunk."""
+        """Bytes written in addition to each chunk."""
         return self._file.summary_size
 
     @property
     def size(self) -> int:
-        """Size of all files without summaries [bytes]."""
+        """Total file size without summaries [bytes]."""
         return sum(each.size for each in (*self._ended, self._file))
 
     def add_topic(self, topic: Topic, definition: str) -> None:
-        """Add a topic; its channel is the number of topics then."""
+        """Add a topic; its channel is the resulting topic count."""
         self._topics.append((topic, definition))
         _add_channel(self._file, topic, definition)
 
     def add(self, records: Sequence[bytes]) -> int:
         """
-        Write messages, at least one, until the file is full; return how many.
+        Write messages, at least one, until the file is full; return their number.
 
-        The rest belongs to the next file, which is begun by the next call. After an OSError
-        nothing is written.
+        The rest belongs to the next file, started by the next call. After an OSError nothing is
+        written.
         """
         file = self._file
         if file.message_count and self._is_full(records):
@@ -84,7 +84,7 @@ class BagFiles:
         return count
 
     def write_metadata(self) -> None:
-        """Write `metadata.yaml` for what is in the files; raises OSError."""
+        """Write `metadata.yaml` for the current files; raises OSError."""
         metadata.write(self._folder, self._information())
 
     def close(self) -> None:
@@ -98,14 +98,14 @@ class BagFiles:
         )
 
     def _count_by_size(self, records: Sequence[bytes]) -> int:
-        """Return how many messages fit into the file, as if they were not compressed."""
+        """Return how many messages fit into the file without compression."""
         if self._layout.split_bytes == math.inf:
             return len(records)
         room = max(self._layout.split_bytes - self._file.size, _LEAST_CHUNK_BYTES)
         return int(np.searchsorted(np.cumsum([len(each) for each in records]), room, 'right'))
 
     def _count_by_time(self, records: Sequence[bytes]) -> int:
-        """Return how many messages are not too late for the file."""
+        """Return how many messages lie within the file's time limit."""
         if self._layout.split_ns == math.inf:
             return len(records)
         times = log_times(records)
@@ -113,7 +113,7 @@ class BagFiles:
         return int(np.searchsorted(times, first + self._layout.split_ns))
 
     def _open(self, number: int) -> McapFile:
-        """Begin a file, with all topics; an OSError leaves none."""
+        """Start a file, with all topics; an OSError leaves none."""
         path = self._folder / f'{self._folder.name}_{number}.mcap'
         file = McapFile(path, f'sim_bridge {__version__}', self._layout.compression)
         try:
@@ -130,7 +130,7 @@ class BagFiles:
 
     def _information(self) -> str:
         files = [*self._ended, self._file]
-        # files that ended early lack the last topics
+        # earlier files lack topics added later
         counts = [
             sum(each)
             for each in itertools.zip_longest(*(file.counts for file in files), fillvalue=0)

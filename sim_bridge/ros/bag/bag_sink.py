@@ -1,4 +1,4 @@
-"""A sink that records to a bag: each outlet is one topic of the bag."""
+"""A sink recording to a bag: each outlet is one topic in the bag."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 class BagTime:
     """
-    The recording time of messages in a bag, which never decreases.
+    Recording time for messages in a bag; it never decreases.
 
-    Readers order a bag by time. After a reset of the clock, the recording time therefore continues
-    from its last value.
+    Readers order a bag by time. After a clock reset, the recording time therefore continues from
+    its last value.
     """
 
     def __init__(self) -> None:
         """Start at the same time as /clock."""
         self._given_ns = self._offset_ns = 0
         self.now_ns = 1
-        """Present time [ns]."""
+        """Current time [ns]."""
 
     def begin(self, time_ns: int) -> None:
-        """Set the simulated time [ns] of the next messages."""
+        """Set the simulated time [ns] for the next messages."""
         if time_ns < self._given_ns:
             self._offset_ns = self.now_ns
         self._given_ns = time_ns
@@ -40,20 +40,20 @@ class BagTime:
 
 
 class Selection:
-    """Which topics are recorded."""
+    """Selection for recorded topics."""
 
     def __init__(self, included: Sequence[str] = (), excluded: Sequence[str] = ()) -> None:
         """
-        Compile the regular expressions of the parameters record_topics and record_exclude.
+        Compile the regular expressions in the parameters record_topics and record_exclude.
 
-        included: () for all. Raises InvalidValueError for what is no regular expression.
+        included: () for all. Raises InvalidValueError for an invalid regular expression.
         """
         self._included = [_compiled('record_topics', each) for each in included]
         self._excluded = [_compiled('record_exclude', each) for each in excluded]
         self._found: set[re.Pattern[str]] = set()
 
     def takes(self, topic: str) -> bool:
-        """Return whether a topic is recorded, by its full name."""
+        """Return whether a topic is recorded. topic: full name."""
         found = [each for each in (*self._included, *self._excluded) if each.search(topic)]
         self._found.update(found)
         return (not self._included or any(each in found for each in self._included)) and not any(
@@ -62,7 +62,7 @@ class Selection:
 
     @property
     def idle(self) -> list[str]:
-        """The expressions that no topic matched so far, with the names of their parameters."""
+        """Expressions without a matching topic so far, with their parameter names."""
         return [
             f'{name} {each.pattern!r}'
             for name, group in (
@@ -75,24 +75,24 @@ class Selection:
 
 
 class WallTime:
-    """Recording times of messages as a subscriber stamps them, which never decrease."""
+    """Recording times in wall time, as stamped by a subscriber; they never decrease."""
 
     def __init__(self, now_ns: Callable[[], int] = time.time_ns) -> None:
-        """Begin; now_ns: returns the present time since 1970 [ns]."""
+        """Start. now_ns: returns the current time since 1970 [ns]."""
         self._now_ns, self._last_ns = now_ns, 0
 
     def __call__(self, bag_ns: int) -> int:
-        """Return the present time [ns], whatever the bag's is."""
+        """Return the current time [ns], whatever the bag's time is."""
         self._last_ns = max(self._last_ns, self._now_ns())
         return self._last_ns
 
 
 class BagSink:
     """
-    A sink that writes to a bag.
+    A sink writing to a bag.
 
-    The publish time of each message is the time that was last set with `begin`, mapped by
-    `BagTime`; a replay goes by it. The recording time, by which other readers go, follows from it.
+    Each message's publish time is the time last set with `begin`, mapped by `BagTime`; replays use
+    it. The recording time, used by other readers, is computed from the publish time.
     """
 
     def __init__(
@@ -103,20 +103,20 @@ class BagSink:
         log_time: Callable[[int], int] = int,
     ) -> None:
         """
-        Record into the bag of a recorder.
+        Record into a recorder's bag.
 
-        resolve: returns the full name of a topic; None resolves names as a node without a
-        namespace does. selection: which published topics are recorded; None for all. log_time:
-        returns the recording time [ns] of a message by its publish time [ns].
+        resolve: returns a topic's full name; None resolves names like a node without a namespace.
+        selection: published topics to record; None for all. log_time: returns a message's
+        recording time [ns] from its publish time [ns].
         """
         self.recorder = recorder
         self.names: dict[str, str] = {}
-        """By full name the one that each topic was opened with."""
+        """Name at opening, by full topic name."""
         self._resolve = resolve or absolute
         self.selection = selection or Selection()
         self.log_time = log_time
         self.time = BagTime()
-        """Under which messages are recorded."""
+        """Recording time for the next messages."""
         self._channels: dict[tuple[str, str], _Channel] = {}
         self.is_paused = False
 
@@ -128,13 +128,13 @@ class BagSink:
         return self._outlet(_Published, topic, message_type, qos, name)
 
     def record(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Add a topic for incoming messages, which ignores the selection and pauses."""
+        """Add a topic for incoming messages; selection and pauses do not apply."""
         return self._outlet(_Channel, topic, message_type, qos, self._resolve(topic))
 
     def _outlet(
         self, outlet: type[_Channel], topic: str, message_type: type, qos: QoSProfile, name: str
     ) -> _Channel:
-        """Return the outlet of a topic; a reopened topic continues where it was closed."""
+        """Return a topic's outlet; a reopened topic continues its sequence numbers."""
         self.names[name] = topic
         kind = type_name(message_type)
         if (name, kind) not in self._channels:
@@ -143,17 +143,17 @@ class BagSink:
         return self._channels[name, kind]
 
     def begin(self, time_ns: int) -> None:
-        """Set the simulated time [ns] of the next messages."""
+        """Set the simulated time [ns] for the next messages."""
         self.time.begin(time_ns)
         self.is_paused = False
 
     def pause(self) -> None:
-        """Record no published messages until the next step begins."""
+        """Record no published messages until the next step."""
         self.is_paused = True
 
 
 class _Channel:
-    """An outlet to a topic of a bag."""
+    """An outlet to a bag's topic."""
 
     def __init__(self, sink: BagSink, topic: str, channel: int) -> None:
         self.topic, self._sink, self._time, self._channel = topic, sink, sink.time, channel
@@ -174,7 +174,7 @@ class _Channel:
 
 
 class _Published(_Channel):
-    """An outlet to a topic of published messages."""
+    """An outlet to a topic with published messages."""
 
     def publish(self, message: Any) -> None:
         if not self._sink.is_paused:
@@ -182,7 +182,7 @@ class _Published(_Channel):
 
 
 class _Nowhere:
-    """The outlet of a topic that is not recorded."""
+    """Outlet for a topic that is not recorded."""
 
     def __init__(self, topic: str) -> None:
         self.topic = topic
@@ -198,7 +198,7 @@ class _Nowhere:
 
 
 def absolute(topic: str, namespace: str = '') -> str:
-    """Return the full name of a topic that a node in a namespace uses."""
+    """Return a topic's full name for a node in a namespace."""
     if topic.startswith('/'):
         return topic
     return '/'.join(['', *filter(None, namespace.split('/')), topic])

@@ -1,11 +1,11 @@
 """
-The thread that writes a bag, and its queue.
+A bag's writer thread, and its queue.
 
 Publishing code only appends to the queue. The thread takes messages from the queue and writes a
 chunk every half second, later every few seconds, or sooner at high data rates. It also keeps
 `metadata.yaml` up to date. After the bag has been created, only this thread accesses the disk, so
 a stalled disk blocks nothing else. No message is dropped silently: if the disk is too slow, full,
-or stalled at the end, the recording ends with a complete prefix of the messages and an error.
+or stalled at the end, the recording ends with all messages up to some time and an error.
 """
 
 from __future__ import annotations
@@ -26,36 +26,36 @@ from sim_bridge.ros.bag.definitions import full_definition
 from sim_bridge.ros.bag.mcap_file import message_record
 from sim_bridge.ros.bag.metadata import Topic
 
-# how often the thread looks at the queue [s]
+# period for looking at the queue [s]
 _POLL_S = 0.02
 
-# How old messages get before they are in the file [s], and how many wait for that: the least, and
-# the most, in a long recording (see `chunk_limits`). The first chunks are smaller, so that there
-# soon is a bag that names all topics.
+# Age at which messages are written [s], and number of bytes waiting for it: at the start, and in a
+# long recording (see `chunk_limits`). The first chunks are smaller, so that a bag with all topics
+# exists soon.
 _CHUNK_S = 0.5, 4.0
 _CHUNK_BYTES = 4 << 20, 16 << 20
 _FIRST_CHUNK = 1 / 16
-# how much of summaries is written [bytes/s], where that lets messages get no older than they may
+# rate of writing summaries [bytes/s], as far as the maximum message age permits
 _SUMMARY_RATE = 2 << 20
-# maximum number of messages taken from the queue at once
+# most messages taken from the queue at once
 _BATCH = 1000
 
-# half a minute of an arm at 1 kHz
+# half a minute at 1 kHz with an arm
 _QUEUE_BYTES = 64 << 20
 
 ONE_FILE = Layout()
 
-# how long `close` waits for the disk [s]
+# longest wait of `close` for the disk [s]
 _CLOSE_S = 10.0
 
 
 def chunk_limits(summary_size: int) -> tuple[float, int]:
     """
-    Return how long messages are gathered for a chunk [s], and the maximum size of it [bytes].
+    Return the gathering time for a chunk [s], and its maximum size [bytes].
 
-    summary_size: bytes that must be written in addition to every chunk; the summary has an entry
-    of one or two hundred bytes for each earlier chunk. With a constant period, the total size of
-    these writes would grow with the square of the recording's length.
+    summary_size: bytes written in addition to every chunk. The summary has an entry of one or two
+    hundred bytes for each earlier chunk. With a constant period, the total size of summaries would
+    grow with the square of the recording's length.
     """
     (least_s, most_s), (least, most) = _CHUNK_S, _CHUNK_BYTES
     return (
@@ -65,15 +65,15 @@ def chunk_limits(summary_size: int) -> tuple[float, int]:
 
 
 def free_folder(folder: Path) -> Path:
-    """Return a folder that does not exist yet: the given one, or run_2, run_3 … beside it."""
+    """Return a folder name not in use yet: the given one, or run_2, run_3 … beside it."""
     return folder.with_name(free_name(folder.name, lambda name: folder.with_name(name).exists()))
 
 
 class Recorder:
     """
-    Writes a new bag, a folder of MCAP files and `metadata.yaml`, until `close`.
+    Writes a new bag, a folder with MCAP files and `metadata.yaml`, until `close`.
 
-    Only one thread at a time may call `write`. `error` tells why the recording ended early.
+    Only one thread at a time may call `write`. `error` is the reason for an early end.
     """
 
     def __init__(
@@ -89,26 +89,26 @@ class Recorder:
         """
         Create the bag and start the thread.
 
-        folder: of the bag; it must not exist. layout: of its files. waits: whether `write` blocks
-        while the queue is full, for callers without real-time deadlines; otherwise a full queue
-        ends the recording. queue_bytes: capacity of the queue. close_s: how long `close` waits for
-        the disk [s]. on_error: called on the thread with the error that ends the recording. Raises
-        RecordingError if the bag cannot be created, MissingPackageError if nothing can compress
-        it.
+        folder: bag folder; it must not exist. layout: storage settings. waits: whether `write`
+        blocks while the queue is full, for callers without real-time deadlines; otherwise a full
+        queue ends the recording. queue_bytes: queue capacity. close_s: longest wait of `close` for
+        the disk [s]. on_error: called on the thread with the error ending the recording. Raises
+        RecordingError if the bag cannot be created, MissingPackageError if no package provides the
+        compression.
         """
         self.folder = folder
         self.error: RecordingError | None = None
         self._waits, self._queue_bytes, self._on_error = waits, queue_bytes, on_error
         self._close_s = close_s
         self._queue: deque[bytes] = deque()
-        # separate counts for the appending and the taking side, so that no lock is needed
+        # separate counts for the appending and the taking side: no lock is needed
         self._appended = self._taken = 0
         self._appended_count = self._written_count = 0
-        # Topics that the thread has to add to the file, with their definitions. They are noted
-        # before their first messages are, and so are found by who has taken those.
+        # Topics with definitions, to be added to the file by the thread. A topic is queued before
+        # its first message, so the thread finds it when it has taken the message.
         self._new_topics: deque[tuple[Topic, str]] = deque()
         self._topic_count = 0
-        self._lock = threading.Lock()  # guards these two; never held while waiting for the disk
+        self._lock = threading.Lock()  # guards the two lines above; not held while waiting
         self._share = _FIRST_CHUNK
         self._is_ending = False
         codec(layout.compression)
@@ -117,7 +117,7 @@ class Recorder:
             self._files = BagFiles(folder, layout)
             self._files.write_metadata()
         except FileExistsError as err:
-            raise RecordingError(folder, 'it exists already, and nothing is overwritten') from err
+            raise RecordingError(folder, 'it exists already and is not overwritten') from err
         except OSError as err:
             raise RecordingError(folder, err.strerror or str(err)) from err
         self._thread = threading.Thread(target=self._run, name='recorder', daemon=True)
@@ -130,17 +130,17 @@ class Recorder:
 
     @property
     def message_count(self) -> int:
-        """Number of messages in the files."""
+        """Message count in the files."""
         return self._written_count
 
     @property
     def byte_count(self) -> int:
-        """Number of bytes in the files."""
+        """Byte count in the files."""
         return self._files.size
 
     @property
     def queued_bytes(self) -> int:
-        """Number of bytes in the queue."""
+        """Byte count in the queue."""
         return self._appended - self._taken
 
     def add_topic(self, topic: Topic) -> int:
@@ -158,7 +158,7 @@ class Recorder:
         Queue a message.
 
         channel: from `add_topic`. number: sequence number within the topic. time_ns: recording
-        time [ns]. publish_ns: time of publishing [ns]; None for the same.
+        time [ns]. publish_ns: publish time [ns]; None for the recording time.
         """
         if self._appended - self._taken > self._queue_bytes:
             self._wait_or_fail()
@@ -169,7 +169,7 @@ class Recorder:
             self._appended_count += 1
 
     def discard(self) -> None:
-        """End the recording and delete the bag, which is not needed; a stalled disk keeps it."""
+        """End the recording and delete the unneeded bag; a bag on a stalled disk is kept."""
         self.close()
         if not self._thread.is_alive():
             shutil.rmtree(self.folder)
@@ -178,8 +178,8 @@ class Recorder:
         """
         Write the remaining messages and end the file; `error` holds any failure.
 
-        Waits at most `close_s`. If `write` blocks for the disk, waits for as long as the disk
-        accepts any data within that time. Messages left after that are still written if the disk
+        Waits at most `close_s`. If `write` blocks for the disk, waits as long as the disk accepts
+        any data within this time. The thread still writes the messages left afterwards if the disk
         recovers in time.
         """
         self._is_ending = True
@@ -192,7 +192,7 @@ class Recorder:
             left = self._appended_count - self._written_count
             self.error = RecordingError(
                 self.folder,
-                f'the disk has not taken all within {self._close_s:g} s: '
+                f'the disk has not accepted all data within {self._close_s:g} s: '
                 f'{counted(left, "message")} lost, unless it does before the process ends',
             )
             self._on_error(self.error)
@@ -206,7 +206,7 @@ class Recorder:
             time.sleep(_POLL_S)
 
     def _run(self) -> None:
-        """Write until told to end; this is the thread's main function."""
+        """Write until the end is requested; the thread's main function."""
         try:
             while self._write_chunk():
                 self._files.write_metadata()
@@ -219,14 +219,14 @@ class Recorder:
             self._queue.clear()
 
     def _write_chunk(self) -> bool:
-        """Gather messages for a while and write them; return whether there may be more."""
+        """Gather messages for a while and write them; return whether more may follow."""
         records: list[bytes] = []
         size = 0
         period, most = (self._share * each for each in chunk_limits(self._files.summary_size))
         end = time.monotonic() + period
         may_be_more = True
         while size < most:
-            # messages from before this was set are in the queue
+            # messages from before the request to end are in the queue
             is_ending = self._is_ending
             batch = [self._queue.popleft() for _ in range(min(len(self._queue), _BATCH))]
             if not batch:
@@ -247,19 +247,19 @@ class Recorder:
         return may_be_more
 
     def _add_topics(self) -> None:
-        """Add the new topics to the files, which number them in the same way as `add_topic`."""
+        """Add new topics to the files, which number them in the same order as `add_topic`."""
         while self._new_topics:
             self._files.add_topic(*self._new_topics.popleft())
 
     def _add(self, records: list[bytes]) -> None:
-        """Write messages; an OSError leaves those of the files before the present one."""
+        """Write messages; after an OSError, messages in earlier files stay written."""
         while records:
             count = self._files.add(records)
             self._written_count += count
             del records[:count]
 
     def _save_some(self, records: list[bytes]) -> None:
-        """Write as many of the first records as fit on the disk."""
+        """Write as many records as fit on the disk, from the first on."""
         count = len(records) // 2
         while count:
             part = records[:count]

@@ -1,4 +1,4 @@
-"""Commands for a run without a ROS graph, from a table or a bag."""
+"""Commands from a table or a bag, for a run without a ROS graph."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sim_bridge.ros.wire.cdr import serialize_cleanly
 
 _QUANTITIES = ('position', 'velocity', 'effort')
 
-# when it is due [ns], the name of the topic that it comes on, and the message
+# time [ns], topic name, message
 Command = tuple[int, str, bytes]
 
 
 def check_commands(path: Path) -> str:
     """
-    Check that a bag of commands is whole, since a run would end in the middle otherwise.
+    Check a command bag for damage, since a run would otherwise end in the middle.
 
-    Returns what is odd about it, or ''; as of a table, which `read_commands` checks. Raises
-    DamagedBagError or ReplayError.
+    Returns a note about irregularities, or ''. Tables are checked by `read_commands` instead.
+    Raises DamagedBagError or ReplayError.
     """
     if path.suffix == '.csv':
         return ''
@@ -42,11 +42,11 @@ def read_commands(
     path: Path, topics: Mapping[str, str], joints: Mapping[str, Sequence[str]]
 ) -> Iterator[Command]:
     """
-    Return commands in order of time.
+    Return commands in time order.
 
-    path: a table if its name ends in .csv, otherwise a bag. topics: names of the command topics,
-    by their full names. joints: what can be commanded, by topic, for tables. Raises
-    InvalidValueError, UnknownNameError or ReplayError.
+    path: a table if its name ends in .csv, otherwise a bag. topics: command topic names by
+    full name. joints: commandable joints by topic, for tables. Raises InvalidValueError,
+    UnknownNameError or ReplayError.
     """
     if path.suffix == '.csv':
         return iter(_in_table(path, joints))
@@ -54,12 +54,12 @@ def read_commands(
 
 
 def _in_bag(path: Path, topics: Mapping[str, str]) -> Iterator[Command]:
-    """Yield the commands in a bag; the bag's first message, of any type, is at time 0."""
+    """Yield the commands in a bag; the bag's first message, whatever its type, is at time 0."""
     messages = read_messages(path)
     first = next(messages, None)
     if first is None:
         return
-    # a run recorded here begins at 1 ns of simulated time, that is at 0
+    # a run recorded by this package starts at 1 ns of simulated time, which counts as 0
     time_of = simulated_time(first)
     start = first.time_ns if time_of is None else 0
     time_of = time_of or operator.attrgetter('time_ns')
@@ -111,7 +111,7 @@ def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:
 
 
 def _column(name: str, joints: Mapping[str, Sequence[str]], place: str) -> tuple[str, str, str]:
-    """Return the topic, joint and quantity of a column."""
+    """Return a column's topic, joint and quantity."""
     namespace, _, rest = name.strip().rpartition('/')
     joint, _, quantity = rest.rpartition('.')
     if quantity not in _QUANTITIES:

@@ -1,8 +1,8 @@
 """
-Compression of chunks, by the packages that are there.
+Chunk compression by the available packages.
 
-Python has Zstandard itself since 3.14; `backports.zstd` is the same for earlier ones, and Debian
-has `python3-zstandard`. All of them release the interpreter while they work.
+Python contains Zstandard since 3.14; `backports.zstd` provides the same for earlier versions, and
+Debian has `python3-zstandard`. All of them release the interpreter lock while they work.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sim_bridge.foundation.errors import MissingPackageError, UnknownNameError
 
 NONE, ZSTD, LZ4 = '', 'zstd', 'lz4'
 
-# of what a 1 kHz run publishes, the next levels save a few percent at twice the time
+# for messages from a 1 kHz run, the next levels save a few percent and take twice the time
 _ZSTD_LEVEL = 1
 
 _MODULES = {ZSTD: ('compression.zstd', 'backports.zstd', 'zstandard'), LZ4: ('lz4.frame',)}
@@ -29,10 +29,10 @@ _HINTS = {
 
 class Codec(NamedTuple):
     """
-    How chunks are compressed.
+    Functions for compressing chunks.
 
-    compress: returns the compressed bytes. decompress: returns at most `most` bytes of what was
-    compressed; raises an Exception of its package for bytes that are damaged.
+    compress: returns the compressed bytes. decompress: returns at most `most` uncompressed bytes;
+    raises an exception of its package for damaged bytes.
     """
 
     compress: Callable[[bytes], bytes]
@@ -42,9 +42,9 @@ class Codec(NamedTuple):
 @cache
 def codec(compression: str) -> Codec:
     """
-    Return the codec of a compression, by its name in MCAP files: '', 'zstd' or 'lz4'.
+    Return a codec by its name in MCAP files: '', 'zstd' or 'lz4'.
 
-    Raises UnknownNameError, or MissingPackageError where no package provides it.
+    Raises UnknownNameError, or MissingPackageError if no package provides it.
     """
     if compression == NONE:
         return Codec(bytes, lambda data, most: data)
@@ -59,7 +59,7 @@ def codec(compression: str) -> Codec:
 
 
 def codec_of(module: ModuleType) -> Codec:
-    """Return the codec that a package provides."""
+    """Return the codec provided by a package."""
     if module.__name__ == 'zstandard':
         return Codec(
             lambda data: bytes(module.ZstdCompressor(level=_ZSTD_LEVEL).compress(data)),

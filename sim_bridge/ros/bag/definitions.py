@@ -1,4 +1,4 @@
-"""Definitions of message types, for readers of a bag that do not have the types installed."""
+"""Message type definitions, for readers without the types installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.foundation.errors import UnknownNameError
 
 _RULE = '=' * 80
 
-# the first word of a field's or constant's line in a .msg file is a type
+# in a .msg file, the line of a field or constant starts with its type
 _FIELD = re.compile(r'^\s*([A-Za-z]\w*(?:/\w+)*)(?:<=\d+)?(?:\[[<=\d]*\])?\s+\w+', re.MULTILINE)
 _PRIMITIVES = {
     'bool',
@@ -35,7 +35,7 @@ _PRIMITIVES = {
 
 
 def type_name(message_type: type) -> str:
-    """Return the ROS name of a message class: 'sensor_msgs/msg/JointState'."""
+    """Return the ROS name for a message class: 'sensor_msgs/msg/JointState'."""
     package = message_type.__module__.split('.')[0]
     return f'{package}/msg/{message_type.__name__}'
 
@@ -43,7 +43,7 @@ def type_name(message_type: type) -> str:
 @cache
 def full_definition(name: str) -> str:
     """
-    Return the .msg text of a type and of all types nested in it, as rosbag2 embeds them.
+    Return the .msg text for a type and all nested types, in rosbag2's format.
 
     Raises UnknownNameError if the package's files are not found.
     """
@@ -64,7 +64,7 @@ def full_definition(name: str) -> str:
 
 @cache
 def type_hash(name: str) -> str:
-    """Return the hash of a type (REP 2016), 'RIHS01_…'; '' where ROS lacks it (Humble)."""
+    """Return a type's hash (REP 2016), 'RIHS01_…'; '' if ROS lacks it (Humble)."""
     package, _, kind = name.split('/')
     try:
         described = json.loads(_file(package, kind, 'json').read_text(encoding='utf-8'))
@@ -77,7 +77,7 @@ def type_hash(name: str) -> str:
 
 def _file(package: str, kind: str, suffix: str) -> Path:
     prefixes = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
-    # the wheels of ROS 2 put their files beside Python
+    # ROS 2 wheels put their files beside Python
     folders = [
         Path(prefix) / 'share' / package / 'msg' for prefix in (*prefixes, sys.prefix) if prefix
     ]
@@ -90,10 +90,10 @@ def _file(package: str, kind: str, suffix: str) -> Path:
 
 
 def _types_in(text: str, package: str) -> set[str]:
-    """Return the message types of a definition's fields, as 'package/Type'."""
+    """Return the message types used by a definition's fields, as 'package/Type'."""
     found = set()
     for word in _FIELD.findall(re.sub(r'#.*', '', text)):
         if word not in _PRIMITIVES:
-            # a bare word is of the same package
+            # a name without a package belongs to the same package
             found.add(word if '/' in word else f'{package}/{word}')
     return found

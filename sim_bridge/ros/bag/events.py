@@ -1,4 +1,4 @@
-"""What happened in a recorded run, told by the messages of its bag."""
+"""Events in a recorded run, found in its bag's messages."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.contact_messages import BEGIN, CONTACT, CONTACT_EVENT
 
-_MOST_KEPT = 1000  # of a kind
-_WARN, _ERROR = 30, 40  # of rcl_interfaces/Log
+_MOST_KEPT = 1000  # events kept per kind
+_WARN, _ERROR = 30, 40  # rcl_interfaces/Log levels
 _REFUSED, _MISSED, _CONTACT = 'command refused', 'missed deadlines', 'contact'
-# of /diagnostics
+# keys in /diagnostics
 _COUNTERS = {'missed deadlines since start': _MISSED, 'rejected since start': _REFUSED}
 _Pair = tuple[int, int]
-# yields kind, text and how often it happened
+# yields event kind, text and occurrence count
 _Take = Callable[[Message], Iterator[tuple[str, str, int]]]
 
 
 class Event(NamedTuple):
-    """time: in the bag [s]. kind: such as 'reset' or 'contact'. text: what happened."""
+    """An event. time: in the bag [s]. kind: for example 'reset' or 'contact'. text: details."""
 
     time: float
     kind: str
@@ -40,13 +40,13 @@ class Event(NamedTuple):
 
 class Events:
     """
-    What happened in the messages taken so far.
+    Events in the messages taken so far.
 
-    counts: of all, by kind. kept: the first of each kind, in order of time.
+    counts: event counts by kind. kept: first events for each kind, in time order.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing."""
+        """Start without events."""
         self.counts: Counter[str] = Counter()
         self.kept: list[Event] = []
         self._geometries: list[str] = []
@@ -59,9 +59,9 @@ class Events:
 
     def take(self, time_s: float, message: Message) -> None:
         """
-        Note what a message tells; nothing of one that cannot be read.
+        Find the events in a message; an unreadable message is itself an event.
 
-        time_s: of the message [s].
+        time_s: message time [s].
         """
         if message.topic not in self._takers:
             self._takers[message.topic] = self._taker(message)
@@ -75,7 +75,7 @@ class Events:
             self.add(Event(time_s, 'unreadable message', f'{message.topic}: {brief(err)}'))
 
     def finish(self) -> None:
-        """Note contacts by their points, where nothing told of them."""
+        """Add contacts found in contact points, if no contact events were recorded."""
         if not self._has_events:
             for each in self._begun:
                 self.add(each)
@@ -83,13 +83,13 @@ class Events:
         self._begun.clear()
 
     def add(self, event: Event, count: int = 1) -> None:
-        """Note something, that happened a number of times."""
+        """Add an event that occurred `count` times."""
         self.counts[event.kind] += count
         if sum(each.kind == event.kind for each in self.kept) < _MOST_KEPT:
             self.kept.append(event)
 
     def _taker(self, message: Message) -> _Take | None:
-        """Return what reads the messages of a topic, by one of them."""
+        """Return the function reading a topic's messages, None if they hold no events."""
         name, kind = message.topic, message.type_name
         if kind == 'std_msgs/msg/String':
             for end, take in (
@@ -158,7 +158,7 @@ class Events:
         )
 
     def _diagnostics(self, message: Message) -> Iterator[tuple[str, str, int]]:
-        """Tell of counts that have grown."""
+        """Yield events for increased counts."""
         for status in _plain(message).status:
             values = {item.key: item.value for item in status.values}
             for key, kind in _COUNTERS.items():
@@ -176,7 +176,7 @@ class Events:
 
 
 def _plain(message: Message) -> Any:
-    """Return the object of a message; raises MalformedMessageError."""
+    """Return the message object; raises MalformedMessageError."""
     return deserialize(message.data, message_class(message.type_name))
 
 

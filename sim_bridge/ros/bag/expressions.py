@@ -1,8 +1,8 @@
 """
-Expressions of fields of topics over time: `d(/joint_states.velocity[elbow]) * 2`.
+Expressions with topic fields over time: `d(/joint_states.velocity[elbow]) * 2`.
 
-What is written is read by a table of tokens and by Python's own parser; only arithmetic and the
-functions in `FUNCTIONS` are evaluated, nothing of Python's.
+The text is read by a token table and Python's own parser. Only arithmetic and the functions in
+`FUNCTIONS` are evaluated, no other Python code.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sim_bridge.ros.bag.units import common, NO_UNIT, RADIAN, SECOND, Unit
 
 _MOST_CHARACTERS = 2000
 _EXPECTED = (
-    'fields of topics, numbers, + - * / % **, functions and parentheses, such as '
+    'topic fields, numbers, + - * / % **, functions and parentheses, for example '
     '/joint_states.velocity[elbow]*2'
 )
 
@@ -33,8 +33,8 @@ class Series:
     """
     Values over time.
 
-    times: (n,) increasing [s]. values: (n, k). labels: k names of the columns, '' for one. units:
-    of the columns, None for one that is not known; () where none is.
+    times: (n,) increasing [s]. values: (n, k). labels: k column names, '' for a single column.
+    units: for each column, None if unknown; () if all are unknown.
     """
 
     times: FloatArray
@@ -43,33 +43,33 @@ class Series:
     units: tuple[Unit | None, ...] = ()
 
     def unit(self, column: int) -> Unit | None:
-        """Return the unit of a column; that of a single one stands for all."""
+        """Return a column's unit; a single unit applies to all columns."""
         if not self.units:
             return None
         return self.units[column if len(self.units) > 1 else 0]
 
 
 class Reference(NamedTuple):
-    """A field of a topic. topic: as it was written. path: names of fields, and [keys]."""
+    """A topic's field. topic: name as written. path: field names, and [keys]."""
 
     topic: str
     path: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return it as it was written."""
+        """Return the reference as written."""
         return self.topic + ''.join(
             step if step.startswith('[') else f'.{step}' for step in self.path
         )
 
 
 class Expression:
-    """What is to be plotted: `references` are the fields that it needs."""
+    """An expression to plot. references: fields it needs."""
 
     def __init__(self, text: str, functions: Mapping[str, Function] | None = None):
         """
-        Read an expression, or several with commas between; raises InvalidValueError.
+        Read an expression, or several separated by commas; raises InvalidValueError.
 
-        functions: those that it may call, by name; `FUNCTIONS` if None.
+        functions: functions by name; `FUNCTIONS` if None.
         """
         self.text = text.strip()
         self._functions = FUNCTIONS if functions is None else functions
@@ -89,15 +89,15 @@ class Expression:
 
     def evaluate(self, data: Mapping[Reference, Series]) -> Iterator[tuple[str, Series]]:
         """
-        Yield name and values of each curve, given those of the references.
+        Yield each curve's name and values. data: reference values.
 
-        Where times differ, they are those of the series with the most samples while all have some;
-        the others are interpolated linearly. Raises StateError where there is no such time.
+        If times differ, the curve has the times of the series with the most samples in the common
+        interval; the others are interpolated linearly. Raises StateError without common times.
         """
         for tree in self._curves:
             found = self._value(tree, data)
             name = self._text_of(tree)
-            if not isinstance(found, Series):  # of numbers alone
+            if not isinstance(found, Series):  # from numbers alone
                 raise _wrong(name, 'at least one field of a topic')
             for k, label in enumerate(found.labels):
                 own = f'{name} {label}' if label else name
@@ -105,29 +105,28 @@ class Expression:
 
     def number(self, data: Mapping[Reference, Series]) -> float:
         """
-        Return the value of an expression that is a number, given those of the references.
+        Return a constant expression's value. data: reference values.
 
-        Raises InvalidValueError for one that changes over time, and as `evaluate`.
+        Raises InvalidValueError for an expression that changes over time, and the errors of
+        `evaluate`.
         """
         found = self._value(self._curves[0], data)
         if len(self._curves) > 1 or isinstance(found, Series):
-            raise _wrong(
-                self.text, 'one number, as by max(…), rms(…) or last(…) of what changes over time'
-            )
+            raise _wrong(self.text, 'one number, for example max(…), rms(…) or last(…) of a field')
         return float(found)
 
     def check_number(self) -> None:
         """
-        Raise InvalidValueError for an expression that is no number, whatever was recorded.
+        Raise InvalidValueError if the expression is not a number, whatever was recorded.
 
-        What depends on the number of samples or columns is not known here.
+        Errors depending on sample or column counts are not found here.
         """
         sample = Series(np.array([0.0, 1.0]), np.zeros((2, 1)))
         with contextlib.suppress(StateError):
             self.number(dict.fromkeys(self.references, sample))
 
     def _words(self) -> Iterator[str]:
-        """Yield Python's tokens, references replaced by names."""
+        """Yield Python's tokens, with references replaced by names."""
         at, wants_operand = 0, True
         while at < len(self.text):
             match = (_OPERAND if wants_operand else _OPERATOR).match(self.text, at)
@@ -148,10 +147,10 @@ class Expression:
             yield word
 
     def _check(self, tree: ast.expr) -> None:
-        """Raise InvalidValueError or UnknownNameError for what is not evaluated."""
+        """Raise InvalidValueError or UnknownNameError for unsupported syntax."""
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                assert isinstance(node.func, ast.Name)  # what else the tokens cannot say
+                assert isinstance(node.func, ast.Name)  # guaranteed by the tokens
                 if node.func.id not in self._functions:
                     raise UnknownNameError('function', node.func.id, self._functions, self.text)
                 count, expected = len(node.args), self._functions[node.func.id].arguments
@@ -165,7 +164,7 @@ class Expression:
                         self.text,
                     )
             elif isinstance(node, ast.Tuple):
-                raise _wrong(self.text, 'commas between curves or between arguments')
+                raise _wrong(self.text, 'commas only between curves or arguments')
             elif isinstance(node, ast.Name) and not (
                 node.id in CONSTANTS or node.id in self._functions or node.id.startswith('_')
             ):
@@ -173,7 +172,7 @@ class Expression:
 
     def _value(self, node: ast.expr, data: Mapping[Reference, Series]) -> Series | np.float64:
         if isinstance(node, ast.Constant):
-            assert isinstance(node.value, (int, float))  # the tokens have nothing else
+            assert isinstance(node.value, (int, float))  # guaranteed by the tokens
             number: np.float64 = np.float64(node.value)
             return number
         if isinstance(node, ast.Name):
@@ -198,30 +197,27 @@ class Expression:
             return applied(function.of_values, values, function.of_units)
         if not isinstance(values[0], Series) and not function.takes_numbers:
             raise InvalidValueError(
-                f'argument of {node.func.id}',
-                float(values[0]),
-                'what changes over time',
-                self.text,
+                f'argument of {node.func.id}', float(values[0]), 'a field over time', self.text
             )
         return function.over_time(values[0], *values[1:])
 
     def _text_of(self, node: ast.expr) -> str:
-        """Return a part of what was written."""
+        """Return a part's source text."""
         text = ast.unparse(node)
         return re.sub(r'\b_(\d+)\b', lambda at: str(self.references[int(at[1])]), text)
 
 
-_Operand = Unit | float | None  # a unit, a plain number, or what has a unit that is not known
+_Operand = Unit | float | None  # a unit, a plain number, or None for an unknown unit
 _OfUnits = Callable[..., Unit | None]
 
 
 def _same(*operands: _Operand) -> Unit | None:
-    """Return the unit that all operands but plain numbers have."""
+    """Return the unit common to all operands except plain numbers."""
     return common([each for each in operands if not isinstance(each, float)])
 
 
 def _plain(*operands: _Operand) -> Unit | None:
-    """Return no unit, which the values of sines and signs have."""
+    """Return no unit, for sines and signs."""
     return NO_UNIT
 
 
@@ -234,7 +230,7 @@ def _unit(operand: _Operand) -> Unit | None:
 
 
 def _product(a: _Operand, b: _Operand, power: int = 1) -> Unit | None:
-    """Return the unit of a product with a power of the other."""
+    """Return the unit for `a` times a power of `b`."""
     first, second = _unit(a), _unit(b)
     return None if first is None or second is None else first.times(second, power)
 
@@ -262,11 +258,11 @@ def _in_radians(a: _Operand) -> Unit | None:
 
 class Function(NamedTuple):
     """
-    A function of expressions: either of numbers or of what changes over time.
+    A function for expressions, applied to values or to a field over time.
 
-    of_values: of numbers. of_units: the unit of its result, by its operands' units, or plain
-    numbers. over_time: of a series, and of what else is given. takes_numbers: whether over_time
-    takes a number where others need a series.
+    of_values: function for numbers. of_units: the result's unit from the operands' units or plain
+    numbers. over_time: function for a series and further arguments. takes_numbers: whether
+    over_time accepts a number in place of a series.
     """
 
     arguments: range
@@ -277,7 +273,7 @@ class Function(NamedTuple):
 
 
 def derivative(series: Series) -> Series:
-    """Return the derivative by time, by central differences (of second order) [1/s]."""
+    """Return the time derivative, by central differences (second order) [1/s]."""
     _need_two(series)
     slopes = [
         np.gradient(column, series.times, edge_order=2 if len(column) > 2 else 1)
@@ -287,7 +283,7 @@ def derivative(series: Series) -> Series:
 
 
 def integral(series: Series) -> Series:
-    """Return the integral over time from the first sample, by trapezoids [s]."""
+    """Return the time integral from the first sample, by the trapezoidal rule [s]."""
     _need_two(series)
     steps = 0.5 * np.diff(series.times)[:, None] * (series.values[1:] + series.values[:-1])
     return Series(
@@ -339,7 +335,7 @@ FUNCTIONS: Mapping[str, Function] = {
         for name, (count, function, of_units) in _PLAIN_FUNCTIONS.items()
     },
 }
-"""The functions of expressions."""
+"""Functions available in expressions."""
 
 _UNARY: Mapping[type, Callable[..., FloatArray]] = {ast.UAdd: np.positive, ast.USub: np.negative}
 _BINARY: Mapping[type, Callable[..., FloatArray]] = {
@@ -350,12 +346,12 @@ _BINARY: Mapping[type, Callable[..., FloatArray]] = {
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
 }
-# sums, differences and remainders have the unit of both
+# sums, differences and remainders have the unit common to both operands
 _OF_BINARY: Mapping[type, _OfUnits] = {ast.Mult: _product, ast.Div: _quotient, ast.Pow: _power}
 
 _TOPIC = re.compile(r'/?[A-Za-z]\w*(?:/\w+)*')
 _STEP = re.compile(r'\.\w+|\[[^\]]*\]')
-# A slash before an operand begins the name of a topic; after one it divides.
+# A slash in operand position begins a topic name; after an operand it divides.
 _OPERAND = re.compile(
     r'\s*(?:(?P<number>(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)'
     rf'|(?P<reference>/\w[\w/]*(?:{_STEP.pattern})*|{_TOPIC.pattern}(?:{_STEP.pattern})+)'
@@ -365,7 +361,7 @@ _OPERATOR = re.compile(r'\s*(?:(?P<before>\*\*|[-+*/%,])|(?P<after>\)))\s*')
 
 
 def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
-    """Return common times, and the values of each series there, as `Expression.evaluate` says."""
+    """Return common times, and each series' values there; see `Expression.evaluate`."""
     first = series[0].times
     if all(np.array_equal(each.times, first) for each in series):
         return first, [each.values for each in series]
@@ -378,8 +374,8 @@ def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
     )
     if not len(times):
         raise StateError(
-            'fields in an expression have no values at the same time: the last begins at '
-            f'{begin:.6g} s, the first ends at {end:.6g} s'
+            'fields in an expression have no values at the same time: the last one begins at '
+            f'{begin:.6g} s, the first one ends at {end:.6g} s'
         )
     return times, [
         np.stack([np.interp(times, each.times, column) for column in each.values.T], 1)
@@ -390,18 +386,18 @@ def aligned(series: Sequence[Series]) -> tuple[FloatArray, list[FloatArray]]:
 def applied(
     function: Callable[..., FloatArray], values: Sequence[Series | np.float64], of_units: _OfUnits
 ) -> Series | np.float64:
-    """Return a function of numbers and series, at common times; of_units: of their units."""
+    """Apply a function to numbers and series at common times. of_units: result unit function."""
     series = [each for each in values if isinstance(each, Series)]
     with np.errstate(all='ignore'):
-        # what has no value, as 1/0, leaves a gap
+        # undefined values, for example 1/0, leave a gap
         if not series:
             number: np.float64 = np.float64(function(*values))
             return number
         widths = {len(each.labels) for each in series} - {1}
         if len(widths) > 1:
             raise StateError(
-                f'fields of {" and ".join(map(str, sorted(widths)))} values do not go together: '
-                'name one of each in brackets'
+                f'fields with {" and ".join(map(str, sorted(widths)))} values cannot be combined: '
+                'select one value of each in brackets'
             )
         times, columns = aligned(series)
         own = iter(columns)

@@ -1,4 +1,4 @@
-"""Fields of recorded messages over time: numbers, by the names that messages give them."""
+"""Recorded message fields over time: numbers, by their names in the messages."""
 
 from __future__ import annotations
 
@@ -26,20 +26,21 @@ from sim_bridge.ros.bag.units import joint_types, OfJoint, Unit, unit_of_field
 from sim_bridge.ros.wire.cdr import deserialize
 
 _MOST_COLUMNS = 64
-# of a list of numbers, what names its items; of a list of messages, what names each
+# fields naming the items in a number list; fields naming each message in a list
 _LISTS_OF_NAMES = ('name', 'joint_names', 'names', 'interface_names')
 _NAMES = ('child_frame_id', 'name', 'key', 'id', 'ns')
 
-_DESCRIPTION = '/robot_description'  # a topic of this name says what types joints have
+_DESCRIPTION = '/robot_description'  # topic whose description gives the joint types
 
 _Values = dict[str, float]
 
 
 def bag_time(first: Message) -> Callable[[Message], float]:
     """
-    Return what gives the time of messages [s], by the first of a bag.
+    Return a function for message times [s]. first: the bag's first message.
 
-    Simulated time of our recordings; of others the time since the first message.
+    The time is simulated time in recordings of this package, else the time since the first
+    message.
     """
     time_of = simulated_time(first)
     if time_of is not None:
@@ -49,15 +50,15 @@ def bag_time(first: Message) -> Callable[[Message], float]:
 
 
 def message_class(type_name: str) -> type:
-    """Return the class of messages of a type; raises MissingPackageError, ReplayError."""
+    """Return a message type's class; raises MissingPackageError, ReplayError."""
     package, _, kind = type_name.replace('/msg/', '/').partition('/')
     if not package.isidentifier() or not kind.isidentifier():
-        raise ReplayError(f'{shortened(type_name)!r} is no type of messages')
+        raise ReplayError(f'{shortened(type_name)!r} is not a message type')
     try:
         found = getattr(importlib.import_module(f'{package}.msg'), kind)
     except (ImportError, AttributeError) as err:
         raise MissingPackageError(
-            f'reading messages of {type_name}', f'source the workspace that has {package}'
+            f'reading messages of {type_name}', f'source a workspace that contains {package}'
         ) from err
     assert isinstance(found, type)
     return found
@@ -67,11 +68,11 @@ def read_series(
     bag: Path, references: Iterable[Reference], progress: Callable[[float], None]
 ) -> tuple[dict[Reference, Series], str]:
     """
-    Return the values of fields in a bag, and a warning of what could not be read, or ''.
+    Return field values in a bag, and a warning about unreadable parts, or ''.
 
-    A topic may lack its namespace where one has that name alone. progress: called at intervals
-    with the time [s]. Raises UnknownNameError for a topic, field or item that is not there,
-    InvalidValueError for what is no number, and errors of `Bag`.
+    A topic may be given without its namespace if the name is unique. progress: called at intervals
+    with the time [s]. Raises UnknownNameError for an unknown topic, field or item,
+    InvalidValueError for a value other than a number, and the errors from `Bag`.
     """
     read = Bag(bag)
     gathering = Gathering(references, f'bag {str(bag)!r}')
@@ -89,10 +90,10 @@ def read_series(
 
 
 class Gathering:
-    """Gathers the values of fields, message by message."""
+    """Gathers field values, message by message."""
 
     def __init__(self, references: Iterable[Reference], place: str) -> None:
-        """Begin without messages; place: where they come from, for errors."""
+        """Start without messages. place: their origin, for errors."""
         self._gathered = {each: dict[str, _Samples]() for each in references}
         self._place = place
         self._takers: dict[str, list[_Samples]] = {}
@@ -101,11 +102,11 @@ class Gathering:
         self._kinds: dict[str, type] = {}
 
     def know(self, topic: str) -> None:
-        """Name a topic where one that there is not was meant, also without messages."""
+        """Add a topic, possibly without messages, to the names suggested for unknown topics."""
         self._known[topic] = None
 
     def take(self, message: Message, time_s: float) -> None:
-        """Take the next message; time_s: its time [s]. Raises as `series`."""
+        """Take the next message. time_s: its time [s]. Errors: see `series`."""
         takers = self._takers.get(message.topic)
         if takers is None:
             takers = self._takers[message.topic] = [
@@ -125,10 +126,10 @@ class Gathering:
 
     def series(self) -> dict[Reference, Series]:
         """
-        Return the values of all references.
+        Return all references' values.
 
-        Raises UnknownNameError for a topic, field or item that is not there, InvalidValueError for
-        what is no number.
+        Raises UnknownNameError for an unknown topic, field or item, InvalidValueError for a value
+        other than a number.
         """
         types = _TypesOfJoints(self._descriptions)
         known = {**self._takers, **self._known}
@@ -139,14 +140,14 @@ class Gathering:
 
 
 class _TypesOfJoints:
-    """The types of joints, as the descriptions in a bag tell."""
+    """Joint types from the robot descriptions in a bag."""
 
     def __init__(self, descriptions: Mapping[str, Message]):
         self._descriptions = descriptions
         self._types: dict[str, dict[str, str]] = {}
 
     def beside(self, topic: str) -> dict[str, str]:
-        """Return types by joints of the robot in whose namespace, or nearest above, a topic is."""
+        """Return joint types for the robot in a topic's namespace, or in the nearest above."""
         while topic:
             topic = topic.rpartition('/')[0]
             name = topic + _DESCRIPTION
@@ -162,14 +163,14 @@ class _TypesOfJoints:
 
 
 def is_meant(topic: str, written: str) -> bool:
-    """Return whether a topic, by its full name, may be meant by what is written."""
+    """Return whether a written name fits a topic. topic: full name."""
     return topic == written or topic.endswith('/' + written.lstrip('/'))
 
 
 def _chosen(
     reference: Reference, found: dict[str, _Samples], topics: Iterable[str], place: str
 ) -> _Samples:
-    """Return the samples of the topic that is meant."""
+    """Return the samples for the topic selected by a reference."""
     written = reference.topic
     for name in (written, f'/{written}'):
         if name in found:
@@ -183,7 +184,7 @@ def _chosen(
 
 @dataclass
 class _Samples:
-    """What a field of one topic has been."""
+    """One topic field's values."""
 
     reference: Reference
     first: Message
@@ -192,10 +193,10 @@ class _Samples:
     seen: dict[str, None] = field(default_factory=dict)
     missing: str = ''
     units: dict[str, Unit | OfJoint | None] = field(default_factory=dict)
-    item: str = ''  # name of the one in the last brackets
+    item: str = ''  # name in the last brackets
 
     def take(self, time_s: float, content: Any) -> None:
-        """Read a message; one that lacks the item in brackets is left out."""
+        """Read a message; leave it out if it lacks the item in brackets."""
         try:
             found = self._read(content)
         except _NoItemError as err:
@@ -207,12 +208,12 @@ class _Samples:
         self.values.append(found)
 
     def series(self, types: _TypesOfJoints) -> Series:
-        """Return all values, the last of those at the same time; types: of joints."""
+        """Return all values, the last one for equal times. types: joint types."""
         if not self.values:
             raise UnknownNameError('item', self.missing, self.seen, str(self.reference))
         labels = tuple(dict.fromkeys(label for each in self.values for label in each))
         if len(labels) > _MOST_COLUMNS:
-            raise StateError(f'{self.reference} has {len(labels)} values: name one in brackets')
+            raise StateError(f'{self.reference} has {len(labels)} values: select one in brackets')
         times = np.array(self.times)
         values = np.array([[each.get(label, np.nan) for label in labels] for each in self.values])
         last = np.append(np.diff(times) > 0.0, True)
@@ -268,7 +269,7 @@ class _Samples:
         return getattr(value, name)
 
     def _numbers(self, value: Any, holder: Any) -> _Values:
-        """Return the numbers of a field, by the names of their curves."""
+        """Return a field's numbers by curve name."""
         number = _number(value)
         if number is not None:
             return {'': number}
@@ -285,7 +286,7 @@ class _Samples:
         expected = (
             f'one of its fields: {", ".join(names)}'
             if _fields(value)
-            else ('a name or number in brackets, or a field that holds numbers')
+            else ('a name or number in brackets, or a field with numbers')
         )
         raise InvalidValueError(
             str(self.reference), f'a {type(value).__name__}', expected, self.first.type_name
@@ -293,7 +294,7 @@ class _Samples:
 
 
 class _NoItemError(Exception):
-    """A message has no item of that name or number."""
+    """A message has no item with this name or number."""
 
     def __init__(self, key: str, known: Sequence[str]):
         super().__init__(key)
@@ -301,7 +302,7 @@ class _NoItemError(Exception):
 
 
 def _item(value: Any, key: str, holder: Any) -> tuple[Any, str]:
-    """Return an item of a list by its name or number, and its name."""
+    """Return a list item by its name or number, and its name."""
     if not _is_list(value):
         raise InvalidValueError(f'[{key}]', type(value).__name__, 'brackets after a list')
     names = _names_beside(holder, value) or [_name_of(each) for each in value]
@@ -319,13 +320,13 @@ def _is_list(value: Any) -> bool:
 
 
 def _fields(value: Any) -> list[str]:
-    """Return the names of a message's fields; [] for what is no message."""
+    """Return a message's field names; [] for other values."""
     known = getattr(type(value), 'get_fields_and_field_types', None)
     return [] if known is None else list(known())
 
 
 def _names_beside(holder: Any, values: Any) -> list[str]:
-    """Return the names that a message has for the items of one of its lists; [] for none."""
+    """Return the names a message gives to the items of its list; [] for none."""
     for name in _LISTS_OF_NAMES:
         names: Any = getattr(holder, name, None)
         if _is_list(names) and len(names) == len(values) and names is not values:
@@ -334,12 +335,12 @@ def _names_beside(holder: Any, values: Any) -> list[str]:
 
 
 def _name_of(item: Any) -> str:
-    """Return how a message names itself, '' if it does not."""
+    """Return a message's own name, '' if it has none."""
     return next((str(getattr(item, name)) for name in _NAMES if hasattr(item, name)), '')
 
 
 def _number(value: Any) -> float | None:
-    """Return a number, a time [s], or a text that is a number; else None."""
+    """Return a number, a time [s], or the number in a text; else None."""
     if isinstance(value, (bool, int, float, np.number, np.bool_)):
         return float(value)
     if isinstance(value, bytes) and len(value) == 1:

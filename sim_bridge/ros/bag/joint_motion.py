@@ -1,4 +1,4 @@
-"""What joints did in a bag, for the fit of a robot to it."""
+"""Joint motion in a bag, for identifying a robot's parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _EVERY = 2000
 
 
 class _Sample(NamedTuple):
-    """A message; time: that of the bag [s], stamp: that in its header [s], 0 for none."""
+    """A message. time: in the bag [s]. stamp: in its header [s], nan for none."""
 
     time: float
     stamp: float
@@ -49,18 +49,18 @@ def read_joint_motion(
     inputs: str = AUTO,
 ) -> Recording:
     """
-    Return the motion of joints in a bag, and the efforts that drove them.
+    Return the joint motion in a bag, and the efforts driving it.
 
     joints: names, as in the messages. progress: called at intervals with the time [s]. states,
-    commands: topics of sensor_msgs/JointState, which may lack their namespace. inputs: where
-    efforts are from. 'commands': what was commanded, each until the next. 'states': the efforts in
-    the states, as drives measure them. 'auto': commands where these are of efforts alone.
+    commands: topics with sensor_msgs/JointState, possibly without their namespace. inputs: source
+    of the efforts. 'commands': commanded values, each until the next one. 'states': efforts in the
+    states, as measured by drives. 'auto': commands if these contain only efforts.
 
-    Times are simulated ones in recordings of this package. In others they are those of headers,
-    where there are such, since messages are received with delays; else when they were received.
+    Times are simulated times in recordings of this package. In other bags they are header stamps,
+    if there are any, since messages are received with delays; else reception times.
 
-    Raises UnknownNameError for topics and joints that are not there, InvalidValueError where there
-    are no efforts, and errors of `Bag`.
+    Raises UnknownNameError for unknown topics and joints, InvalidValueError if there are no
+    efforts, and the errors from `Bag`.
     """
     one_of('input', inputs, INPUTS)
     place = f'bag {str(bag)!r}'
@@ -84,7 +84,7 @@ def read_joint_motion(
         )
     notes = [warning] if warning else []
     if not np.isfinite(velocities).all():
-        notes.append(f'{place} has no velocities of all joints; positions alone are compared')
+        notes.append(f'{place} lacks velocities of some joints; only positions are compared')
     are_efforts = bool(told) and all(
         len(sample.effort) and not len(sample.position) and not len(sample.velocity)
         for sample in told
@@ -98,18 +98,18 @@ def read_joint_motion(
     if not np.isfinite(efforts).all():
         bad = joints[int(np.argmin(np.isfinite(efforts).all(axis=0)))]
         why = (
-            f'{given[0]} has positions or velocities, which drives follow in ways that only '
-            'they know'
+            f'{given[0]} has positions or velocities, and the efforts of drives following them '
+            'are unknown'
             if told
             else f'there are no messages on {commands}'
         )
         raise InvalidValueError(
             'effort',
             'nan',
-            f'efforts of joint {bad!r} in all {states}, or commands of efforts: {why}',
+            f'efforts of joint {bad!r} in all {states}, or effort commands: {why}',
             place,
         )
-    # drives hold joints before the first command, by efforts that they do not tell
+    # before the first command, drives hold the joints by unknown efforts
     begins = min((sample.time for sample in told), default=-np.inf)
     kept = times >= begins
     if np.count_nonzero(kept) < 2:
@@ -132,7 +132,7 @@ def read_joint_motion(
 def _read(
     bag: Path, progress: Callable[[float], None]
 ) -> tuple[dict[str, list[_Sample]], bool, str]:
-    """Return the joint states of all topics, whether the bag is ours, and what was damaged."""
+    """Return joint states by topic, whether this package made the bag, and a warning or ''."""
     readers: dict[str, JointStateReader] = {}
     found: dict[str, list[_Sample]] = {}
     time_of: Callable[[Message], int] | None = None
@@ -173,7 +173,7 @@ def _is_meant(topic: str, written: str) -> bool:
 def _with_joints(
     found: dict[str, list[_Sample]], states: str, joints: Sequence[str], place: str
 ) -> list[_Sample]:
-    """Return the states of the topic that has joints."""
+    """Return the states from the topic containing the joints."""
     topics = [topic for topic in found if _is_meant(topic, states)]
     if not topics:
         known = sorted(found)
@@ -199,8 +199,8 @@ def _with_joints(
         if not missing:
             raise InvalidValueError(
                 'joint states',
-                'of some joints in each message',
-                'messages that have all joints of the robot',
+                'some joints in each message',
+                'messages with all joints of the robot',
                 place,
             )
         if len(missing) == len(joints):
@@ -215,11 +215,11 @@ def _with_joints(
 
 
 def _at_stamps(seen: list[_Sample], told: list[_Sample]) -> tuple[list[_Sample], list[_Sample]]:
-    """Return messages with the times of their headers, where all states have such."""
+    """Return messages with header times, if all states have header stamps."""
     stamps = np.array([sample.stamp for sample in seen])
     if not np.isfinite(stamps).all() or np.ptp(stamps) == 0.0:
         return seen, told
-    # commands without a stamp are received as late as states are
+    # commands without a stamp are assumed to have the same delay as states
     late = float(np.median([sample.time - sample.stamp for sample in seen]))
     return (
         [sample._replace(time=sample.stamp) for sample in seen],
@@ -231,7 +231,7 @@ def _at_stamps(seen: list[_Sample], told: list[_Sample]) -> tuple[list[_Sample],
 
 
 def _in_order(times: Sequence[float]) -> tuple[FloatArray, list[int]]:
-    """Return rising times, and which rows they are of: of equal ones the last."""
+    """Return rising times and their rows; for equal times the last row."""
     order = np.argsort(times, kind='stable')
     ordered = np.asarray(times)[order]
     last = np.append(np.diff(ordered) > 0.0, True)
@@ -239,7 +239,7 @@ def _in_order(times: Sequence[float]) -> tuple[FloatArray, list[int]]:
 
 
 def _pick(sample: _Sample, values: FloatArray, joints: Sequence[str]) -> FloatArray:
-    """Return the values of joints, nan where a message lacks them."""
+    """Return joint values, nan for joints missing in a message."""
     if len(values) != len(sample.names):
         return np.full(len(joints), np.nan)
     places = {name: at for at, name in enumerate(sample.names)}
@@ -254,7 +254,7 @@ def _commanded(
     place: str,
     notes: list[str],
 ) -> tuple[FloatArray, FloatArray]:
-    """Return times and efforts of commands; joints that one does not name keep theirs."""
+    """Return command times and efforts; joints missing in a command keep their effort."""
     if not told:
         raise UnknownNameError('topic of commands', commands, known, place)
     times, rows = _in_order([sample.time for sample in told])
@@ -268,14 +268,14 @@ def _commanded(
     if not ever.any():
         raise InvalidValueError(
             'commands',
-            f'none of efforts on {commands}',
-            'commands of efforts of '
-            f'{", ".join(joints)}; --input states takes the efforts of the joint states',
+            f'no efforts on {commands}',
+            'effort commands for '
+            f'{", ".join(joints)}; --input states uses the efforts in the joint states',
             place,
         )
     if not ever.all():
         idle = [name for name, was in zip(joints, ever, strict=True) if not was]
-        notes.append(f'never commanded, taken as limp: {", ".join(idle)}')
+        notes.append(f'never commanded, assumed to have no effort: {", ".join(idle)}')
     if len(rows) < 2:
         raise InvalidValueError('commands', 'a single one', 'commands over time', place)
     return times, efforts

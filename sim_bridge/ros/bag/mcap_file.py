@@ -1,14 +1,13 @@
 """
-Writing MCAP files, as the format's specification defines them, that are complete at any time.
+Writer for MCAP files according to the format's specification; files are complete at any time.
 
-The maintained library `mcap` on PyPI needs 7.5 us per message. With six topics at 1 kHz, that
+The maintained library `mcap` on PyPI needs 7.5 us per message. With six topics at 1 kHz, this
 limits a recording to 20 times real time even without simulation. It also cannot undo a partial
-write, which is necessary when a disk is full. Here a message costs 1.2 us, and every chunk is
-followed by the summary that ends a file. The next chunk overwrites the summary. A reader therefore
-finds a complete file whenever the writer is killed, except during a write, and a failed write
-leaves all data of earlier writes intact. The summary grows by one entry per chunk. Long recordings
-must use larger chunks, chosen by `summary_size`, or the summaries would cost more than the
-messages.
+write, as necessary when a disk is full. Here a message costs 1.2 us, and every chunk is followed
+by the summary that ends a file. The next chunk overwrites the summary. A reader therefore finds a
+complete file whenever the writer is killed, except during a write, and a failed write leaves all
+data of earlier writes intact. The summary grows by one entry per chunk. Long recordings must use
+larger chunks, chosen by `summary_size`, or the summaries would cost more than the messages.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ MAGIC = b'\x89MCAP0\r\n'
 
 _Bytes = bytes | bytearray | memoryview
 
-# opcodes of records
+# record opcodes
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 STATISTICS, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0C, 0x0D, 0x0E, 0x0F
 
 RECORD = struct.Struct('<BQ')
-# opcode and length of the record, then channel, number, time of recording, time of publishing
+# record opcode and length, then channel, sequence number, recording time, publish time
 MESSAGE_HEAD = np.dtype(
     [
         ('opcode', 'u1'),
@@ -48,14 +47,14 @@ MESSAGE_HEAD = np.dtype(
 _PACK_HEAD = struct.Struct('<BQHIQQ').pack
 _AFTER_LENGTH = MESSAGE_HEAD.itemsize - RECORD.size
 _head_of = operator.itemgetter(slice(MESSAGE_HEAD.itemsize))
-# numbers begin anew after this one
+# largest sequence number; the next one is 0
 _MOST_NUMBER = 0xFFFFFFFF
 
-# How many messages are put together at once: that keeps the interpreter, and with it the physics
-# thread, from anything else.
+# Number of messages joined at once: meanwhile no other thread gets the interpreter, not even the
+# physics thread.
 _PORTION = 1000
 
-# how many pieces Linux writes at once
+# most pieces written at once by Linux
 _MOST_PIECES = 1024
 
 
@@ -66,7 +65,7 @@ def message_record(
     Return a message in the file's format.
 
     channel: from `add_channel`. number: sequence number within the channel. time_ns: recording
-    time [ns]. publish_ns: time of publishing [ns]; None for the same.
+    time [ns]. publish_ns: publish time [ns]; None for the recording time.
     """
     head = _PACK_HEAD(
         MESSAGE,
@@ -80,13 +79,13 @@ def message_record(
 
 
 def log_times(records: Sequence[bytes]) -> np.ndarray:
-    """Return the recording times of messages [ns]."""
+    """Return the messages' recording times [ns]."""
     return np.frombuffer(b''.join(map(_head_of, records)), MESSAGE_HEAD)['log']
 
 
 class McapFile:
     """
-    A file that grows chunk by chunk.
+    A file growing chunk by chunk.
 
     Channels and schemas may be added at any time; they are written with the next chunk. After an
     OSError, the file is as it was after the last chunk.
@@ -96,24 +95,24 @@ class McapFile:
         """
         Create a new file; raises OSError, also if it exists.
 
-        library: the writer's name. compression: of chunks (see `codec`, whose errors it raises).
+        library: writer name. compression: of chunks (see `codec`, whose errors it raises).
         """
         self.path = path
         self._compression, self._compress = compression, codec(compression).compress
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, 'O_CLOEXEC', 0)
         self._descriptor = os.open(path, flags, 0o644)
-        self._end = 0  # of chunks and metadata: what follows is the summary
-        self._data_checksum = 0  # of all before that
+        self._end = 0  # end offset for chunks and metadata; the summary follows
+        self._data_checksum = 0  # for all bytes before the end
         self._schemas: list[bytes] = []
         self._channels: list[bytes] = []
-        self._pending = b''  # schemas and channels that are in no chunk yet
+        self._pending = b''  # schemas and channels not in any chunk yet
         self._chunk_indexes = bytearray()
         self._metadata_indexes = bytearray()
         self._chunk_count = self._metadata_count = 0
         self.counts: list[int] = []
         self.first_ns = self.last_ns = 0
         self.summary_size = 0
-        """How many bytes follow the data, and are written anew with every chunk."""
+        """Bytes after the data, rewritten with every chunk."""
         try:
             self._write([MAGIC, _record(HEADER, _text('ros2') + _text(library))])
         except OSError:
@@ -124,10 +123,9 @@ class McapFile:
         self, topic: str, type_name: str, definition: str, metadata: Mapping[str, str]
     ) -> int:
         """
-        Add a topic of CDR messages; return its channel number.
+        Add a topic with CDR messages; return its channel number.
 
-        definition: full definition of the type, as ROS .msg files with a heading before each
-        nested one.
+        definition: full type definition, as .msg texts with a heading before each nested type.
         """
         schema = _schema_body(type_name, definition)
         if schema in self._schemas:
@@ -216,7 +214,7 @@ class McapFile:
         self._pending = b''
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
-        """Write a metadata record, after all chunks, and complete the file again."""
+        """Write a metadata record after all chunks, and complete the file again."""
         record = _record(METADATA, _text(name) + _map(values))
         self._metadata_count += 1
         index = _record(METADATA_INDEX, struct.pack('<QQ', self._end, len(record)) + _text(name))
@@ -235,12 +233,12 @@ class McapFile:
 
     @property
     def message_count(self) -> int:
-        """Number of messages in the file."""
+        """Message count in the file."""
         return sum(self.counts)
 
     @property
     def size(self) -> int:
-        """Size of the file without its summary [bytes]."""
+        """File size without the summary [bytes]."""
         return self._end
 
     def _write(self, pieces: Sequence[_Bytes]) -> None:
@@ -250,8 +248,8 @@ class McapFile:
         summary = self._summary(end, checksum)
         pieces = [*pieces, *summary]
         try:
-            # without a summary a file is one that was cut off, which readers know how to take;
-            # one that is overwritten midway would be taken for whole
+            # readers recover a file without a summary as truncated; they would take a file with a
+            # half-overwritten one for complete
             os.ftruncate(self._descriptor, self._end)
             _write_all(self._descriptor, pieces, self._end)
         except OSError:
@@ -267,7 +265,7 @@ class McapFile:
             _write_all(self._descriptor, self._summary(self._end, self._data_checksum), self._end)
 
     def _summary(self, start: int, checksum: int) -> list[_Bytes]:
-        """Return everything that follows the data, which ends at `start` and has a checksum."""
+        """Return all bytes after the data. start: the data's end. checksum: the data's CRC-32."""
         data_end = _record(DATA_END, struct.pack('<I', checksum))
         start += len(data_end)
         schemas = b''.join(
@@ -301,7 +299,7 @@ class McapFile:
             SCHEMA: schemas,
             CHANNEL: b''.join(self._channels),
             STATISTICS: statistics,
-            # nearly all of it in the end, and therefore not copied
+            # the largest part in a long file, therefore not copied
             CHUNK_INDEX: self._chunk_indexes,
             METADATA_INDEX: self._metadata_indexes,
         }
@@ -318,7 +316,7 @@ class McapFile:
 
 
 def _checksum(pieces: Sequence[_Bytes], checksum: int = 0) -> int:
-    """Return the CRC-32 of pieces that follow what has the given one."""
+    """Return the CRC-32 for pieces, continued from the given checksum."""
     for piece in pieces:
         checksum = zlib.crc32(piece, checksum)
     return checksum

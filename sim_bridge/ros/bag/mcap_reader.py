@@ -1,9 +1,9 @@
 """
-Reading one MCAP file from its beginning, without its summary, and proving that it is whole.
+Reader for one MCAP file from its beginning, without its summary, with a check for damage.
 
-The maintained library `mcap` reads by the summary, or stops with an exception of Python where a
-byte is wrong. Here a file is read as far as it is whole, also that of a writer that was killed,
-and every damage is told by its byte.
+The maintained library `mcap` reads from the summary, or stops with a Python exception at a wrong
+byte. This reader reads a file up to its first damage, even if its writer was killed, and reports
+every damage with its byte offset.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sim_bridge.ros.bag.mcap_file import (
 )
 
 _ATTACHMENT = 0x09
-# others of the specification have no place in the data section; later ones must be skipped
+# other opcodes in the specification cannot appear in the data section; later ones must be skipped
 _NAMES = {
     HEADER: 'header',
     SCHEMA: 'schema',
@@ -59,7 +59,7 @@ _CHUNK = struct.Struct('<QQQI')
 _CRC = struct.Struct('<I')
 _FOOTER = struct.Struct('<BQQQI')
 
-# larger chunks are not read; ours have at most 16 MiB
+# larger chunks are not read; this package writes at most 16 MiB
 _MOST_CHUNK_BYTES = 1 << 30
 
 
@@ -67,8 +67,8 @@ class Message(NamedTuple):
     """
     A message in a bag.
 
-    time_ns: recording time [ns]. publish_ns: time at which it was published [ns]; of our
-    recordings simulated time.
+    time_ns: recording time [ns]. publish_ns: publish time [ns]; simulated time in recordings of
+    this package.
     """
 
     topic: str
@@ -80,10 +80,10 @@ class Message(NamedTuple):
 
 def simulated_time(message: Message) -> Callable[[Message], int] | None:
     """
-    Return what gives the simulated time [ns] of messages, by one of the first; None for nothing.
+    Return a function for simulated message times [ns], or None. message: one of the first.
 
-    Our recordings begin at 1 ns, which is their recording time, or with times since 1970 their
-    time of publishing.
+    Recordings of this package begin at 1 ns: in recording time or, if recording times count from
+    1970, in publish time.
     """
     if message.time_ns == 1:
         return operator.attrgetter('time_ns')
@@ -91,10 +91,10 @@ def simulated_time(message: Message) -> Callable[[Message], int] | None:
 
 
 class McapReader:
-    """One file; `count` tells how many messages were read."""
+    """Reader for one file. count: messages read so far."""
 
     def __init__(self, path: Path) -> None:
-        """Prepare to read a file, which is opened by `messages`."""
+        """Prepare to read a file; `messages` opens it."""
         self.path = path
         self.count = 0
         self._schemas: dict[int, str] = {}
@@ -102,10 +102,10 @@ class McapReader:
 
     def messages(self) -> Iterator[Message]:
         """
-        Yield all messages in the order they were written.
+        Yield all messages in the order written.
 
-        Raises DamagedBagError after the last one that can be read, also if only what is no message
-        is damaged; ReplayError for what is no MCAP file or cannot be read.
+        Raises DamagedBagError after the last readable message, also for damage outside messages;
+        ReplayError for a file in another format or an unreadable one.
         """
         try:
             with self.path.open('rb') as file:
@@ -115,15 +115,15 @@ class McapReader:
             raise ReplayError(f'bag {str(self.path)!r} cannot be read: {err.strerror}') from err
 
     def _records(self, file: BinaryIO) -> Iterator[tuple[int, int, bytes]]:
-        """Yield offset, opcode and content of each record of the data section."""
+        """Yield each record's offset, opcode and content in the data section."""
         size = os.fstat(file.fileno()).st_size
         magic = file.read(len(MAGIC))
         if magic != MAGIC:
             if MAGIC.startswith(magic):
                 raise self._cut_off(size, 'the magic bytes of MCAP', 0)
             raise ReplayError(
-                f'bag {str(self.path)!r}: this is no MCAP file, or is damaged at byte 0: it '
-                f'begins with {magic!r}, expected {MAGIC!r}'
+                f'bag {str(self.path)!r}: not an MCAP file, or damaged at byte 0: it begins with '
+                f'{magic!r}, expected {MAGIC!r}'
             )
         file.seek(-len(MAGIC), os.SEEK_END)
         has_end = size > len(MAGIC) and file.read() == MAGIC
@@ -139,14 +139,14 @@ class McapReader:
             name = _NAMES.get(opcode, 'record')
             if opcode not in _NAMES and opcode < _FIRST_UNKNOWN:
                 raise self._damage(
-                    at, f'the record at byte {at} has opcode {opcode}, which data has not'
+                    at, f'the record at byte {at} has opcode {opcode}, invalid in the data section'
                 )
             if length > size - at - RECORD.size:
                 if has_end:
                     raise self._damage(
                         at,
-                        f'the {name} at byte {at} claims {length} bytes, of which '
-                        f'{size - at - RECORD.size} are there',
+                        f'the {name} at byte {at} claims {length} bytes, but only '
+                        f'{size - at - RECORD.size} follow',
                     )
                 raise self._cut_off(size, f'the {name}', at)
             body = file.read(length)
@@ -158,7 +158,7 @@ class McapReader:
         self._check_end(at, body, checksum, file.read(), size)
 
     def _check_end(self, at: int, body: bytes, checksum: int, summary: bytes, size: int) -> None:
-        """Check the record that ends the data at an offset, and the summary that follows."""
+        """Check the record ending the data at an offset, and the following summary."""
         if len(body) != _CRC.size:
             raise self._damage(
                 at, f'the end of the data at byte {at} has {len(body)} bytes, expected 4'
@@ -167,8 +167,8 @@ class McapReader:
         if expected not in (0, checksum):
             raise self._damage(
                 at,
-                f'the data, bytes 0 to {at}, fails its CRC: what is damaged is in no chunk, '
-                'or in the head of one',
+                f'the data, bytes 0 to {at}, fails its CRC: the damage is outside the chunks, or '
+                'in the head of a chunk',
                 is_last=True,
             )
         start = at + RECORD.size + len(body)
@@ -178,13 +178,13 @@ class McapReader:
         opcode, length, _, _, expected = _FOOTER.unpack(summary[-least : -len(MAGIC)])
         if opcode != FOOTER or length != _FOOTER.size - RECORD.size:
             raise self._damage(
-                size - least, f'the footer at byte {size - least} is none', is_last=True
+                size - least, f'the footer at byte {size - least} is invalid', is_last=True
             )
         if expected not in (0, zlib.crc32(summary[: -len(MAGIC) - _CRC.size])):
             raise self._damage(start, f'the summary at byte {start} fails its CRC', is_last=True)
 
     def _messages_in(self, at: int, opcode: int, body: bytes) -> Iterator[Message]:
-        """Yield the messages of a record at an offset in the file."""
+        """Yield the messages in a record at an offset in the file."""
         if opcode != CHUNK:
             message = self._parsed(at, opcode, body)
             if message is not None:
@@ -204,14 +204,14 @@ class McapReader:
                 if not first <= message.time_ns <= last:
                     raise self._damage(
                         at,
-                        f'the chunk at byte {at} is said to hold messages of {first} to '
-                        f'{last} ns, and holds one of {message.time_ns} ns',
+                        f'the chunk at byte {at} declares messages from {first} to {last} ns, '
+                        f'but holds one at {message.time_ns} ns',
                     )
                 yield message
             place += length
 
     def _content(self, at: int, body: bytes) -> tuple[int, int, bytes]:
-        """Return the times of the first and last message of a chunk, and its records."""
+        """Return the times of a chunk's first and last message, and its records."""
         try:
             first, last, size, expected = _CHUNK.unpack_from(body)
             compression, place = _text(body, _CHUNK.size)
@@ -231,7 +231,7 @@ class McapReader:
             raise self._damage(at, f'the chunk at byte {at}: {err}') from err
         except MissingPackageError as err:
             raise ReplayError(f'bag {str(self.path)!r}: {err}') from err
-        except Exception as err:  # of whichever package
+        except Exception as err:  # type depends on the package
             raise self._damage(
                 at, f'the chunk at byte {at} cannot be decompressed: {brief(err)}'
             ) from err
@@ -240,12 +240,12 @@ class McapReader:
         if len(content) != size:
             raise self._damage(
                 at,
-                f'the chunk at byte {at} claims {size} bytes of records, and has {len(content)}',
+                f'the chunk at byte {at} claims {size} bytes of records, but has {len(content)}',
             )
         return first, last, content
 
     def _parsed(self, at: int, opcode: int, body: bytes) -> Message | None:
-        """Return the message in a record; None for others, of which channels are noted."""
+        """Return the message in a record; None for other records; note channels and schemas."""
         try:
             if opcode == MESSAGE:
                 channel, _, time_ns, publish_ns = _MESSAGE.unpack_from(body)
@@ -261,12 +261,12 @@ class McapReader:
                 self._channels[number] = _text(body, 4)[0], self._schemas.get(schema, '')
         except (struct.error, UnicodeDecodeError) as err:
             name = _NAMES[opcode]
-            raise self._damage(at, f'a {name} in the record at byte {at} is none: {err}') from err
+            raise self._damage(at, f'invalid {name} in the record at byte {at}: {err}') from err
         except KeyError as err:
             raise self._damage(
                 at,
-                f'a message in the record at byte {at} is of channel {err}, of which there is '
-                'none before it',
+                f'a message in the record at byte {at} belongs to channel {err}, which is not '
+                'defined before it',
             ) from err
         return None
 
@@ -274,26 +274,26 @@ class McapReader:
         messages = counted(self.count, 'message')
         readable = (
             f'all of its {messages} can be read, and `ros2 bag reindex` or `mcap '
-            'recover` mend the rest'
+            'recover` repair the rest'
             if is_last
-            else f'the {messages} before it can be read; `mcap recover` keeps what is whole'
+            else f'the {messages} before it can be read; `mcap recover` keeps the undamaged part'
         )
         return DamagedBagError(self.path, at, problem, readable)
 
-    def _cut_off(self, size: int, what: str, at: int) -> DamagedBagError:
+    def _cut_off(self, size: int, part: str, at: int) -> DamagedBagError:
         return DamagedBagError(
             self.path,
             size,
-            f'truncated at byte {size}, within {what} that begins at byte {at}',
+            f'truncated at byte {size}, within {part} that begins at byte {at}',
             f'the {counted(self.count, "message")} before it can be read',
             is_cut_off=True,
         )
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    """Return a string and the offset of its end; raises struct.error or UnicodeDecodeError."""
+    """Return a string and its end offset; raises struct.error or UnicodeDecodeError."""
     (length,) = struct.unpack_from('<I', data, place)
     end = place + 4 + length
     if end > len(data):
-        raise struct.error(f'a text of {length} bytes, of which {len(data) - place - 4} are there')
+        raise struct.error(f'a text of {length} bytes, of which {len(data) - place - 4} exist')
     return data[place + 4 : end].decode(), end

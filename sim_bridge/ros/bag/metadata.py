@@ -1,4 +1,4 @@
-"""The file metadata.yaml of a rosbag2 bag, which describes the bag's storage."""
+"""The file metadata.yaml in a rosbag2 bag, which describes the bag's storage."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from sim_bridge.foundation.errors import brief, DamagedBagError, ReplayError
 
 FILE_NAME = 'metadata.yaml'
 
-# of Jazzy; Humble reads up to 8, and any bag after `ros2 bag reindex`
+# Jazzy's version; Humble reads up to 8, and any bag after `ros2 bag reindex`
 _VERSION = 9
 
 _INFINITE_NS = 2**63 - 1
 
-# a bag of 10 000 files with 100 topics has a tenth of this
+# ten times the size for 10 000 files and 100 topics
 _MOST_BYTES = 16 << 20
 
 
 @dataclass
 class Topic:
-    """A topic in a bag. qos: the offered profiles in YAML (see `qos_to_yaml`)."""
+    """A topic in a bag. qos: offered profiles in YAML (see `qos_to_yaml`)."""
 
     name: str
     type_name: str
@@ -38,7 +38,7 @@ class Topic:
 
 
 class StoredFile(NamedTuple):
-    """A file of a bag: the times of its first and last message [ns], and how many it holds."""
+    """A bag file: first and last message time [ns], message count."""
 
     name: str
     first_ns: int
@@ -47,7 +47,7 @@ class StoredFile(NamedTuple):
 
 
 class TopicCount(NamedTuple):
-    """A topic that a bag is said to hold, and the number of its messages."""
+    """A topic listed in the metadata, with its message count."""
 
     name: str
     type_name: str
@@ -57,11 +57,11 @@ class TopicCount(NamedTuple):
 @dataclass(frozen=True)
 class Metadata:
     """
-    What readers need of a bag's metadata.
+    Metadata used by bag readers.
 
-    storage: its format, 'mcap'. compression_mode: of rosbag2's own compression. files: their names
-    in order. counts: by name of a file, its number of messages, of those for which it is known.
-    topics: those that it lists. duration_ns: from the first message to the last, 0 if unknown.
+    storage: storage format, 'mcap'. compression_mode: rosbag2's own compression. files: file names
+    in order. counts: message counts by file name, where known. topics: listed topics.
+    duration_ns: from the first message to the last, 0 if unknown.
     """
 
     storage: str
@@ -74,12 +74,12 @@ class Metadata:
 
 def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[StoredFile]) -> str:
     """
-    Return the metadata of a bag, as rosbag2 expects it.
+    Return a bag's metadata in rosbag2's format.
 
-    counts: number of messages of each topic. files: at least one.
+    counts: messages per topic. files: at least one.
     """
-    # written by hand, since PyYAML takes 10 ms for it and it is written again and again; JSON
-    # texts are YAML
+    # composed by hand, since PyYAML takes 10 ms and the file is written repeatedly; JSON strings
+    # are valid YAML
     filled = [each for each in files if each.messages] or files[:1]
     first, last = min(each.first_ns for each in filled), max(each.last_ns for each in filled)
     lines = [
@@ -109,7 +109,7 @@ def to_yaml(topics: Sequence[Topic], counts: Sequence[int], files: Sequence[Stor
 
 
 def write(folder: Path, text: str) -> None:
-    """Write the metadata file atomically, so that it is always complete; raises OSError."""
+    """Write the metadata file atomically, so it is always complete; raises OSError."""
     new = folder / f'{FILE_NAME}.new'
     content = textwrap.indent(text, '  ')
     try:
@@ -122,7 +122,7 @@ def write(folder: Path, text: str) -> None:
 
 def read_metadata(path: Path) -> Metadata:
     """
-    Return what a metadata file of any version says.
+    Return the contents of a metadata file, whatever its version.
 
     Raises DamagedBagError if it is damaged, ReplayError if it cannot be read.
     """
@@ -137,7 +137,7 @@ def read_metadata(path: Path) -> Metadata:
             path,
             offset,
             f'damaged at byte {offset}: {problem}',
-            'the .mcap files beside it can be read; `ros2 bag reindex` makes it anew',
+            'the .mcap files beside it can be read; `ros2 bag reindex` recreates it',
         )
 
     if len(data) > _MOST_BYTES:
@@ -176,12 +176,12 @@ def read_metadata(path: Path) -> Metadata:
         offset = sum(map(len, data.splitlines(keepends=True)[:line]))
         raise damaged(offset, str(err)) from err
     except (KeyError, TypeError, ValueError, AttributeError) as err:
-        raise damaged(0, f'not what rosbag2 writes: {brief(err)}') from err
+        raise damaged(0, f'not in the format of rosbag2: {brief(err)}') from err
 
 
 def qos_to_yaml(qos: QoSProfile) -> str:
     """Return an offered QoS profile in the format since version 9."""
-    # what a graph makes of the default
+    # the graph reports the default as automatic
     liveliness = qos.liveliness or LivelinessPolicy.AUTOMATIC
     lines = [
         f'history: {qos.history.short_key}',

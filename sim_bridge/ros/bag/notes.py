@@ -1,9 +1,9 @@
 """
-What the notes in a bag hold: topics of JSON, whose shapes are checked before anything is done.
+Shapes for the JSON notes in a bag, checked before a note is used.
 
-A bag may come from anywhere. A shape is a type; a list with the shape of all its items, or with
-one for each; a mapping from `str` to the shape of all its values; a mapping from names, of which
-those with a question mark may lack; or a tuple of alternatives, `None` among them.
+A bag may have any origin. A shape is one of these: a type; a list with one shape for all items, or
+one for each; a mapping from `str` to one shape for all values; a mapping from names to shapes,
+optional names ending in a question mark; a tuple of alternatives, `None` among them.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
         'bundles': str,
     },
 }
-"""The inputs by their kind."""
+"""Input shapes by kind."""
 
 _WORDS = {
     bool: 'true or false',
@@ -110,59 +110,59 @@ _WORDS = {
 
 
 def content_of(message: Message) -> dict[str, Any]:
-    """Return the object of JSON in a message; raises ReplayError."""
+    """Return the JSON object in a message; raises ReplayError."""
     try:
         content = json.loads(deserialize(message.data, String).data)
     except (MalformedMessageError, ValueError, RecursionError) as err:
         raise unusable(message, brief(err)) from err
     try:
-        return instance_of('it', content, dict, 'an object of JSON')
+        return instance_of('content', content, dict, 'a JSON object')
     except InvalidValueError as err:
         raise unusable(message, str(err)) from err
 
 
-def check_shape(message: Message, content: object, shape: Any, what: str = '') -> None:
-    """Check what a message holds; raises ReplayError. what: the part that it is."""
+def check_shape(message: Message, content: object, shape: Any, part: str = '') -> None:
+    """Check a message's content; raises ReplayError. part: its name in messages."""
     try:
-        _check(what or 'it', content, shape)
+        _check(part or 'content', content, shape)
     except InvalidValueError as err:
         raise unusable(message, str(err)) from err
 
 
 def unusable(message: Message, reason: str) -> ReplayError:
-    """Return the error for a message that cannot be replayed."""
+    """Return the error for a message unsuitable for a replay."""
     return ReplayError(
         f'the message of {message.topic} recorded at {message.time_ns} ns cannot be replayed: '
         f'{reason}'
     )
 
 
-def _check(what: str, value: Any, shape: Any) -> None:
-    """Raise InvalidValueError for a value of another shape."""
+def _check(part: str, value: Any, shape: Any) -> None:
+    """Raise InvalidValueError for a value with another shape."""
     if isinstance(shape, tuple):
         _, other = shape
         if value is not None:
-            _check(what, value, other)
+            _check(part, value, other)
     elif isinstance(shape, list):
         count = len(shape) if len(shape) > 1 else None
         if not isinstance(value, list) or len(value) != (count or len(value)):
-            raise InvalidValueError(what, value, f'a list of {count}' if count else 'a list')
+            raise InvalidValueError(part, value, f'a list of {count}' if count else 'a list')
         for number, item in enumerate(value):
-            _check(f'{what}[{number}]', item, shape[number if count else 0])
+            _check(f'{part}[{number}]', item, shape[number if count else 0])
     elif isinstance(shape, Mapping):
         if not isinstance(value, dict):
-            raise InvalidValueError(what, value, 'an object of JSON')
+            raise InvalidValueError(part, value, 'a JSON object')
         if str not in shape:
             known = {name.rstrip('?') for name in shape}
             needed = {name for name in shape if not name.endswith('?')}
             if not needed <= value.keys() <= known:
                 raise InvalidValueError(
-                    f'names in {what}', list(value), ', '.join(shape) or 'none'
+                    f'names in {part}', list(value), ', '.join(shape) or 'none'
                 )
         for name, item in value.items():
-            _check(f'{what}.{name}', item, shape.get(name, shape.get(f'{name}?', shape.get(str))))
+            _check(f'{part}.{name}', item, shape.get(name, shape.get(f'{name}?', shape.get(str))))
     elif shape is not object:
-        # of JSON's numbers an integer is a float, too; true is neither
+        # a JSON integer is a float, too; true is neither
         kinds = (int, float) if shape is float else shape
         if not isinstance(value, kinds) or isinstance(value, bool) is not (shape is bool):
-            raise InvalidValueError(what, value, _WORDS[shape])
+            raise InvalidValueError(part, value, _WORDS[shape])

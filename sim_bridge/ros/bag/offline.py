@@ -1,4 +1,4 @@
-"""Recording a run without a ROS graph, as fast as it can be computed."""
+"""Recording a run without a ROS graph, at computing speed."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class OfflineRun:
     """
     A simulator and the bag it records to.
 
-    commands: number of commands applied. left_over: number of those that come after the end.
-    warnings: what is odd about what was given.
+    commands: count of applied commands. left_over: count of commands after the end. warnings:
+    texts about irregularities in the arguments.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class OfflineRun:
         Load the world and create the bag.
 
         parameters: `record` names the bag. commands: a table or a bag. Raises a SimBridgeError,
-        also for a bag that is damaged.
+        also for a damaged bag.
         """
         parameters = parameters.in_namespace(namespace)
         loaded = load_world(parameters)
@@ -45,7 +45,7 @@ class OfflineRun:
         self.commands = self.left_over = 0
         self._ticks, self._tick_ns = 0, parameters.tick_ns
         try:
-            # as if the run had been in real time
+            # wall times as in a run in real time
             begun_ns = time.time_ns()
             bag = sink_of(
                 parameters,
@@ -75,7 +75,7 @@ class OfflineRun:
 
     def run(self, seconds: float, progress: Callable[[float], None]) -> str:
         """
-        Simulate for a number of seconds; return the state hash at the end.
+        Simulate for this many seconds; return the state hash at the end.
 
         progress: called at intervals with the simulated time [s]. Raises SimulationError, or
         RecordingError if the bag could not be written; the bag is readable in either case.
@@ -100,8 +100,8 @@ class OfflineRun:
         return str(self.simulator.world.state_hash())
 
     def _feed(self) -> None:
-        """Submit the commands that are due."""
-        # the first step begins at 1 ns, since 0 means no time to ROS
+        """Submit the commands due now."""
+        # the first step begins at 1 ns, since ROS reads 0 as "no time"
         now = max(1, self._ticks * self._tick_ns)
         while self._next is not None and self._next[0] <= now:
             _, topic, data = self._next

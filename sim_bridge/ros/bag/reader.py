@@ -1,4 +1,4 @@
-"""Reading bags: the messages of their files, and what is missing or damaged."""
+"""Reader for bags: the messages in their files, missing files, damage."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata, Topi
 @dataclass(frozen=True)
 class Examination:
     """
-    What a bag holds.
+    Result after reading a whole bag.
 
-    messages: number of those that can be read. damage: the first that was found; None for none.
-    note: how a bag ends whose writer was killed, if it lost nothing that is known of; else ''.
+    messages: readable messages. damage: the first damage found; None for none. note:
+    text about the bag's end if its writer was killed without known losses; else ''.
     """
 
     messages: int
@@ -29,7 +29,7 @@ class Examination:
 
 
 def examine(bag: Path) -> Examination:
-    """Read a bag to its end and check all that can be checked; raises ReplayError as `Bag`."""
+    """Read a bag to its end with all possible checks; raises ReplayError like `Bag`."""
     read = Bag(bag)
     messages, damage = 0, None
     try:
@@ -41,15 +41,15 @@ def examine(bag: Path) -> Examination:
 
 
 def read_messages(bag: Path) -> Iterator[Message]:
-    """Yield all messages of a bag in the order they were written; raises as `Bag`."""
+    """Yield all messages in a bag in the order of writing. Errors: see `Bag`."""
     yield from Bag(bag).messages()
 
 
 class Bag:
-    """A rosbag2 bag with MCAP storage, or one .mcap file; `note` as of an `Examination`."""
+    """A rosbag2 bag with MCAP storage, or one .mcap file. note: see `Examination`."""
 
     def __init__(self, bag: Path) -> None:
-        """Find the files of a bag; raises ReplayError if there are none of the kind."""
+        """Find a bag's files; raises ReplayError if there are no MCAP files."""
         self.note = ''
         self._path = bag
         self._damage: DamagedBagError | None = None
@@ -67,17 +67,17 @@ class Bag:
         self._files = self._listed() if self._metadata else self._found()
 
     def __repr__(self) -> str:
-        """Show the place, and the numbers of files and topics."""
+        """Show the path, and how many files and topics it has."""
         topics = f', {counted(len(self.topics), "topic")}' if self.topics else ''
         return f'<Bag {str(self._path)!r}: {counted(len(self._files), "file")}{topics}>'
 
     def _repr_html_(self) -> str:
-        """Return a table of what metadata.yaml says of the topics, for notebooks."""
+        """Return the topics in metadata.yaml as a table, for notebooks."""
         return table(repr(self).strip('<>'), ('topic', 'type', 'messages'), self.topics)
 
     @property
     def topics(self) -> Sequence[TopicCount]:
-        """What `metadata.yaml` says of the topics; nothing where there is none."""
+        """Topics listed in `metadata.yaml`; none without this file."""
         return () if self._metadata is None else self._metadata.topics
 
     @property
@@ -88,15 +88,15 @@ class Bag:
 
     @property
     def size(self) -> int:
-        """Size of all files [bytes]."""
+        """Total file size [bytes]."""
         return sum(path.stat().st_size for path in self._files)
 
     def messages(self) -> Iterator[Message]:
         """
-        Yield all messages in the order they were written.
+        Yield all messages in the order written.
 
-        Raises DamagedBagError after the last one before a damage. A file that was cut off without
-        losing what `metadata.yaml` knows of is one whose writer was killed: `note` says so then.
+        Raises DamagedBagError after the last message before damage. If a file is truncated but has
+        all messages known to `metadata.yaml`, its writer was killed: `note` then reports it.
         """
         for path in self._files:
             reader = McapReader(path)
@@ -109,20 +109,20 @@ class Bag:
                     raise
                 self.note = (
                     f'{err.problem} of {path.name!r}: its writer was killed. It holds '
-                    f'{counted(reader.count, "message")}; {FILE_NAME} knows of {known}'
+                    f'{counted(reader.count, "message")}; {FILE_NAME} lists {known}'
                 )
             if known is not None and reader.count < known:
                 raise DamagedBagError(
                     path,
                     path.stat().st_size,
                     f'it holds {counted(reader.count, "message")}, and {FILE_NAME} says {known}',
-                    'all that it holds can be read',
+                    'all of its messages can be read',
                 )
         if self._damage is not None:
             raise self._damage
 
     def _listed(self) -> list[Path]:
-        """Return the files that metadata.yaml lists."""
+        """Return the files listed in metadata.yaml."""
         assert self._metadata is not None
         metadata, place = self._metadata, f'bag {str(self._path)!r}'
         if metadata.storage != 'mcap':
@@ -146,8 +146,8 @@ class Bag:
         return files
 
     def _found(self) -> list[Path]:
-        """Return the files of a bag whose list cannot be read."""
-        # rosbag2 numbers the files of a bag: bag_0.mcap, bag_1.mcap … bag_10.mcap
+        """Return the files in a bag without a readable list."""
+        # rosbag2 numbers a bag's files: bag_0.mcap, bag_1.mcap … bag_10.mcap
         files = sorted(self._path.glob('*.mcap'), key=lambda path: (len(path.name), path.name))
         if not files:
             kinds = sorted({path.suffix for path in self._path.glob('*.*')} - {'.yaml'})

@@ -1,9 +1,9 @@
 """
-What a bag holds beside the published messages: the inputs, and hashes of the resulting state.
+Bag contents besides published messages: inputs, and hashes of the resulting state.
 
-They are three topics of type std_msgs/String in JSON. Unlike attachments, topics survive every
+They are topics of type std_msgs/String with JSON text. Unlike attachments, topics survive every
 tool that copies, cuts or converts bags. An input is recorded between the messages of the previous
-step and those of the step in which it took effect, under the time of the previous step.
+step and the messages of the step in which it took effect, with the time of the previous step.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from sim_bridge.world.openplx import OpenPlxScene
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 EVENTS = 'sim_bridge/events'
 REFUSED, MISSED = 'refused', 'missed'
-# between looks at what happened
+# interval for recording events
 _EVENTS_NS = 20_000_000
 FORMAT = 1
 
@@ -59,14 +59,14 @@ _PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
 @dataclass(frozen=True)
 class Setup:
     """
-    How a recorded simulation was set up: the content of the topic `SETUP`.
+    Setup for a recorded simulation: content on the topic `SETUP`.
 
-    parameters: all parameters of the node. namespace: of the node. descriptions: by name, the URDF
-    of each robot that has topics, as `portable_description` returns it. files: SHA-256, by path,
-    of the other files that the world was built from. topics: by full name, the name with which
-    each published topic was opened. commands: the same for the command topics. bundles: version
-    of the installed bundles of OpenPLX, '' if none were read; None: unknown, of an older bag.
-    hash_version: `HASH_VERSION` of the state hashes; 1 of older bags, which do not say it.
+    parameters: all node parameters. namespace: of the node. descriptions: URDF of each robot with
+    topics, by name, as returned by `portable_description`. files: SHA-256, by path, of the other
+    files used to build the world. topics: name at opening, by full name, of each published topic.
+    commands: the same for command topics. bundles: version of the installed OpenPLX bundles, '' if
+    none were read; None: unknown, in an older bag. hash_version: `HASH_VERSION` of the state
+    hashes; 1 for older bags, which do not contain it.
     """
 
     format: int
@@ -82,7 +82,7 @@ class Setup:
 
 
 def recorder_of(parameters: SimulatorParameters, folder: Path, **options: Any) -> Recorder:
-    """Create the bag that parameters ask for; options and errors as of `Recorder`."""
+    """Create the bag selected by parameters. Options and errors: see `Recorder`."""
     return Recorder(
         folder,
         Layout(
@@ -101,10 +101,10 @@ def sink_of(
     wall_time: Callable[[int], int],
 ) -> BagSink:
     """
-    Return the sink that parameters ask for.
+    Return the sink selected by parameters.
 
-    resolve: returns the full name of a topic. wall_time: returns the recording time since 1970 of
-    a message by its time in the bag, both [ns]. Raises InvalidValueError.
+    resolve: returns a topic's full name. wall_time: returns a message's recording time since 1970
+    from its time in the bag, both [ns]. Raises InvalidValueError.
     """
     return BagSink(
         recorder,
@@ -184,11 +184,11 @@ class Recording(Journal):
         simulator.journal = self
 
     def add_interface(self, interface: RobotInterface) -> None:
-        """Record the commands of a robot from now on."""
+        """Record a robot's commands from now on."""
         self._open_commands(interface)
 
     def _open_commands(self, interface: RobotInterface) -> dict[str, str]:
-        """Record the commands of a robot; return the names of its command topics by full name."""
+        """Record a robot's commands; return the names of its command topics by full name."""
         commands = {}
         for topic in interface.command_topics:
             outlet = self._sink.record(topic.name, topic.message_type, COMMAND_QOS)
@@ -198,7 +198,7 @@ class Recording(Journal):
         return commands
 
     def note(self, kind: str, **values: Any) -> None:
-        """Record a change of the simulation between two steps, after the inputs before it."""
+        """Record a change of the simulation between two steps, after all earlier inputs."""
         self.flush()
         self._write_note(kind, values)
 
@@ -208,7 +208,7 @@ class Recording(Journal):
     def note_spawn(
         self, robot: Robot, loaded: LoadedRobot | None, position: Any, orientation: Any
     ) -> None:
-        """Record that a robot or object was added, with all data needed to add it again."""
+        """Record an added robot or object, with all data needed to add it again."""
         self.note(
             'spawn',
             name=robot.name,
@@ -231,7 +231,7 @@ class Recording(Journal):
         pose: GivenPose,
         loaded: Sequence[LoadedRobot],
     ) -> None:
-        """Record that an OpenPLX scene was added, with all data needed to add it again."""
+        """Record an added OpenPLX scene, with all data needed to add it again."""
         position, orientation = pose
         self.note(
             'spawn_scene',
@@ -247,14 +247,14 @@ class Recording(Journal):
         )
 
     def note_functions(self, functions: Sequence[tuple[str, object]]) -> None:
-        """Record which functions of Python act, once for each set of them."""
-        names = [f'{what}: {name_of(function)}' for what, function in functions]
+        """Record the active Python functions, once for each set of them."""
+        names = [f'{place}: {name_of(function)}' for place, function in functions]
         if names != self._functions:
             self._functions = names
             self.note('functions', names=names)
 
     def watch_deadlines(self, missed: Callable[[], int]) -> None:
-        """Record deadlines that are missed; missed: returns how many have been."""
+        """Record missed deadlines. missed: returns their number so far."""
         self._missed_deadlines = missed
 
     def flush(self) -> None:
@@ -263,7 +263,7 @@ class Recording(Journal):
             interface.commands.queue.flush()
 
     def statuses(self) -> list[JournalStatus]:
-        """Return the progress of the recording."""
+        """Return the recording progress."""
         made = self.recorder
         return [
             JournalStatus(
@@ -272,7 +272,7 @@ class Recording(Journal):
         ]
 
     def end_tick(self) -> None:
-        """Record what happened, and the state hash if it is due."""
+        """Record events, and the state hash if it is due."""
         self._ticks_to_events -= 1
         if not self._ticks_to_events:
             self._record_events()
@@ -301,12 +301,12 @@ class Recording(Journal):
         interface.commands.queue.record_to(record)
 
     def _record_events(self) -> None:
-        """Record commands refused and deadlines missed, if there are any."""
+        """Record refused commands and missed deadlines, if there are any."""
         self._ticks_to_events = self._events_period
         for interface in self._simulator.interfaces:
             name, commands = interface.robot.name, interface.commands
             total = commands.counts.rejected
-            # the count of a respawned robot starts at zero
+            # a respawned robot's count starts at zero
             count = total - min(self._refused.get(name, 0), total)
             self._refused[name] = total
             if count:
@@ -339,7 +339,7 @@ def _none() -> int:
 
 
 def _located(parameters: SimulatorParameters) -> dict[str, Any]:
-    """Return the parameters in a form that does not depend on where they are read."""
+    """Return the parameters with absolute paths, independent of the place where they are read."""
     values = asdict(parameters)
     if values['robot']:
         values['robot'] = str(
@@ -350,12 +350,12 @@ def _located(parameters: SimulatorParameters) -> dict[str, Any]:
     if values['extra_joints']:
         values['extra_joints'] = str(Path(values['extra_joints']).resolve())
     values['package_paths'] = [str(Path(path).resolve()) for path in values['package_paths']]
-    # these give the location of the recording, not its contents
+    # these select the recording's place, not its contents
     return {name: value for name, value in values.items() if not name.startswith('record')}
 
 
 def portable_description(description: RobotDescription) -> str:
-    """Return the expanded URDF of a robot, with the full path of every file that was found."""
+    """Return a robot's expanded URDF, with full paths for all files found."""
     paths = {
         shape.filename: shape.path
         for link in description.links.values()
@@ -377,7 +377,7 @@ def portable_description(description: RobotDescription) -> str:
 
 
 def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
-    """Return the SHA-256, by path, of the files that the world was built from."""
+    """Return the SHA-256, by path, for the files used to build the world."""
     world = find_scene(parameters.world) if parameters.world else None
     paths: set[Path | str | None] = {world, parameters.extra_joints}
     for robot in loaded.world.robots.values():
@@ -389,7 +389,7 @@ def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[s
 
 
 def _files(robot: Robot) -> set[str | None]:
-    """Return the files of a robot's controllers, its body files, its collision shapes' meshes."""
+    """Return a robot's controller files, body files and collision meshes."""
     if robot.description is None:
         return set()
     links = robot.description.links.values()
@@ -403,7 +403,7 @@ def _files(robot: Robot) -> set[str | None]:
 
 
 def _body_file(description: RobotDescription) -> str | None:
-    """Return the path of a robot's body file, whose URDF lacks what URDF lacks; else None."""
+    """Return the path to a robot's body file, since its URDF cannot hold all of it; else None."""
     path = Path(description.source)
     return str(path.resolve()) if path.suffix.lower() in BODY_SUFFIXES else None
 

@@ -1,8 +1,8 @@
 """
-Replaying a recording: the same world, the same commands at the same steps, the same bits.
+Replay of a recording: the same world, the same commands at the same steps, the same bits.
 
 A second simulator is built from the setup in the bag. It gets the recorded inputs step by step.
-Every message that it publishes, and every state hash, must equal the recorded one.
+Every message it publishes, and every state hash, must equal the recorded one.
 """
 
 from __future__ import annotations
@@ -65,13 +65,13 @@ from sim_bridge.world.world import World
 @dataclass
 class Verdict:
     """
-    The result of a replay.
+    Result of a replay.
 
     difference: the first difference; '' if there was none. ticks: control steps taken; all of them
-    agreed, except the last if there is a difference. messages, hashes: number of the bag's
-    messages and state hashes that agreed. commands: number of commands applied. state_hash: the
-    last that agreed. damage: of the bag, of which only the part before it was compared, or None.
-    note: how the bag ends if its writer was killed. left_out: what was not compared, and why.
+    agreed, except the last if there is a difference. messages, hashes: number of matching messages
+    and state hashes in the bag. commands: number of applied commands. state_hash: the last
+    matching one. damage: damage in the bag, which was compared only up to there, or None. note:
+    text about the bag's end if its writer was killed. left_out: parts not compared, and why.
     """
 
     version: str
@@ -87,7 +87,7 @@ class Verdict:
 
     @property
     def is_same(self) -> bool:
-        """Whether the replay equals the recording, and this is whole."""
+        """Whether the replay equals the recording, and the bag is undamaged."""
         return not self.difference and self.damage is None
 
 
@@ -100,10 +100,10 @@ def replay(
     Replay a bag to its end, or to the first difference.
 
     bag: a folder or an .mcap file. progress: called at intervals with the simulated time [s].
-    watch: called with the world at the start and after each control step, and the time in the bag
-    [s], which never decreases.
+    watch: called at the start and after each control step with the world and the time in the bag
+    [s]; the time never decreases.
     Raises ReplayError if the bag holds no recording, or its world cannot be built again;
-    DamagedBagError if it is damaged and nothing of it can be replayed.
+    DamagedBagError if it is damaged and nothing in it can be replayed.
     """
     examined = examine(bag)
     try:
@@ -117,20 +117,20 @@ def replay(
         except _Difference as found:
             player.verdict.difference = str(found)
         except DamagedBagError as err:
-            # what follows is missing, which is no difference
+            # the missing rest is not a difference
             player.verdict.damage = examined.damage or err
     except SimBridgeError as err:
-        # of what is damaged anything may be wrong
+        # in a damaged bag, the damage may have caused any error
         raise (examined.damage or err) from err
     return player.verdict
 
 
 class _Difference(Exception):
-    """The replay differs from the recording."""
+    """A difference between replay and recording."""
 
 
 class _Player:
-    """Steps a simulator along the messages of a bag."""
+    """Steps a simulator along a bag's messages."""
 
     def __init__(
         self,
@@ -150,7 +150,7 @@ class _Player:
         self._simulator = Simulator(self._sink, loaded, parameters)
         JointControls(NoNode(), self._simulator.interfaces, parameters)
         self._parameters = parameters
-        # all that is published before the first step, and all that is taken
+        # the collector also has the messages published before the first step
         self._tick_ns = parameters.tick_ns
         self._snapshots: ByName[SimulatorSnapshot] = ByName('snapshot', 'the recording')
         self._own = {absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
@@ -187,21 +187,21 @@ class _Player:
         self._has_hashes = setup.hash_version == HASH_VERSION
         if not self._has_hashes:
             self.verdict.left_out = (
-                f'state hashes are not compared: those in the bag, made by version '
-                f'{shortened(setup.version)}, are of kind {setup.hash_version}, those of this '
-                f'version, {__version__}, of kind {HASH_VERSION}, which has other values for '
+                f'state hashes are not compared: the bag, made by version '
+                f'{shortened(setup.version)}, has hashes of kind {setup.hash_version}; this '
+                f'version, {__version__}, computes kind {HASH_VERSION}, with other values for '
                 'equal states. Messages are compared'
             )
-        # topics of spawned robots by full name, as in the setup
+        # topics for spawned robots by full name, as in the setup
         self._later: dict[str, str] = {}
         if watch is not None:
             watch(self._simulator.world, 0.0)
 
     def take(self, message: Message, time_ns: int) -> None:
-        """Step to the simulated time of a message [ns], then compare or apply it."""
+        """Step to a message's simulated time [ns], then compare or apply it."""
         self._go_to(time_ns)
         if message.topic in self._later:
-            # the bag does not tell which topics of a spawned robot it holds, but by holding them
+            # only the messages show which topics of a spawned robot were recorded
             self._setup.topics[message.topic] = self._later.pop(message.topic)
         if message.topic in self._setup.commands:
             self._takers[self._setup.commands[message.topic]](message.data)
@@ -215,9 +215,9 @@ class _Player:
             self._compare_hash(message)
 
     def finish(self) -> None:
-        """Check that the bag contains every message that was published."""
+        """Check that the bag contains every published message."""
         for topic, published in self._sink.published.items():
-            # the writer may have been killed within a step, or have ended before its last
+            # the writer may have been killed or closed within the last step
             is_over = bool(published) and published[0][0] < self.verdict.ticks
             if is_over and topic in self._recorded():
                 self._differ(f'a message of {topic} is not in the bag', published[0][0])
@@ -235,7 +235,7 @@ class _Player:
                 self._watch(self._simulator.world, 1e-9 * self._sink.time.now_ns)
             if self.verdict.ticks % 1000 == 0:
                 self._drop_unrecorded()
-                # the bag's next message is after this time, which may be that of no recording
+                # the next message in the bag is later than this time
                 self.finish()
                 self._progress(self.verdict.ticks * self._tick_ns * 1e-9)
 
@@ -247,12 +247,12 @@ class _Player:
         name = self._setup.topics[message.topic]
         published = self._sink.published[name]
         if not published:
-            self._differ(f'{message.topic} has a message more than was published now')
+            self._differ(f'{message.topic} has one message more than the replay published')
         tick, data, kind = published.popleft()
-        # descriptions name files differently here, and were compared before
+        # descriptions contain other file paths here, and were compared before
         is_description = name.rsplit('/', 1)[-1] == 'robot_description'
         if not is_description and not _are_equal(data, message.data, kind):
-            self._differ(f'{message.topic} has another message', tick)
+            self._differ(f'{message.topic} has a different message', tick)
         self.verdict.messages += 1
 
     def _compare_hash(self, message: Message) -> None:
@@ -262,8 +262,8 @@ class _Player:
         now = world.state_hash()
         if (content['step'], content['hash']) != (world.step_count, now):
             self._differ(
-                f'the state hash is {now[:16]}… after step {world.step_count} now, and '
-                f'{content["hash"][:16]}… after step {brief(content["step"])} was recorded'
+                f'the state hash is now {now[:16]}… after step {world.step_count}; recorded was '
+                f'{content["hash"][:16]}… after step {brief(content["step"])}'
             )
         self.verdict.hashes += 1
         self.verdict.state_hash = now
@@ -272,9 +272,9 @@ class _Player:
         for kind, values in content_of(message).items():
             if kind not in INPUT_SHAPES:
                 raise ReplayError(
-                    f'after step {self.verdict.ticks} the bag holds {brief(kind)}, made by '
-                    f'version {shortened(self._setup.version)}; this one, {__version__}, knows '
-                    f'{", ".join(INPUT_SHAPES)}'
+                    f'after step {self.verdict.ticks} the bag holds the input {brief(kind)}, made '
+                    f'by version {shortened(self._setup.version)}; this version, {__version__}, '
+                    f'knows {", ".join(INPUT_SHAPES)}'
                 )
             check_shape(message, values, INPUT_SHAPES[kind], kind)
             if kind == 'control':
@@ -322,9 +322,9 @@ class _Player:
         self._open(lambda: self._simulator.add_scene(scene, where, pose, loaded))
 
     def _open(self, add: Callable[[], list[RobotInterface]]) -> None:
-        """Open the topics of what was added, and compare and command them."""
+        """Open the topics for added robots; compare their messages and apply their commands."""
         before = set(self._sink.published)
-        # one that could not have the topics it wanted was deleted, which comes next
+        # a robot whose topics could not be opened was deleted by the following input
         with contextlib.suppress(InvalidValueError, UnknownNameError):
             interfaces = add()
             for name in set(self._sink.published) - before:
@@ -335,9 +335,9 @@ class _Player:
     def _spawn(self, name: str, made: dict[str, Any] | None) -> None:
         if made is None:
             raise ReplayError(
-                f'after step {self.verdict.ticks} {name!r} was added by a program, and the bag '
-                'does not hold how: replays end there. Spawn it, or put it into the world from '
-                'the start'
+                f'after step {self.verdict.ticks} {name!r} was added by a program in a way not '
+                'stored in the bag: the replay ends there. Spawn it, or put it into the world '
+                'from the start'
             )
         check_files(made['files'])
         simulator = self._simulator
@@ -359,12 +359,12 @@ class _Player:
 
     def _refuse_functions(self, names: list[str]) -> None:
         raise ReplayError(
-            f'after step {self.verdict.ticks} functions of a program act on the world, which the '
-            f'bag does not hold: {shortened(", ".join(names))}. Replays end there'
+            f'after step {self.verdict.ticks} Python functions not stored in the bag act on the '
+            f'world: {shortened(", ".join(names))}. The replay ends there'
         )
 
     def _know(self, interface: RobotInterface) -> None:
-        """Command a spawned robot."""
+        """Accept commands for a spawned robot."""
         self._robots[interface.robot.name] = interface
         for topic in interface.command_topics:
             self._takers[topic.name] = topic.take
@@ -381,26 +381,26 @@ class _Player:
     def _restore(self, number: int, clock: bool) -> None:
         self._simulator.restore(self._snapshots[str(number)], clock)
 
-    def _differ(self, what: str, tick: int | None = None) -> None:
+    def _differ(self, difference: str, tick: int | None = None) -> None:
         tick = self.verdict.ticks if tick is None else tick
         time_s = tick * self._tick_ns * 1e-9
-        raise _Difference(f'control step {tick} ({time_s:.9g} s): {what}')
+        raise _Difference(f'control step {tick} ({time_s:.9g} s): {difference}')
 
 
 class _Collector:
-    """A sink that keeps published messages until they are compared."""
+    """A sink storing published messages until they are compared."""
 
     def __init__(self) -> None:
         self.tick = 0
         self.time = BagTime()
         self.published: dict[str, deque[tuple[int, bytes, type]]] = defaultdict(deque)
-        """By topic: control step, content and type of each message."""
+        """Each message's control step, content and type, by topic."""
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         return _Queue(self, topic, message_type)
 
     def begin(self, time_ns: int) -> None:
-        """Set the time as the bag does."""
+        """Set the time like the bag."""
         self.time.begin(time_ns)
 
     def pause(self) -> None:
@@ -426,7 +426,7 @@ class _Queue:
 
 
 def _are_equal(one: bytes, other: bytes, kind: type) -> bool:
-    """Return whether two serialized messages of a type are equal, apart from padding."""
+    """Return whether two serialized messages of one type are equal, apart from padding."""
     if one == other:
         return True
     if len(one) != len(other):
@@ -435,18 +435,18 @@ def _are_equal(one: bytes, other: bytes, kind: type) -> bool:
         first, second = (deserialize(data, kind) for data in (one, other))
     except MalformedMessageError:
         return False
-    # NaN equals nothing, not even itself, but looks like itself
+    # NaN differs from itself, but its text is equal
     return first == second or repr(first) == repr(second)
 
 
 def read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
-    """Return how a recording was set up, and what gives the simulated time of its messages."""
+    """Return a recording's setup, and a function for its messages' simulated times."""
     for message in read_messages(bag):
         if message.topic.endswith(f'/{SETUP}'):
             content = content_of(message)
             if content.get('format') != FORMAT:
                 raise ReplayError(
-                    f'bag {str(bag)!r} is of format {brief(content.get("format"))}, made by '
+                    f'bag {str(bag)!r} has format {brief(content.get("format"))}, made by '
                     f'sim_bridge {brief(content.get("version"))}; this version, {__version__}, '
                     f'reads {FORMAT}'
                 )
@@ -454,27 +454,27 @@ def read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
             if time_of is None:
                 raise ReplayError(
                     f'bag {str(bag)!r} has its {SETUP} at {message.publish_ns} ns, expected 1: '
-                    'another tool has replaced the times of publishing, by which a replay goes '
-                    'where record_epoch was wall'
+                    'another tool has replaced the publish times, which are needed for replays '
+                    'of bags with record_epoch wall'
                 )
             check_shape(message, content, SETUP_SHAPE)
             return Setup(**content), time_of
     raise ReplayError(
-        f'bag {str(bag)!r} holds no recording of a simulator: it has no topic …/{SETUP}. Record '
-        'by `sim_bridge record`, or with the parameter `record`'
+        f'bag {str(bag)!r} contains no recording of a simulator: it has no topic …/{SETUP}. '
+        'Record by `sim_bridge record`, or with the parameter `record`'
     )
 
 
 def _parameters(setup: Setup) -> SimulatorParameters:
-    """Return the parameters of the replay; raises ReplayError for files that have changed."""
+    """Return the replay's parameters; raises ReplayError for changed files."""
     check_files(setup.files)
     check_bundles(setup.bundles or '')
-    # commands come when they took effect: there is nobody to wait for
+    # recorded commands arrive when they took effect: lockstep has no source to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
     is_own = parameters.robot or parameters.robot_description or not parameters.world
-    # these files are read again: they are among the files
+    # files of these types are read again; `check_files` has checked them
     if is_own and not parameters.robot.endswith((*BODY_SUFFIXES, OPENPLX_SUFFIX)):
-        # the robot beside those of a world comes last
+        # the robot from the parameter `robot` comes after the robots of a world
         last = next(reversed(setup.descriptions.values()), '')
         return replace(parameters, robot='', robot_description=last)
     return parameters
@@ -484,13 +484,13 @@ def check_files(files: Mapping[str, str]) -> None:
     changed = [path for path, known in files.items() if sha256(Path(path)) != known]
     if changed:
         raise ReplayError(
-            'these files are not what they were when the bag was recorded, or are gone: '
+            'these files were changed or removed since the recording: '
             f'{shortened(", ".join(changed))}'
         )
 
 
 def check_bundles(recorded: str) -> None:
-    """Raise ReplayError if bundles of OpenPLX were read, and others are installed now."""
+    """Raise ReplayError if OpenPLX bundles were read, and other bundles are installed now."""
     installed = installed_bundles()
     version = '' if installed is None else installed.version
     if recorded not in ('', version):
@@ -501,14 +501,14 @@ def check_bundles(recorded: str) -> None:
 
 
 def _check_read(scene: MappedScene, files: Mapping[str, str], bundles: str) -> None:
-    """Raise ReplayError if a scene was read from other files than when it was recorded."""
+    """Raise ReplayError if a scene is read from other files than in the recording."""
     others = [path for path in scene.files if path not in files]
     if scene.bundles not in ('', bundles):
         others.append(f'the installed OpenPLX bundles {scene.bundles}')
     if others:
         raise ReplayError(
-            f'scene {scene.name!r} is read from files that it was not read from when the bag was '
-            f'recorded (look at {VARIABLE}): {shortened(", ".join(others))}'
+            f'scene {scene.name!r} is now read from files not used in the recording (see '
+            f'{VARIABLE}): {shortened(", ".join(others))}'
         )
 
 
@@ -521,6 +521,6 @@ def _check_descriptions(setup: Setup, robots: Any) -> None:
             if found.get(name) != setup.descriptions.get(name)
         ]
         raise ReplayError(
-            f'the description of {shortened(", ".join(map(repr, different)))} is not what it was '
-            'when the bag was recorded'
+            f'the description of {shortened(", ".join(map(repr, different)))} has changed since '
+            'the recording'
         )

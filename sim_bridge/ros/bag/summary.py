@@ -1,4 +1,4 @@
-"""What is in a bag: topics, what was simulated, what happened, whether it can be replayed."""
+"""Bag summary: topics, simulation setup, events, and whether it can be replayed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOT_REPLAYED = 'functions of a program'
 
 @dataclass
 class TopicSummary:
-    """A topic. first, last: times of messages [s]. is_command: whether the simulator took them."""
+    """A topic. first, last: message times [s]. is_command: whether the simulator took them."""
 
     name: str
     type_name: str
@@ -38,7 +38,7 @@ class TopicSummary:
 
 @dataclass
 class Simulated:
-    """What a recording of this package says of its run; step [s] of control."""
+    """Setup for a run recorded by this package. step: control step [s]."""
 
     version: str
     robots: list[str]
@@ -51,11 +51,11 @@ class Simulated:
 @dataclass
 class Summary:
     """
-    What is in a bag.
+    Bag contents.
 
-    begin, end: times of its first and last message [s], simulated ones of own recordings. size
-    [bytes]. simulated: None for bags of others. obstacle: why it cannot be replayed, '' where it
-    can. problem: what is damaged, or how the bag ends, or ''.
+    begin, end: times of its first and last message [s], in simulated time for recordings of this
+    package. size: [bytes]. simulated: None for other bags. obstacle: reason against a replay, ''
+    if it is possible. problem: text about damage or a killed writer, or ''.
     """
 
     bag: str
@@ -70,7 +70,7 @@ class Summary:
 
     @property
     def messages(self) -> int:
-        """Number of messages."""
+        """Message count."""
         return sum(topic.count for topic in self.topics)
 
 
@@ -78,7 +78,7 @@ def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None
     """
     Read a bag to its end.
 
-    progress: called at intervals with the time [s]. Raises ReplayError as `Bag` does.
+    progress: called at intervals with the time [s]. Raises ReplayError like `Bag`.
     """
     read, topics, events = Bag(bag), dict[str, TopicSummary](), Events()
     time_of, problem, begin, end = None, '', 0.0, 0.0
@@ -137,17 +137,17 @@ def _simulated(setup: Setup) -> Simulated:
 
 
 def _obstacle(setup: Setup, events: Events) -> str:
-    """Return what stands against a replay, as far as it is known without one."""
+    """Return the reason against a replay, as far as known without one; else ''."""
     try:
         check_files(setup.files)
         check_bundles(setup.bundles or '')
     except ReplayError as err:
         return str(err)
     if events.counts[_NOT_REPLAYED]:
-        return 'functions of a program act on the world, which the bag does not hold'
+        return 'Python functions not stored in the bag act on the world'
     if setup.version != __version__:
         return (
-            f'it was made by version {brief(setup.version)}, and this is {__version__}: bits '
+            f'it was made by version {brief(setup.version)}, this is version {__version__}: bits '
             'may differ'
         )
     return ''

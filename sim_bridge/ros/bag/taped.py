@@ -1,8 +1,8 @@
 """
-Bags as tapes: the motion of a recorded run, to be looked at.
+Bags as tapes: the motion in a recorded run, for viewing.
 
-Runs of this package are replayed, which gives every link, every contact and every object, to the
-bit. Of bags of others the robot is placed as `joint_states`, `/tf` and odometry say.
+Recordings of this package are replayed, which gives all links, contacts and objects to the bit. In
+other bags, `joint_states`, `/tf` and odometry give the robot's motion.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _URDF = 'robot_description'
 
 def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str]]:
     """
-    Return the motion in a bag, with marks where something happened, and warnings.
+    Return the motion in a bag, with marks at events, and warnings.
 
-    rate: of frames [Hz]. progress: called at intervals with the time [s]. Raises ReplayError for a
-    bag that has neither a recording that can be replayed nor a robot's description.
+    rate: frame rate [Hz]. progress: called at intervals with the time [s]. Raises ReplayError for
+    a bag with neither a replayable recording nor a robot description.
     """
     summary = summarize(bag)
     title = bag.stem
@@ -52,7 +52,7 @@ def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str
         try:
             verdict = replay(bag, progress, watch)
             if verdict.difference:
-                warnings.append(f'the replay differs from what was recorded: {verdict.difference}')
+                warnings.append(f'the replay differs from the recording: {verdict.difference}')
         except SimBridgeError as err:
             obstacle = str(err)
         if taping is not None:
@@ -61,21 +61,21 @@ def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str
             return taping.tape(marks), warnings
     if not any(topic.name.endswith(f'/{_URDF}') for topic in summary.topics):
         raise ReplayError(
-            f'bag {str(bag)!r} cannot be shown: {obstacle}; and it has no topic …/{_URDF}, by '
-            'which joint_states would do'
+            f'bag {str(bag)!r} cannot be shown: {obstacle}; and it has no topic …/{_URDF}, needed '
+            'to show joint_states'
         )
     if summary.simulated is not None:
-        warnings.append(f'shown by joint_states and /tf: {obstacle}')
+        warnings.append(f'shown from joint_states and /tf: {obstacle}')
     return _placed(bag, title, rate, marks, progress), warnings
 
 
 def marks_of(events: Events) -> list[Mark]:
-    """Return what happened as marks of a tape."""
+    """Return events as tape marks."""
     return [Mark(*each) for each in events.kept]
 
 
 class _Puppet:
-    """Robots that are placed by messages."""
+    """Robots moved by messages."""
 
     def __init__(self, bag: Path) -> None:
         self.world = World()
@@ -83,7 +83,7 @@ class _Puppet:
         self._robots: dict[str, Robot] = {}  # by namespace
 
     def take(self, topic: str, kind: str, message: Any) -> bool:
-        """Return whether something was placed anew."""
+        """Apply a message; return whether it moved a robot."""
         namespace, _, name = topic.rpartition('/')
         if name == _URDF and kind == 'std_msgs/msg/String':
             if namespace not in self._robots:
@@ -118,13 +118,13 @@ class _Puppet:
         try:
             robot.set_base_pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
         except StateError:
-            # bolted to the world, where its description says
+            # the base is fixed to the world, at the place in its description
             return False
         return True
 
 
 def _placed(bag: Path, title: str, rate: float, marks: list[Mark], progress: _Progress) -> Tape:
-    """Return the motion that messages tell."""
+    """Return the motion described by messages."""
     puppet = _Puppet(bag)
     taping, time_of, kinds, time = Taping(puppet.world, title, rate), None, dict[str, type](), 0.0
     has_frame = False
@@ -150,10 +150,10 @@ def _placed(bag: Path, title: str, rate: float, marks: list[Mark], progress: _Pr
             if number % 2000 == 0:
                 progress(time)
     except DamagedBagError:
-        pass  # `summarize` has told
+        pass  # `summarize` has reported it
     if not has_frame:
         raise ReplayError(
-            f'bag {str(bag)!r} cannot be shown: it has no joint_states or /tf after the '
-            'description of the robot'
+            f'bag {str(bag)!r} cannot be shown: it has no joint_states or /tf after the robot '
+            'description'
         )
     return taping.tape(marks)

@@ -1,7 +1,7 @@
 """
-Units of what is plotted: by fields of messages, and what arithmetic makes of them.
+Units for plotted values: for message fields, and for arithmetic with them.
 
-A unit that is not known is None; numbers without one, as angles' sines, have `NO_UNIT`.
+An unknown unit is None; numbers without unit, for example sines, have `NO_UNIT`.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ _POWERS = str.maketrans('0123456789', '⁰¹²³⁴⁵⁶⁷⁸⁹')
 
 
 class Unit(NamedTuple):
-    """A product of powers: symbols with their exponents, none of them 0."""
+    """A product of powers: symbols with nonzero exponents."""
 
     powers: tuple[tuple[str, int], ...] = ()
 
     def __str__(self) -> str:
-        """Return it as it is written behind a name, such as N m, rad/s or m/s²; '' without one."""
+        """Return the unit as written behind a name: N m, rad/s or m/s²; '' without unit."""
         above = ' '.join(_power(symbol, n) for symbol, n in self.powers if n > 0)
         below = ' '.join(_power(symbol, -n) for symbol, n in self.powers if n < 0)
         if not below:
@@ -30,27 +30,27 @@ class Unit(NamedTuple):
         return f'{above or 1}/({below})' if ' ' in below else f'{above or 1}/{below}'
 
     def times(self, other: Unit, power: int = 1) -> Unit:
-        """Return the product with a power of another."""
+        """Return the product with another unit's power."""
         found = dict(self.powers)
         for symbol, n in other.powers:
             found[symbol] = found.get(symbol, 0) + power * n
         return Unit(tuple((symbol, n) for symbol, n in found.items() if n))
 
     def to_the(self, power: float) -> Unit | None:
-        """Return a power; None for one whose exponents are no whole numbers."""
+        """Return a power; None if its exponents are not integers."""
         exponents = [(symbol, Fraction(power) * n) for symbol, n in self.powers]
         if any(each.denominator != 1 for _, each in exponents):
             return None
         return Unit(tuple((symbol, int(n)) for symbol, n in exponents if n))
 
     def renamed(self, old: str, new: str) -> Unit | None:
-        """Return it with one symbol instead of another; None where it has not the first."""
+        """Return the unit with one symbol replaced; None if it lacks the symbol."""
         if old not in dict(self.powers):
             return None
         return Unit(tuple((new if symbol == old else symbol, n) for symbol, n in self.powers))
 
     def is_like(self, other: Unit) -> bool:
-        """Return whether it is the same unit, in whichever order it is written."""
+        """Return whether two units are equal, with their symbols in any order."""
         return dict(self.powers) == dict(other.powers)
 
 
@@ -59,13 +59,13 @@ def _power(symbol: str, exponent: int) -> str:
 
 
 class OfJoint(NamedTuple):
-    """The unit of a joint's values, where their unit depends on the joint's type."""
+    """The unit of a joint value, depending on the joint's type."""
 
     turning: Unit
     sliding: Unit
 
     def of(self, kind: str | None) -> Unit | None:
-        """Return the unit for a type of joint in a robot's description."""
+        """Return the unit for a joint type in a robot's description."""
         if kind in ('revolute', 'continuous'):
             return self.turning
         return self.sliding if kind == 'prismatic' else None
@@ -81,8 +81,8 @@ _VELOCITY = OfJoint(RADIAN.times(SECOND, -1), METRE.times(SECOND, -1))
 _ACCELERATION = OfJoint(RADIAN.times(SECOND, -2), METRE.times(SECOND, -2))
 _EFFORT = OfJoint(_TORQUE, _NEWTON)
 
-# by type of message: the units of fields; '' is that of all others. Fields that are not named
-# have the unit of the field that their message is in.
+# units for fields by message type; '' applies to all other fields. Fields not listed have the unit
+# of the field containing their message.
 _FIELDS: Mapping[str, Mapping[str, Unit | OfJoint]] = {
     'builtin_interfaces/Time': {'': SECOND, 'nanosec': _NANOSECOND},
     'builtin_interfaces/Duration': {'': SECOND, 'nanosec': _NANOSECOND},
@@ -133,7 +133,7 @@ _FIELDS: Mapping[str, Mapping[str, Unit | OfJoint]] = {
 
 
 def unit_of_field(kind: type, field: str, outer: Unit | OfJoint | None) -> Unit | OfJoint | None:
-    """Return the unit of a message's field; outer: that of the field that the message is in."""
+    """Return a field's unit. outer: unit for the field containing the message."""
     package = kind.__module__.partition('.')[0]
     known = _FIELDS.get(f'{package}/{kind.__name__}')
     if known is None:
@@ -142,7 +142,7 @@ def unit_of_field(kind: type, field: str, outer: Unit | OfJoint | None) -> Unit 
 
 
 def joint_types(urdf: str) -> Iterator[tuple[str, str]]:
-    """Yield names and types of the joints in a robot's description; none from what is no URDF."""
+    """Yield names and types for the joints in a robot description; none for other texts."""
     document = parse_document(urdf, Findings())
     if document is not None:
         for joint in document.root.findall('joint'):
@@ -150,7 +150,7 @@ def joint_types(urdf: str) -> Iterator[tuple[str, str]]:
 
 
 def common(units: list[Unit | None]) -> Unit | None:
-    """Return the unit that all have; None where one has another, or none is known."""
+    """Return the common unit; None if units differ, or any is unknown."""
     first = units[0] if units else None
     if first is None or not all(each is not None and first.is_like(each) for each in units):
         return None

@@ -34,9 +34,9 @@ def replayed(tmp_path, note, time_ns=None, **changes):
 @pytest.mark.parametrize(
     ('note', 'said'),
     [
-        ([1], r'it = \[1\]: expected an object of JSON'),
+        ([1], r'content = \[1\]: expected a JSON object'),
         pytest.param('[' * 100_000, 'recursion', id='deep'),
-        ({'move': 5}, 'move = 5: expected an object of JSON'),
+        ({'move': 5}, 'move = 5: expected a JSON object'),
         ({'move': {'name': 'x'}}, r"names in move = \['name'\]: expected name, pose, twist"),
         (
             {'move': {'name': 'x', 'pose': [[0, 0, 1]], 'twist': None}},
@@ -83,11 +83,11 @@ def test_notes_of_no_recording_are_refused(note, said, tmp_path):
 @pytest.mark.parametrize(
     ('changes', 'said'),
     [
-        ({'parameters': []}, r'it.parameters = \[\]: expected an object'),
+        ({'parameters': []}, r'content.parameters = \[\]: expected a JSON object'),
         ({'descriptions': {}}, 'the description of'),
-        ({'files': {'/dev/zero': 'x', 'a\0b': 'x'}}, 'these files are not what they were'),
+        ({'files': {'/dev/zero': 'x', 'a\0b': 'x'}}, 'these files were changed or removed'),
         ({'commands': {'/sim_bridge/inputs': 'x'}}, "unknown command topic 'x'"),
-        ({'format': 'x' * 10_000}, 'is of format'),
+        ({'format': 'x' * 10_000}, 'has format'),
     ],
 )
 def test_setups_of_no_recording_are_refused(changes, said, tmp_path):

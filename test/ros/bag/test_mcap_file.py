@@ -121,5 +121,5 @@ def test_what_is_no_bag_is_refused(tmp_path):
         list(read_messages(tmp_path))
     text = tmp_path / 'text.mcap'
     text.write_text('hello')
-    with pytest.raises(ReplayError, match='no MCAP file'):
+    with pytest.raises(ReplayError, match='not an MCAP file'):
         list(read_messages(text))

@@ -283,7 +283,9 @@ def test_a_changed_command_is_found_at_its_step(tmp_path, capsys):
     rewrite(tmp_path / 'bag', tmp_path / 'tampered', change)
     assert main(['replay', str(tmp_path / 'tampered')]) == 1
     said = capsys.readouterr().out
-    assert 'different from control step 46 (0.046 s): /joint_states has another message' in said
+    assert (
+        'different from control step 46 (0.046 s): /joint_states has a different message' in said
+    )
     assert main(['replay', str(tmp_path / 'bag')]) == 0
     assert capsys.readouterr().out.endswith('the same\n')
 
@@ -302,7 +304,9 @@ def test_a_changed_or_missing_message_is_found(tmp_path):
 
     rewrite(tmp_path / 'bag', tmp_path / 'changed', flip)
     verdict = replay(tmp_path / 'changed')
-    assert verdict.difference == ('control step 30 (0.03 s): /joint_states has another message')
+    assert verdict.difference == (
+        'control step 30 (0.03 s): /joint_states has a different message'
+    )
 
     def leave_out(number: int, each: Recorded) -> bytes | None:
         return None if number == at else each.data
@@ -342,7 +346,7 @@ def test_hashes_of_another_kind_are_not_compared(tmp_path, capsys):
     rewrite(tmp_path / 'bag', tmp_path / 'older', change)
     assert main(['replay', str(tmp_path / 'older')]) == 0
     said = capsys.readouterr().out
-    assert 'warning: state hashes are not compared: those in the bag, made by version' in said
+    assert 'warning: state hashes are not compared: the bag, made by version' in said
     assert ', 0 state hashes' in said
 
 
