@@ -99,8 +99,8 @@ def test_derivatives_are_those_of_calculus():
     [
         ('', 'expression'),
         ('2 + 3', 'at least one field'),
-        ('/a.x +', 'expected fields of topics'),
-        ('(((/a.x', 'expected fields of topics'),
+        ('/a.x +', 'expected topic fields'),
+        ('(((/a.x', 'expected topic fields'),
         ("__import__('os').x", 'not'),
         ('/a.x if 1 else 2', 'not'),
         ('f(/a.x)', "unknown function 'f'"),

@@ -358,7 +358,7 @@ def test_a_bag_without_a_recording_is_refused(tmp_path, capsys):
     with pytest.raises(ReplayError, match='no topic …/sim_bridge/setup'):
         replay(tmp_path / 'bag')
     assert main(['replay', str(tmp_path / 'bag')]) == 2
-    assert 'holds no recording' in capsys.readouterr().err
+    assert 'contains no recording' in capsys.readouterr().err
 
 
 def test_a_world_that_has_changed_is_refused(tmp_path):
