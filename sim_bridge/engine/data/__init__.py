@@ -1,6 +1,7 @@
 """
-Arrays of a world: model, state, workspace, and those of collision, contact and constraints.
+World arrays: model, state, workspace, and arrays for collision, contact and constraints.
 
-Imports `compiler` and `engine.math`. `parts` says how an array is declared, and what follows from
-that; `world_table` lists all parts in the order in which kernels find them.
+Imports `compiler` and `engine.math`. `parts` describes how arrays are declared, and derives their
+handling from the declarations. `world_table` lists all parts in the order in which kernels find
+them.
 """

@@ -1,4 +1,4 @@
-"""Scratch memory of the collision kernels, allocated once so that stepping allocates nothing."""
+"""Scratch memory for the collision kernels, allocated once so that steps allocate nothing."""
 
 from __future__ import annotations
 
@@ -18,128 +18,133 @@ PairCount = IntEnum(
     start=0,
 )
 """
-Entries of CollisionScratch.counts: overlapping pairs of boxes, also those without room; of these
-the pairs that may collide; of those the pairs of class CONVEX, SURFACE, HOLLOW, and LINE, in the
-order of PairClass; pairs kept from step to step, geometries in them, and whether they are kept;
-whether the contacts are those of bodies at rest, and how often contacts were looked for.
+Entries in CollisionScratch.counts.
+
+FOUND: overlapping box pairs, including pairs without room. PAIRS: those of them that may collide.
+CONVEX_PAIRS … LINE_PAIRS: pairs per class CONVEX, SURFACE, HOLLOW and LINE, in the order of
+PairClass. NEAR: pairs kept from step to step. PLACED: geometries in the kept pairs. IS_KEPT:
+whether the kept pairs are valid. IS_STILL: whether the contacts belong to bodies at rest.
+SEARCHES: number of contact searches.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
-"""Columns of CollisionScratch.pair."""
+"""Columns in CollisionScratch.pair."""
 PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW LINE', start=0)
 """
-Classes of pairs, by the stage that collides them: arithmetic only; the generic algorithms for
-convex shapes; with a mesh or a height field; with a hollow cylinder or cone; with a line.
+Pair classes by the stage that collides them.
+
+CLOSED: arithmetic only. CONVEX: the generic algorithms for convex shapes. SURFACE: with a mesh or
+a height field. HOLLOW: with a hollow cylinder or cone. LINE: with a line.
 """
 
 KeptColumn = IntEnum('KeptColumn', 'ARM SLACK', start=0)
 """
-Columns of CollisionScratch.kept: radius about the body's origin that contains its geometries, and
-how far their points may go until other pairs can come within reach; negative where nothing is kept
-[m].
+Columns in CollisionScratch.kept [m].
+
+ARM: radius about the body's origin that contains the body's geometries. SLACK: distance that their
+points may move until other pairs can come within reach; negative if nothing is kept.
 """
 
-# first rows of CollisionScratch.polygon for the faces of a and b, for polygons that are clipped,
-# and for the points that are collected
+# first rows in CollisionScratch.polygon: faces of a and b, two clipped polygons, collected points
 FACE_A, FACE_B, CUT, CUT_TOO, FIRST_FOUND = 0, 32, 64, 128, 192
-# its columns: coordinates along two axes orthogonal to the normal of the contact; of a corner of a
-# face its height along the normal, and its number
+# its columns: coordinates along two axes orthogonal to the contact normal; for a face corner, the
+# height along the normal and the corner's number
 U, V, H, LABEL = range(4)
-# of a corner of a clipped polygon, behind H: see `clip.polygon`
+# columns behind H for a clipped polygon's corner, see `clip.polygon`
 KIND, NUMBER_P, NUMBER_Q, EDGE = range(3, 7)
-# of a collected point, behind V: heights of a and b, name, and what `manifold` chooses
+# columns behind V for a collected point: heights of a and b, name, choice of `contact_manifold`
 ABOVE, BELOW, FEATURE, CHOICE = range(2, 6)
 
 ABSENT = -3
-"""What a stage of collision returns instead of a count if one that it calls is not compiled."""
+"""Result of a collision stage, instead of a count, if a stage that it calls is not compiled."""
 
 MOST_POINTS = 8
-"""Contact points of one pair at most, in a step."""
+"""Maximum contact point count per pair in a step."""
 CANDIDATES = 512
-"""Contact points of one pair with a mesh or height field that are looked at together."""
+"""Room for contact points between one pair with a mesh or height field, before reduction."""
 LANES, LANE_LEVELS = 8, 16
-"""Boxes that a line is tested against side by side, and levels of the tree of such groups."""
+"""Boxes that a line is tested against side by side; maximum levels in the tree of box groups."""
 
 
 class CollisionScratch(NamedTuple):
     """Arrays for geometries, pairs and contact points."""
 
     most_points: Annotated[IntVector, Dims(1)]
-    """Contact points of one pair at most; more are reduced to those farthest apart."""
+    """Maximum contact point count per pair; more are reduced to the points farthest apart."""
     counts: Annotated[IntVector, Dims(11)]
-    """Numbers of pairs: see PairCount."""
+    """Pair counts, see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
-    """Rotation of the geometry by rows, its origin, world."""
+    """World pose of the geometry: rotation by rows, origin."""
     reach: Annotated[FloatVector, Dims('ng', unit='m')]
-    """Half the margin, and the way that a point of it can go in the step."""
+    """Half the contact margin plus the greatest motion of the geometry's points in the step."""
     motion: Annotated[FloatMatrix, Dims('ng', 6, unit='m; rad')]
-    """Way of the centre of its bounds, and turn, in the step."""
+    """Translation of the centre of the bounds, and rotation vector, in the step."""
     box: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
-    """Least and greatest corner in the world, larger by the reach."""
+    """Least and greatest corner in the world, enlarged by the reach."""
     found: Annotated[IntMatrix, Dims('pairs + 1', 2, points_at='ng')]
-    """Geometries whose boxes overlap, the lower number first; ascending."""
+    """Geometries with overlapping boxes, lower number first; ascending."""
     pair: Annotated[IntMatrix, Dims('pairs + 1', 5)]
-    """Columns as PairColumn; ascending."""
+    """Columns PairColumn; ascending."""
     spare_found: Annotated[IntMatrix, Dims('pairs + 1', 2)]
 
     near: Annotated[IntMatrix, Dims('pairs + 1', 3)]
     """Pairs that may come within reach in the next steps, see `broad.kept`: geometries, class."""
     placed: Annotated[IntVector, Dims('ng', points_at='ng')]
-    """Geometries in these pairs."""
+    """Geometries in the `near` pairs."""
     wide_box: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
-    """Boxes that the pairs were found with."""
+    """Boxes in which the `near` pairs were found."""
     kept: Annotated[FloatMatrix, Dims('carriers', 2, unit='m')]
-    """What a body may do until pairs are to be looked for again: columns as KeptColumn."""
+    """Limits on each body's motion before the next search for pairs: columns KeptColumn."""
     kept_pose: Annotated[FloatMatrix, Dims('carriers', 12, unit='1; m')]
-    """Of the bodies when the pairs were found."""
+    """Body poses at the last search for pairs."""
     kept_margin: Annotated[FloatVector, Dims(1, unit='m')]
-    """Of contacts, then."""
+    """Contact margin at the last search for pairs."""
     still_pose: Annotated[FloatMatrix, Dims('carriers', 12, unit='1; m')]
-    """Of the bodies when contacts were looked for last, where IS_STILL."""
+    """Body poses at the last search for contacts, if IS_STILL."""
 
     order: Annotated[IntVector, Dims('ng', points_at='ng')]
-    """Geometries as the broad phase sorts them."""
+    """Geometries as sorted by the broad phase."""
     key: Annotated[IntVector, Dims('ng')]
-    """Cells or places along a curve."""
+    """Cell numbers, or positions along a curve."""
     spare_order: Annotated[IntVector, Dims('ng')]
     spare_key: Annotated[IntVector, Dims('ng')]
     start: Annotated[IntVector, Dims('bins')]
-    """Where cells, digits or geometries begin; counters of all sorts."""
+    """First indices of cells, digits or geometries; counters for all sorts."""
     sorted_box: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
     """Boxes in the order of `order`."""
     node_box: Annotated[FloatMatrix, Dims('boxes', 6, unit='m')]
-    """Boxes around groups of them, as a complete binary tree."""
+    """Boxes around groups, as a complete binary tree."""
     lane_box: Annotated[FloatVector, Dims('lane_sides', unit='m')]
-    """Boxes side by side: of each group LANES coordinates for each of six sides; `ray.lanes`."""
+    """Boxes side by side: per group, LANES coordinates for each of six sides; see `ray.lanes`."""
     lane_entry: Annotated[FloatVector, Dims(LANES * LANE_LEVELS, unit='m')]
-    """Of each level, where a line comes into the boxes that are still to be visited."""
+    """Per level, the parameters at which a line enters the boxes still to be visited."""
     lane_first: Annotated[IntVector, Dims(LANE_LEVELS)]
-    """First group of each level."""
+    """First group on each level."""
     lane_visited: Annotated[IntVector, Dims(LANE_LEVELS)]
-    """Group of each level that is visited, counted in the level."""
+    """Visited group on each level, counted within the level."""
 
     spare_geometry: Annotated[IntMatrix, Dims('nc', 2)]
-    """Contact points while they are put in order."""
+    """Contact points while they are sorted."""
     spare_feature: Annotated[IntVector, Dims('nc')]
     spare_point: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
     spare_normal: Annotated[FloatMatrix, Dims('nc', 3, unit='1')]
     spare_gap: Annotated[FloatVector, Dims('nc', unit='m')]
 
     candidate_feature: Annotated[IntVector, Dims(CANDIDATES)]
-    """Contact points of one pair before they are reduced."""
+    """Contact points of one pair before reduction."""
     candidate_point: Annotated[FloatMatrix, Dims(CANDIDATES, 3, unit='m')]
     candidate_normal: Annotated[FloatMatrix, Dims(CANDIDATES, 3, unit='1')]
     candidate_gap: Annotated[FloatVector, Dims(CANDIDATES, unit='m')]
     candidate_group: Annotated[IntVector, Dims(CANDIDATES)]
-    """Patch that it belongs to."""
+    """Patch of the contact point."""
 
     expand_point: Annotated[FloatMatrix, Dims(128, 7, unit='m')]
-    """Corners of the expanding polytope of the narrow phase."""
+    """Corners of the expanding polytope in the narrow phase."""
     expand_plane: Annotated[FloatMatrix, Dims(256, 4, unit='1; m')]
-    """Its faces' planes."""
+    """Planes of its faces."""
     expand_face: Annotated[IntMatrix, Dims(256, 12)]
-    """Its faces' corners and neighbours."""
+    """Corners and neighbours of its faces."""
     polygon: Annotated[FloatMatrix, Dims(256, 8, unit='m')]
-    """Faces that are clipped, and collected points: columns from U on."""
+    """Clipped faces, and collected points: columns from U on."""
 
 
 def make_collision_scratch(
@@ -148,10 +153,9 @@ def make_collision_scratch(
     """
     Allocate the scratch arrays for `geometry`.
 
-    contacts: room for contact points, that of `Contacts`. pairs: room for pairs of geometries
-    whose boxes overlap; by default all pairs of a small scene, 16 per geometry of a large one, and
-    never fewer than contact points.
-    most_points: as in CollisionScratch.
+    contacts: capacity for contact points, as in `Contacts`. pairs: capacity for geometry pairs
+    with overlapping boxes; by default all pairs in a small scene, 16 per geometry in a large one,
+    and never fewer than contact points. most_points: as in CollisionScratch.
     """
     ng = len(geometry.shape)
     if pairs is None:

@@ -1,4 +1,4 @@
-"""The contact points of one step, the narrow phase's input to the solver."""
+"""Contact points in one step: the narrow phase's input to the solver."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ from typing import Annotated, NamedTuple
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims, make
 
-# entries of Contacts.size
-COUNT = 0  # points found
-OVERFLOW = 1  # 1 where there was no room for all
+# entries in Contacts.size
+COUNT = 0  # number of points found
+OVERFLOW = 1  # 1 if there was no room for all points
 
 
 class Contacts(NamedTuple):
     """
     Contact points, ordered by (geometry a, geometry b, feature).
 
-    The normal points from the second geometry towards the first, the way the first is pushed.
+    The normal points from the second geometry towards the first, in the push direction on the
+    first.
     """
 
     size: Annotated[IntVector, Dims(2)]
     """COUNT, OVERFLOW."""
     geometry: Annotated[IntMatrix, Dims('nc', 2, points_at='ng')]
-    """The two geometries, the first the lower number."""
+    """The two geometries, lower number first."""
     feature: Annotated[IntVector, Dims('nc')]
-    """What touches what: equal from step to step as long as the same features touch."""
+    """Identifier of the touching features: equal while the same features touch."""
     point: Annotated[FloatMatrix, Dims('nc', 3, unit='m')]
-    """Midway between the two nearest points, world."""
+    """Midpoint between the two witness points, world."""
     normal: Annotated[FloatMatrix, Dims('nc', 3, unit='1')]
     """Unit vector, world."""
     gap: Annotated[FloatVector, Dims('nc', unit='m')]
@@ -34,5 +35,5 @@ class Contacts(NamedTuple):
 
 
 def make_contacts(capacity: int) -> Contacts:
-    """Allocate room for `capacity` points."""
+    """Allocate arrays for `capacity` points."""
     return make(Contacts, {'nc': capacity})

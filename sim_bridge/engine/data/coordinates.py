@@ -1,8 +1,8 @@
 """
-Arrays of textbook dynamics: one row for each velocity coordinate of a robot, and scratch memory.
+Arrays for textbook dynamics: one row per velocity coordinate in a robot, and scratch memory.
 
-A joint's coordinates are those of all its bodies: three of a ball joint, six of a free one.
-Spatial quantities are as in `workspace`.
+A joint's coordinates include all its bodies: three for a ball joint, six for a free joint. Spatial
+quantities are as in `workspace`.
 """
 
 from __future__ import annotations
@@ -24,50 +24,50 @@ from sim_bridge.engine.data.model import (
 from sim_bridge.engine.data.parts import Dims, make
 
 RATE_SIZE = 12
-# items of Coordinates.total
+# entries in Coordinates.total
 MOMENTUM, ANGULAR_MOMENTUM, KINETIC, POTENTIAL = 0, 3, 6, 7
 TOTAL_SIZE = 8
 
 
 class Coordinates(NamedTuple):
-    """What the algorithms of `dynamics.composite` keep of each coordinate."""
+    """Arrays per coordinate for the algorithms in `dynamics.composite`."""
 
     order: Annotated[IntVector, Dims('nv', points_at='nv')]
     """All coordinates, each after those nearer to its root."""
     above: Annotated[IntVector, Dims('nv', points_at='nv')]
-    """The next coordinate on the way to the root, -1 for none."""
+    """Next coordinate on the way to the root, -1 for none."""
     moved: Annotated[IntVector, Dims('nv', points_at='nb')]
     """Last body of the coordinate's joint: the child."""
     holder: Annotated[IntVector, Dims('nv', points_at='nb')]
-    """Body that the joint's axes are fixed in, -1 for the world."""
+    """Body to which the joint's axes are fixed, -1 for the world."""
     tip: Annotated[IntVector, Dims('nb', points_at='nv')]
-    """Of a body: the last coordinate that moves it, -1 for none."""
+    """Last coordinate that moves a body, -1 for none."""
     path: Annotated[IntVector, Dims('nb', points_at='nb')]
-    """Bodies from one to its root."""
+    """Bodies from one body to its root."""
     axis: Annotated[FloatMatrix, Dims('nv', 6, unit='1; m')]
-    """S: spatial velocity for a unit of the coordinate."""
+    """S: spatial velocity per unit velocity of the coordinate."""
     axis_rate: Annotated[FloatMatrix, Dims('nv', 6, unit='1/s; m/s')]
-    """Its time derivative at zero accelerations."""
+    """Time derivative of S at zero accelerations."""
     shift: Annotated[FloatMatrix, Dims('nv', 6, unit='1/s; m/s')]
     """
-    v x S, v: velocity of the joint's child.
+    v x S, with v the child's velocity.
 
-    What the velocities of all that the joint carries lack, seen from there, when the coordinate's
-    position changes by a unit; zero for the translations of a free joint.
+    Seen from the child, the velocities of all bodies carried by the joint lack this term when the
+    coordinate's position changes by a unit. It is zero for a free joint's translations.
     """
     shift_rate: Annotated[FloatMatrix, Dims('nv', 6, unit='1/s²; m/s²')]
-    """Likewise of accelerations: a x S + v x (v x S)."""
+    """The same correction for accelerations: a x S + v x (v x S)."""
     composite_rate: Annotated[FloatMatrix, Dims('nb', RATE_SIZE, unit='kg m²/s; kg m/s')]
-    """Matrix of `composite.store_rate` by rows, then the rate of the first moment of mass."""
+    """Matrix of `composite.store_rate` by rows, then the rate of the first mass moment."""
     factor: Annotated[FloatMatrix, Dims('nv', 'nv', unit='SI')]
-    """Mass matrix, then its factor L, M = Lᵀ D L, below the diagonal."""
+    """Mass matrix, later its factor L below the diagonal, M = Lᵀ D L."""
     pivot: Annotated[FloatVector, Dims('nv', unit='SI')]
-    """1 / D; 0 for what moves as it is told to."""
+    """1 / D; 0 for prescribed motion."""
     total: Annotated[FloatVector, Dims(TOTAL_SIZE, unit='kg m/s; kg m²/s; J')]
     """
-    Of all bodies: MOMENTUM, ANGULAR_MOMENTUM about the centre of mass, KINETIC and POTENTIAL.
+    Totals over all bodies: MOMENTUM, ANGULAR_MOMENTUM about the mass centre, KINETIC, POTENTIAL.
 
-    Energies: the kinetic one with that of rotors; the potential one is zero at the world's origin.
+    KINETIC includes the rotors. POTENTIAL is zero at the world origin.
     """
 
 

@@ -1,5 +1,5 @@
 """
-The shapes that collide, as arrays.
+Collision shapes as arrays.
 
 A *geometry* is a shape in a frame fixed to a body. In its own frame
 
@@ -11,16 +11,17 @@ A *geometry* is a shape in a frame fixed to a body. In its own frame
     CONE           has the radius size[0] at z = -size[1] and size[2] at z = size[1], an apex if 0
     ELLIPSOID      has the radii size
     HULL           is the convex polytope of its vertices
-    MESH           is a surface of triangles, solid where it is closed; TERRAIN is solid below it
-    HOLLOW         is a CONE minus its bore, whose radii are those of `bore`
+    MESH           is a surface of triangles, solid if closed; TERRAIN is solid below the triangles
+    HOLLOW         is a CONE minus its bore, with the radii in `bore`
     HEIGHT_FIELD   is the solid below a grid of heights over |x| <= size[0], |y| <= size[1]
 
-Their numbers are in an order that comparisons rely on: the plane, the convex shapes, those with
-the cheapest contacts first and the hull last, then the surfaces. So a shape >= MESH is no convex
-one, and `collision.broad.filters.is_closed` tells by the order which pairs need arithmetic only.
-Behind them are TRIANGLE, one face of a surface, and SLICE, a part of the wall of a HOLLOW, which
-the narrow phase makes for itself: no geometry has these shapes. A new convex shape goes between
-BOX and HULL, a new surface between MESH and HEIGHT_FIELD.
+Comparisons rely on the shape number order: the plane, the convex shapes (cheapest contacts
+first, hull last), then the surfaces. So a shape >= MESH is not convex, and
+`collision.broad.filters.is_closed` decides by the order which pairs need arithmetic only. A new
+convex shape goes between BOX and HULL, a new surface between MESH and HEIGHT_FIELD.
+
+The last two shapes belong to no geometry, but are made by the narrow phase: TRIANGLE is one face
+of a surface, SLICE a part of a HOLLOW's wall.
 """
 
 from __future__ import annotations
@@ -46,94 +47,95 @@ from sim_bridge.engine.data.parts import Dims
     SLICE,
 ) = range(13)
 
-# column of Geometry.track behind the axis
+# column in Geometry.track behind the axis
 TRACK_SPEED = 3
-# bits of Geometry.flags
+# bits in Geometry.flags
 ENABLED = 1
-SENSOR = 2  # reports contacts, but nothing is pushed by them
+SENSOR = 2  # reports contacts, but pushes nothing
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
-STATIC = 8  # of a body that no force moves: two of them never collide, but see KINEMATIC
-TERRAIN = 16  # a mesh that is solid, too, from the triangles down to the lower end of its bounds
-KINEMATIC = 32  # of such a body that moves as prescribed: sensors see it, and it sees sensors
-LINE = 64  # a HULL of two vertices that meets others as a line does: see `collision.line`
+STATIC = 8  # on a body that no force moves: two of them never collide, but see KINEMATIC
+TERRAIN = 16  # a mesh that is also solid from the triangles down to the lower end of its bounds
+KINEMATIC = 32  # on a static body with prescribed motion: it collides with sensors
+LINE = 64  # a HULL with two vertices that collides as a line, see `collision.line`
 
 
 class Geometry(NamedTuple):
     """
-    Constant arrays of the geometries; shape data of all of them pooled.
+    Constant geometry arrays, with pooled shape data.
 
-    A range is the first row of a pool that belongs to a geometry and the one past its last. Rows
-    of a pool refer to each other by their place in the pool.
+    A range is the first row in a pool that belongs to a geometry, and the row after its last. Rows
+    in a pool refer to each other by their index in the pool.
     """
 
     body: Annotated[IntVector, Dims('ng', points_at='nb')]
-    """Body that carries it, -1 for the world."""
+    """Body that carries the geometry, -1 for the world."""
     shape: Annotated[IntVector, Dims('ng')]
     """PLANE … HEIGHT_FIELD."""
     flags: Annotated[IntVector, Dims('ng', is_parameter=True)]
     """ENABLED, SENSOR, SOLID, STATIC, TERRAIN, KINEMATIC, LINE."""
     material: Annotated[IntVector, Dims('ng', points_at='materials', is_parameter=True)]
-    """Row and column of ContactMaterials.pair."""
+    """Row and column in ContactMaterials.pair."""
     group: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """Bits of the collision groups it belongs to."""
+    """Bits of the collision groups to which the geometry belongs."""
     mask: Annotated[IntVector, Dims('ng', is_parameter=True)]
-    """Bits of the groups it collides with; both geometries of a pair must agree."""
+    """Bits of the groups with which it collides; both geometries of a pair must agree."""
     size: Annotated[FloatMatrix, Dims('ng', 3, unit='m')]
-    """Radius, half length or half extents, by shape."""
+    """Radius, half length or half extents, depending on the shape."""
     bore: Annotated[FloatMatrix, Dims('ng', 2, unit='m')]
-    """Radii of the bore of a HOLLOW at z = -size[1] and z = size[1]."""
+    """Bore radii of a HOLLOW at z = -size[1] and z = size[1]."""
     frame: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m', is_parameter=True)]
-    """Own frame in the body's: rotation by rows, origin."""
+    """Geometry frame in the body frame: rotation by rows, origin."""
     bounds: Annotated[FloatMatrix, Dims('ng', 6, unit='m')]
-    """Box around it in its own frame: centre, half extents; infinite for a plane."""
+    """Bounding box in the geometry frame: centre, half extents; infinite for a plane."""
     radius: Annotated[FloatVector, Dims('ng', unit='m')]
-    """Farthest from the centre of its bounds that turning moves a point of it."""
+    """Greatest distance from the box centre to points that rotation moves."""
     belt: Annotated[FloatMatrix, Dims('ng', 3, unit='m/s', is_parameter=True)]
-    """Velocity of its surface relative to its body, own frame (conveyors)."""
+    """Surface velocity relative to the body, geometry frame (conveyors)."""
     track: Annotated[FloatMatrix, Dims('ng', 4, unit='1; m/s', is_parameter=True)]
     """
-    Unit axis about which its surface runs, own frame, and the speed (crawlers).
-    Where the outward normal is n, along axis × n. The axis is zero where it is no track.
+    Unit axis about which the surface runs, geometry frame, and its speed (crawlers).
+
+    A point with the outward normal n moves along axis × n. The axis is zero without a track.
     """
     direction: Annotated[FloatMatrix, Dims('ng', 3, unit='1', is_parameter=True)]
-    """First friction direction (ODE's fdir1), own frame; zero where there is none."""
+    """First friction direction (ODE's fdir1), geometry frame; zero for none."""
     direction_body: Annotated[IntVector, Dims('ng', points_at='nb', is_parameter=True)]
-    """Body in whose axes the friction direction is instead; -1 for none."""
+    """Body in whose axes the friction direction is given instead; -1 for none."""
     excluded: Annotated[IntVector, Dims('excluded')]
-    """Pairs of bodies, and of geometries, that never collide, as `filters.pair_key`, ascending."""
+    """Pairs of bodies and of geometries that never collide, as `filters.pair_key`, ascending."""
 
     vertex: Annotated[FloatMatrix, Dims('vertices', 3, unit='m')]
-    """Corners of hulls and meshes, own frame of their geometry."""
+    """Corners of hulls and meshes, geometry frame."""
     vertex_range: Annotated[IntMatrix, Dims('ng', 2, points_at='vertices')]
-    """Rows of `vertex`."""
+    """Rows in `vertex`."""
     ring_start: Annotated[IntVector, Dims('vertices + 1', points_at='neighbours')]
-    """Where each vertex's neighbours begin in `ring`."""
+    """First index of each vertex's neighbours in `ring`."""
     ring: Annotated[IntVector, Dims('neighbours', points_at='vertices')]
     """Vertices that share an edge with a vertex, ascending."""
 
     face_range: Annotated[IntMatrix, Dims('ng', 2, points_at='faces')]
-    """Rows of `face_plane`, for hulls."""
+    """Rows in `face_plane`, for hulls."""
     face_plane: Annotated[FloatMatrix, Dims('faces', 4, unit='1; m')]
-    """Outward unit normal n and offset d: n . x = d on the face, own frame."""
+    """Outward unit normal n and offset d: n . x = d on the face, geometry frame."""
     face_start: Annotated[IntVector, Dims('faces + 1', points_at='corners')]
-    """Where each face's corners begin in `face_vertex`."""
+    """First index of each face's corners in `face_vertex`."""
     face_vertex: Annotated[IntVector, Dims('corners', points_at='vertices')]
     """Corners of the faces, counter-clockwise seen from outside."""
     face_across: Annotated[IntVector, Dims('corners', points_at='faces')]
-    """The face on the other side of the edge from a corner to the next."""
+    """Face on the other side of the edge from a corner to the next corner."""
 
     triangle_range: Annotated[IntMatrix, Dims('ng', 2, points_at='triangles')]
-    """Rows of `triangle`, for meshes."""
+    """Rows in `triangle`, for meshes."""
     triangle: Annotated[IntMatrix, Dims('triangles', 3, points_at='vertices')]
-    """Vertices, counter-clockwise seen from outside; in the order of the tree's leaves."""
+    """Vertices, counter-clockwise seen from outside; triangles in the order of tree leaves."""
     triangle_opposite: Annotated[IntMatrix, Dims('triangles', 3, points_at='vertices')]
-    """Far vertex of the triangle across the edge from a corner to the next; -1: none."""
+    """Far vertex of the triangle across the edge from a corner to the next corner; -1: none."""
     tree: Annotated[IntMatrix, Dims('ng', 2)]
-    """First row of `tree_box` and depth of a mesh's complete binary tree."""
+    """First row in `tree_box`, and depth, of a mesh's complete binary tree."""
     tree_box: Annotated[FloatMatrix, Dims('nodes', 6, unit='m')]
     """Least and greatest corner; node k has the children 2 k + 1 and 2 k + 2."""
 
     grid: Annotated[IntMatrix, Dims('ng', 3)]
     """First entry in `height`, rows (along y), columns (along x), for height fields."""
     height: Annotated[FloatVector, Dims('heights', unit='m', is_parameter=True)]
-    """Heights by rows: the first at (-size[0], -size[1]), the next further along x."""
+    """Heights by rows: the first at (-size[0], -size[1]), the next farther along x."""

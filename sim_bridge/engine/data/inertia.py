@@ -1,9 +1,10 @@
 """
-Spatial inertias in world axes about one reference point O, so that they add directly.
+Spatial inertias in world axes about one reference point O, so that they can be added directly.
 
-A rigid body's inertia is ten numbers: mass m, first moment h = m c (3), and the inertia about O
-(6: xx xy xz yy yz zz). An articulated inertia is the lower triangle, by rows, of the symmetric 6 x
-6 matrix that maps (angular acceleration, linear acceleration at O) to (torque about O, force).
+A rigid inertia has ten numbers: mass m, first moment h = m c (3), and the inertia about O (6: xx
+xy xz yy yz zz). An articulated inertia is a symmetric 6 x 6 matrix that maps (angular
+acceleration, linear acceleration at O) to (torque about O, force). Its lower triangle is stored by
+rows.
 
 Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 """
@@ -11,9 +12,9 @@ Featherstone, Rigid Body Dynamics Algorithms (2008), sections 2.13 and 7.1.
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.math.vec3 import add, cross, load_v, scale, sub
 
-# columns of a rigid inertia: mass, first moment, inertia about O
+# columns in a rigid inertia: mass, first moment, inertia about O
 MASS, MOMENT, XX, XY, XZ, YY, YZ, ZZ = 0, 1, 4, 5, 6, 7, 8, 9
-# columns of Workspace.joint_factor behind those of U: D, and 1 / D or 0
+# columns in Workspace.joint_factor behind U: D, and 1 / D or 0
 EFFECTIVE, INVERSE = 6, 7
 
 RIGID_SIZE = 10
@@ -25,7 +26,7 @@ def mul_rigid(rigid, body, w, v):
     """
     Return the (torque, force) pair of a rigid inertia times the motion (w, v).
 
-    It is I_O w + h x v and m v - h x w.
+    It is (I_O w + h x v, m v - h x w).
     """
     i = rigid[body]
     h = load_v(i, MOMENT)
@@ -57,13 +58,13 @@ def mul_articulated(articulated, body, w, v):
 
 @kernel
 def _mul6(a0, a1, a2, a3, a4, a5, w, v):
-    """Return a row times (w, v), summed in pairs, which shortens the dependency chain."""
+    """Return a row times (w, v), summed in pairs to shorten the dependency chain."""
     return (a0 * w[0] + a1 * w[1]) + (a2 * w[2] + a3 * v[0]) + (a4 * v[1] + a5 * v[2])
 
 
 @kernel
 def start_articulated(rigid, body, articulated_out):
-    """Initialize an articulated inertia with the body's own rigid one."""
+    """Initialize an articulated inertia with the body's own rigid inertia."""
     i, a = rigid[body], articulated_out[body]
     m = i[MASS]
     hx, hy, hz = load_v(i, MOMENT)
@@ -77,7 +78,7 @@ def start_articulated(rigid, body, articulated_out):
 
 @kernel
 def add_articulated(joint_factor, parent, body, articulated_inout):
-    """Add the body's inertia to the parent's, less the part U Uᵀ / D that its joint releases."""
+    """Add the body's inertia, less the part U Uᵀ / D released by its joint, to the parent's."""
     p, a, u = articulated_inout[parent], articulated_inout[body], joint_factor[body]
     d_inv = u[INVERSE]
     k = 0
@@ -90,7 +91,7 @@ def add_articulated(joint_factor, parent, body, articulated_inout):
 
 @kernel
 def factor_free(body, articulated_inout):
-    """Replace a free body's inertia in place by its packed factors L and D, K = L D Lᵀ."""
+    """Replace a free body's inertia by its packed factors L and D, K = L D Lᵀ."""
     a = articulated_inout[body]
     for j in range(6):
         jj = j * (j + 1) // 2

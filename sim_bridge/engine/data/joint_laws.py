@@ -1,28 +1,31 @@
 """
-The laws of one-axis joints: which effort friction, motor and stops give at which velocity.
+Laws for one-axis joints: effort from friction, motor and stops as a function of velocity.
 
-v⁺ is the velocity at the end of the step. Each element's effort falls, or stays, as v⁺ grows:
+v⁺ is the velocity at the end of the step. Each element's effort falls, or stays constant, as v⁺
+grows:
 
-    friction      -F forwards, B backwards, anything from -F to B at 0
-    hard motor    `most` below its target velocity, `least` above it, anything between at it
+    friction      -F forwards, B backwards, any effort from -F to B at 0
+    hard motor    `most` below its target velocity, `least` above it, any effort between at it
     servo         kp (target - q) + kd (target velocity - v⁺), clamped to `least` and `most`
-    rigid stop    0, but any effort inwards at the velocity that v⁺ must not pass
-    elastic stop  a spring and a damper beyond the stop, that only push
+    rigid stop    0, but any inward effort at the velocity that v⁺ must not pass
+    elastic stop  a spring and a damper beyond the stop, pushing only
 
-So does their sum, which is linear by pieces. A joint is *loose* on one of the pieces, named by the
-side of each element that it is on, or *locked* at one of the velocities where the sum jumps.
-`State.mode` says which: a loose one's is friction side + 3 motor side + 9 stop side. Friction
-and motor push against their side; a servo is on side 0 where it is not clamped, an elastic stop
-where it does not touch. Elements that a joint lacks are on side 0.
+Their sum is also non-increasing, and piecewise linear. A joint is *loose* on a piece, identified
+by each element's side, or *locked* at a velocity where the sum jumps.
+`State.mode` tells which: a loose joint's mode is friction side + 3 motor side + 9 stop side.
+Friction and motor push against their side. A servo is on side 0 while not clamped, an elastic stop
+while it does not touch. Elements that a joint lacks are on side 0.
 
 In a step, `dynamics.set_joint_laws` writes every law with its parameters into its row of
-`Workspace.law`; this module evaluates it. A servo takes five places: `target_course` says where
-its target is; its gains and its effort at the velocity that the joint has are written in
-`set_joint_laws.set_motor`; what its effort loses per velocity gained depends on the joint's
-inertia, so `articulated.implicit_inertia` writes it, and adds it to that inertia, during the
-elimination; `motor_range` and the other functions here clamp the effort and tell the piece; and
-`pipeline.laws_at_instant` writes what holds at an instant between steps, where the effort is that
-at the present velocity, and what it loses is per acceleration, see `articulated.lagging_inertia`.
+`Workspace.law`; this module evaluates it. A servo is spread over five places:
+
+- `target_course` gives its target position and velocity.
+- `set_joint_laws.set_motor` writes its gains and its effort at the joint's current velocity.
+- `articulated.implicit_inertia` writes its effort loss per velocity gained, because it depends on
+  the joint's inertia, and adds it to this inertia during the elimination.
+- `motor_range` and the other functions here clamp the effort and find the piece.
+- `pipeline.laws_at_instant` writes the law at an instant between steps. There the effort belongs
+  to the current velocity, and its loss is per acceleration, see `articulated.lagging_inertia`.
 """
 
 from __future__ import annotations
@@ -41,45 +44,45 @@ from sim_bridge.engine.data.state import (
     STUCK,
 )
 
-# columns of Workspace.law
+# columns in Workspace.law
 (
     HIGH,
-    LOW,  # velocities that rigid stops allow, infinite where there is none
+    LOW,  # velocities allowed by rigid stops, infinite without a stop
     COULOMB,
-    BACK_COULOMB,  # greatest friction against motion forwards and backwards
+    BACK_COULOMB,  # greatest friction against forward and backward motion
     MOTOR,  # NO_MOTOR, HARD or SERVO
     MOST,
-    LEAST,  # greatest and least effort of the motor
-    TARGET,  # velocity that a hard motor keeps
+    LEAST,  # greatest and least motor effort
+    TARGET,  # velocity kept by a hard motor
     SERVO_BASE,
     SERVO_LAG,
     SERVO_SPRING,
     SERVO_DAMPING,
     SERVO_CHANGE,  # see `set_motor`
-    SERVO_EFFORT,  # a servo's, unclamped, where the step does not change the velocity
-    SERVO_SLOPE,  # what its effort loses per velocity gained
-    STOP,  # elastic stop beyond which the joint is: 1 the upper, -1 the lower, 0 none
-    STOP_EFFORT,  # its unclamped effort where the step does not change the velocity
-    STOP_SLOPE,  # what its effort loses per velocity gained
-    INERTIA,  # of the joint in a step, see `articulated.implicit_inertia`
+    SERVO_EFFORT,  # servo effort, unclamped, if the step does not change the velocity
+    SERVO_SLOPE,  # servo effort loss per velocity gained
+    STOP,  # elastic stop passed by the joint: 1 the upper, -1 the lower, 0 none
+    STOP_EFFORT,  # its unclamped effort if the step does not change the velocity
+    STOP_SLOPE,  # its effort loss per velocity gained
+    INERTIA,  # joint inertia in a step, see `articulated.implicit_inertia`
 ) = range(19)
 LAW_SIZE = 19
 
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 
 _INFINITY = float('inf')
-_SAME = 1e-9  # difference of two velocities that is rounding [m/s, rad/s]
+_SAME = 1e-9  # velocity difference that counts as rounding [m/s, rad/s]
 
 
 @kernel
 def side_of(mode, element):
-    """Return a loose joint's side of FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
+    """Return a loose joint's side (-1, 0, 1) for FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
     return (mode + 13) // element % 3 - 1
 
 
 @kernel
 def clear_law(law_out):
-    """Clear a joint's row: no element acts on it."""
+    """Clear a joint's law: no element acts on the joint."""
     for column in range(LAW_SIZE):
         law_out[column] = 0.0
     law_out[HIGH], law_out[LOW] = _INFINITY, -_INFINITY
@@ -87,7 +90,7 @@ def clear_law(law_out):
 
 @kernel
 def locked_velocity(law, mode):
-    """Return the end-of-step velocity of a locked joint."""
+    """Return a locked joint's end-of-step velocity."""
     if mode == AT_UPPER:
         return law[HIGH]
     if mode == AT_LOWER:
@@ -99,20 +102,20 @@ def locked_velocity(law, mode):
 
 @kernel
 def rubs(law):
-    """Return whether there is friction."""
+    """Return whether the joint has friction."""
     return law[COULOMB] > 0.0 or law[BACK_COULOMB] > 0.0
 
 
 @kernel
 def sliding_friction(law, mode):
-    """Return the friction of a loose joint."""
+    """Return a loose joint's friction."""
     direction = side_of(mode, FRICTION_SIDE)
     return law[BACK_COULOMB] if direction < 0 else -direction * law[COULOMB]
 
 
 @kernel
 def loose_effort(law, mode):
-    """Return the effort of a loose joint's elements at an unchanged velocity."""
+    """Return the summed effort of a loose joint's elements at unchanged velocity."""
     effort = sliding_friction(law, mode)
     motor_side = side_of(mode, MOTOR_SIDE)
     if motor_side == 0:
@@ -126,14 +129,14 @@ def loose_effort(law, mode):
 
 @kernel
 def friction_range(law, v_next):
-    """Return the least and the greatest friction at a velocity."""
+    """Return the least and greatest friction at a velocity."""
     forth, back = 0.0 - law[COULOMB], law[BACK_COULOMB]
     return (forth if v_next >= 0.0 else back), (back if v_next <= 0.0 else forth)
 
 
 @kernel
 def motor_range(law, v, v_next):
-    """Return the least and the greatest effort of the motor at a velocity; v: before the step."""
+    """Return the least and greatest motor effort at v_next; v: velocity before the step."""
     if law[MOTOR] == HARD:
         return (
             law[LEAST] if v_next >= law[TARGET] else law[MOST],
@@ -157,7 +160,7 @@ def motor_strength(law, v, v_next):
 
 @kernel
 def servo_effort(law, v, v_next):
-    """Return a servo's unclamped effort, 0 without one."""
+    """Return a servo's unclamped effort, 0 without a servo."""
     return law[SERVO_EFFORT] - law[SERVO_SLOPE] * (v_next - v)
 
 
@@ -170,7 +173,7 @@ def spring_effort(law, v, v_next):
 
 @kernel
 def stop_range(law, v, v_next):
-    """Return the least and the greatest effort of the stops at a velocity; v: before the step."""
+    """Return the least and greatest stop effort at v_next; v: velocity before the step."""
     effort = spring_effort(law, v, v_next)
     return (
         -_INFINITY if v_next >= law[HIGH] else effort,
@@ -180,7 +183,7 @@ def stop_range(law, v, v_next):
 
 @kernel
 def effort_range(law, v, v_next):
-    """Return least and the greatest effort of all elements at a velocity; v: before the step."""
+    """Return the least and greatest summed effort at v_next; v: velocity before the step."""
     friction_least, friction_most = friction_range(law, v_next)
     motor_least, motor_most = motor_range(law, v, v_next)
     stop_least, stop_most = stop_range(law, v, v_next)
@@ -217,10 +220,10 @@ def side(difference, otherwise):
 @kernel
 def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     """
-    Return the mode a joint should have.
+    Return the mode that a joint should have.
 
-    For a loose joint it depends on the velocity v_next, for a locked one on the effort that keeps
-    it at v_next. v: before the step.
+    The mode depends on the velocity v_next for a loose joint, and on the effort that keeps it at
+    v_next for a locked joint. v: velocity before the step.
     """
     is_unlimited = law[MOST] == _INFINITY and law[LEAST] == -_INFINITY
     if mode == HELD or mode == AT_TARGET and is_unlimited:
@@ -245,9 +248,9 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
 @kernel
 def next_piece(law, mode, v, v_next, slack):
     """
-    Return the mode of a loose joint that left its piece, across the end that it passed.
+    Return the new mode for a loose joint that left its piece, across the end that it passed.
 
-    Of all the elements' ends that the velocity has passed, the end of its own piece is the
+    Among all element ends passed by the velocity, the end of the joint's own piece is the
     farthest.
     """
     friction_side = side_of(mode, FRICTION_SIDE)
@@ -274,7 +277,7 @@ def next_piece(law, mode, v, v_next, slack):
         if beyond > passed * law[SERVO_SLOPE]:
             passed, result = beyond / law[SERVO_SLOPE], mode + MOTOR_SIDE * to
     if law[STOP] != 0.0:
-        # positive where it would pull
+        # positive if the stop would pull
         pull = law[STOP] * (law[STOP_EFFORT] - law[STOP_SLOPE] * (v_next - v))
         if stop_side == 0:
             pull = -pull
@@ -286,10 +289,10 @@ def next_piece(law, mode, v, v_next, slack):
 @kernel
 def share_effort(law, mode, v, v_next, effort):
     """
-    Return the efforts of friction, motor, and stop or hold in a step.
+    Return the efforts from friction, motor, and stop or hold in a step.
 
-    effort: the total on a locked joint. Where several elements could have exerted it, friction is
-    assigned as much as it can exert, then the stop; the motor gets the rest.
+    effort: total effort on a locked joint. If several elements could exert it, friction takes as
+    much as it can, then the stop; the motor gets the rest.
     """
     if mode == HELD:
         return 0.0, 0.0, effort
@@ -300,7 +303,7 @@ def share_effort(law, mode, v, v_next, effort):
             motor = law[MOST] if motor_side < 0 else law[LEAST]
         stop = spring_effort(law, v, v_next) if side_of(mode, STOP_SIDE) != 0 else 0.0
         return sliding_friction(law, mode), motor, stop
-    # both at rest and at a target that is rounding
+    # at rest and at a target, both within rounding
     at_target = law[MOTOR] == HARD and abs(v_next - law[TARGET]) <= _SAME
     motor_least, motor_most = motor_range(law, v, law[TARGET] if at_target else v_next)
     motor = min(max(0.0, motor_least), motor_most)
@@ -312,7 +315,7 @@ def share_effort(law, mode, v, v_next, effort):
         return friction, motor, stop + rest
     more = min(max(motor + rest, motor_least), motor_most) - motor
     motor, rest = motor + more, rest - more
-    # what rounding leaves
+    # rounding remainder
     if mode == STUCK:
         friction += rest
     elif mode == AT_TARGET:

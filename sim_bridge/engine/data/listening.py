@@ -1,4 +1,4 @@
-"""Listeners to contacts: what they want to hear, and what there was in the present step."""
+"""Contact listeners: their subscriptions, and the contact events in the current step."""
 
 from __future__ import annotations
 
@@ -9,35 +9,35 @@ import numpy as np
 from sim_bridge.compiler.arrays import IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims, make
 
-# what happens to a pair of geometries: bits of Listening.wanted
+# contact events between geometries: bits in Listening.wanted
 IMPACT, CONTACT, SEPARATION = 1, 2, 4
-# bits of Listening.side: a geometry is on the first side of a listener, on the second
+# bits in Listening.side: a geometry is on the listener's first or second side
 FIRST, SECOND = 1, 2
-# entries of Listening.size: pairs that separated
+# entries in Listening.size: separated pair count
 ENDED = 0
 
 
 class Listening(NamedTuple):
-    """Listeners to contacts. Contacts are those of the present step, sorted by pair."""
+    """Contact listeners, and events of the current step's contacts, sorted by pair."""
 
     call: Annotated[IntVector, Dims(2)]
-    """STAGE and CALLBACK as of `fields`: of this stage, and what calls functions of Python."""
+    """STAGE and CALLBACK, as in `fields`: address of this stage, and of the Python callback."""
     wanted: Annotated[IntVector, Dims('ne')]
-    """IMPACT, CONTACT, SEPARATION, as bits."""
+    """Bits IMPACT, CONTACT, SEPARATION."""
     side: Annotated[IntMatrix, Dims('ne', 'heard')]
-    """FIRST, SECOND, as bits."""
+    """Bits FIRST, SECOND."""
     event: Annotated[IntVector, Dims('heard_pairs')]
-    """Of the first contact of each pair that is wanted IMPACT or CONTACT; 0 of others."""
+    """IMPACT or CONTACT, at the first contact of each wanted pair; 0 elsewhere."""
     keep: Annotated[IntVector, Dims('heard_pairs')]
-    """1 for each contact; listeners set 0 for those to remove."""
+    """1 for each contact; listeners write 0 to remove a contact."""
     size: Annotated[IntVector, Dims(1)]
     """ENDED."""
     ended: Annotated[IntMatrix, Dims('heard_pairs', 2, points_at='ng')]
-    """Pairs that touched in the last step, do not now, and are wanted."""
+    """Wanted pairs that touched in the last step and no longer touch."""
 
 
 def make_listening(sides: np.ndarray, wanted: np.ndarray, room: int) -> Listening:
-    """Return the part of listeners; sides: (ne, ng), wanted: (ne,), room: for contacts."""
+    """Return the listeners' part; sides: (ne, ng), wanted: (ne,), room: contact capacity."""
     sizes = {
         'ne': sides.shape[0],
         'heard': sides.shape[1],
@@ -47,5 +47,5 @@ def make_listening(sides: np.ndarray, wanted: np.ndarray, room: int) -> Listenin
 
 
 def no_listening() -> Listening:
-    """Return the part of a world without listeners."""
+    """Return the listeners' part of a world without listeners."""
     return make_listening(np.zeros((0, 0), np.int64), np.zeros(0, np.int64), 0)

@@ -1,31 +1,31 @@
 """
-Joints that close loops, and the scratch memory to solve for them.
+Joints that close loops, and their scratch memory.
 
-Such a joint ties a frame A on one body to a frame B on another, or on the world. It is a list of
-rows, each of which keeps one scalar, its *error*, at zero:
+A loop-closing joint ties a frame A on one body to a frame B on another body, or on the world. It
+is a list of rows. Each row keeps one scalar, its *error*, at zero:
 
-    SLIDE i     the way from A's origin to B's along axis i of A,
-    DOT i, j    the scalar product of axis i of A and axis j of B, less its reference,
-    DISTANCE    the distance of the two origins, less its reference,
-    MIMIC       what a mimic joint's position differs from its law.
+    SLIDE i     the displacement from A's origin to B's along A's axis i,
+    DOT i, j    the scalar product of A's axis i and B's axis j, less its reference,
+    DISTANCE    the distance between the two origins, less its reference,
+    MIMIC       the deviation of a mimic joint's position from its law.
 
-Every joint type is made of these (`ROWS_OF_TYPE`); its axis is z of A and of B. A row with a CFM
-yields, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its force. Each
-row keeps one of the six directions along and about A's axes (`direction_of`).
+Every joint type consists of these rows (`ROWS_OF_TYPE`); its axis is z in A and in B. A row with a
+CFM is compliant, as in ODE: its velocity becomes -ERP / h times its error, less CFM times its
+force. Each row keeps one of the six directions along and about A's axes (`direction_of`).
 
-What such a joint leaves free it has *axes* for (`AXES_OF_TYPE`), with a position each, and with
-friction, springs, stops and motors as the trees' joints have them. Motors have axes and no rows:
-further springs, motors and friction on what another joint leaves free. The kinds of axes:
+The free motions at this joint are its *axes* (`AXES_OF_TYPE`). Each axis has a position, and
+friction, springs, stops and motors like a tree joint. Motor types have axes and no rows: they add
+springs, motors and friction to another joint's free motions. The kinds of axes:
 
-    ALONG i         the displacement from A's origin to B's along axis i of A,
-    HINGE           the angle about z of A from A's x to B's x,
-    TILT            the same where B's x may also turn out of A's xy plane,
-    UNIVERSAL_A     the angle about z of A from A's x to B's z, of a universal joint,
-    UNIVERSAL_B     the angle about z of B from z of A to B's x,
-    TURN_A, TURN_B, TURN_W  the angle of B's rotation about any axis of A, of B, or of the world:
+    ALONG i         the displacement from A's origin to B's along A's axis i,
+    HINGE           the angle about A's z from A's x to B's x,
+    TILT            the same angle if B's x may also turn out of A's xy plane,
+    UNIVERSAL_A     the angle about A's z from A's x to B's z, in a universal joint,
+    UNIVERSAL_B     the angle about B's z from A's z to B's x,
+    TURN_A, TURN_B, TURN_W  B's rotation angle about any axis in A, in B, or in the world:
                     its rate, integrated,
-    EULER k         the angles of an angular motor: about z of A, about the product of x of B and z
-                    of A, about x of B.
+    EULER k         an angular motor's angles: about A's z, about the product B's x times A's
+                    z, about B's x.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import LIMITS_SIZE, Model, model_sizes, MOTOR_SIZE, PASSIVE_SIZE
 from sim_bridge.engine.data.parts import Dims, make
 
-# kinds of rows
+# row kinds
 SLIDE, DOT, DISTANCE, MIMIC = range(4)
 X, Y, Z = range(3)
-# kinds of axes
+# axis kinds
 ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER, TILT, TURN_W = range(9)
-# entries of Loops.size
+# entries in Loops.size
 RIGID_ROWS, JOINT_ROWS, ALL_ROWS = range(3)
 
-# entries of LoopWork.counts: vectors of the basis, active rows that added none, and those of them
-# that are not zero to begin with
+# entries in LoopWork.counts: vectors in the basis; active rows that added no vector; those among
+# them that are not zero initially
 RANK, LOST, DEPENDENT = range(3)
 
-# entries of LoopWork.pivot; HOW: as `active_set.update_active_set`, CHANGED: how many modes of the
-# trees' joints were changed, JAMMED: 1 where a loop cannot close since nothing locked yields
+# entries in LoopWork.pivot. HOW: as for `active_set.update_active_set`. CHANGED: count of changed
+# tree joint modes. JAMMED: 1 if a loop cannot close because nothing locked yields
 HOW, CHANGED, JAMMED = range(3)
 
-# first columns of LoopWork.whitened and .load, three each; joints that do not turn need four
+# first columns in LoopWork.whitened and .load, three each; joints without rotation need four
 FORCES, TORQUES = 0, 4
-# columns of Loops.toughness; BREAK_ALONG: the first of six directions
+# columns in Loops.toughness; BREAK_ALONG: the first of six directions
 BREAK_FORCE, BREAK_TORQUE, BREAK_ALONG = range(3)
 TOUGHNESS_SIZE = 8
-# what is broken, bits of State.loop_broken; GONE_ALONG: the first of six directions
+# broken parts, bits in State.loop_broken; GONE_ALONG: the first of six directions
 GONE, GONE_ALONG = 1, 2
-# the world, in Loops.body
+# value in Loops.body for the world
 WORLD = -1
-# share of an axis' row that is left beside the others, below which nothing acts along it: near a
-# dead centre a motor would throw about what it cannot move
+# an axis row has no effect if the other rows leave less than this share of it: near a dead centre
+# a motor would throw around bodies that it cannot move
 POWERLESS = 1e-2
 
 _POINT = ((SLIDE, X, X), (SLIDE, Y, Y), (SLIDE, Z, Z))
@@ -94,7 +94,7 @@ ROWS_OF_TYPE = {
     'tilt_motor': (),
     'angular_motor': (),
 }
-"""Rows of each joint type: kind and axes. The suspension of a hinge-2 is its third one."""
+"""Each joint type's rows: kind and axes. A hinge-2's suspension is its third row."""
 
 AXES_OF_TYPE = {
     'ball': (),
@@ -114,14 +114,14 @@ AXES_OF_TYPE = {
     'tilt_motor': ((TILT, Z),),
     'angular_motor': (),
 }
-"""Axes of each joint type: kind and axis. Those of an angular motor are its own."""
+"""Each joint type's axes: kind and axis. An angular motor has its own axes."""
 
 
 def direction_of(row: tuple[int, int, int]) -> int:
     """
-    Return the direction that a row keeps: along x, y, z of A (0 to 2), about them (3 to 5).
+    Return the direction kept by a row: along A's x, y, z (0 to 2), or about them (3 to 5).
 
-    That of DISTANCE counts as x, and that of crossed axes, whose x is the second one, as y.
+    DISTANCE counts as x. Crossed axes count as y if x is the second axis.
     """
     kind, i, j = row
     if kind != DOT:
@@ -134,10 +134,10 @@ EULER_AXES = ((EULER, 0), (EULER, 1), (EULER, 2))
 
 class AxisValues(NamedTuple):
     """
-    Parameters and state of a joint's axes, one row per axis.
+    Parameters and state for a joint's axes, one row per axis.
 
     passive, limits, motor, stop: as in Model. q, u, control, target, course, mode, effort, load:
-    as State's fields of loop axes.
+    as the fields for loop axes in State.
     """
 
     passive: np.ndarray
@@ -157,13 +157,13 @@ class AxisValues(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class LoopJoint:
     """
-    Description of a joint for the engine.
+    Description of a loop-closing joint for the engine.
 
-    rows: kind and axes of each. body: numbers of both bodies, or WORLD. frame: (24,) A in the
-    first body's frame, then B in the second's: rotation by rows and origin [m]. reference: of each
-    row. erp, cfm: of each row; a cfm of 0 makes it rigid, and then erp has no meaning. axes: kind
-    and axis of each. vectors: (na, 3) of each. values: of the axes. toughness: (8,) as Loops
-    has it.
+    rows: per row, kind and axes. body: body numbers, or WORLD. frame: (24,) A in the first body's
+    frame, then B in the second's: rotation by rows and origin [m]. reference: per row. erp, cfm:
+    per row; a cfm of 0 makes the row rigid, and then erp has no meaning. axes: per axis, kind and
+    axis. vectors: (na, 3) one per axis. values: the axes' parameters and state. toughness: (8,) as
+    in Loops.
     """
 
     rows: Sequence[tuple[int, int, int]]
@@ -180,51 +180,50 @@ class LoopJoint:
 
 class Loops(NamedTuple):
     """
-    Constant arrays of the joints that close loops, their rows and axes.
+    Constant arrays for the loop-closing joints, their rows and axes.
 
-    Rigid rows come first, among them those of the mimic joints, then compliant rows. The rows of
-    the axes follow.
+    Rigid rows come first, including mimic rows, then compliant rows. The axes' rows follow.
     """
 
     size: Annotated[IntVector, Dims(3)]
-    """How many rows are rigid; with those that yield; with the axes'."""
+    """RIGID_ROWS: rigid rows. JOINT_ROWS: with compliant rows. ALL_ROWS: with the axes' rows."""
     body: Annotated[IntMatrix, Dims('nk', 2, points_at='nb')]
     """Bodies that carry A and B, or WORLD."""
     frame: Annotated[FloatMatrix, Dims('nk', 24, unit='1; m')]
     """A and B in their bodies' frames: rotation by rows, then origin."""
     turns: Annotated[IntVector, Dims('nk')]
-    """1 where rows or axes are about how the bodies turn."""
+    """1 if rows or axes involve the bodies' rotation."""
     toughness: Annotated[
         FloatMatrix, Dims('nk', TOUGHNESS_SIZE, unit='N; N m; N; N m', is_parameter=True)
     ]
     """
-    BREAK_FORCE and BREAK_TORQUE: the most that a joint's rows transmit, about B's origin.
+    BREAK_FORCE and BREAK_TORQUE: greatest load transmitted by a joint's rows, about B's origin.
 
-    A joint that had to transmit more does nothing from that step on. BREAK_ALONG: the same of the
-    row in each of the six directions, which goes alone. Infinite: it never breaks.
+    A joint that had to transmit more acts no longer from that step on. BREAK_ALONG: the same for
+    the row in each of the six directions; this row breaks alone. Infinite: never breaks.
     """
     joint: Annotated[IntVector, Dims('nr', points_at='nk')]
     """Joint of each row, -1 for MIMIC."""
     direction: Annotated[IntVector, Dims('nr')]
-    """The direction that each row keeps, see `direction_of`; -1 for MIMIC."""
+    """Direction kept by each row, see `direction_of`; -1 for MIMIC."""
     kind: Annotated[IntVector, Dims('nr')]
     """SLIDE, DOT, DISTANCE or MIMIC."""
     axes: Annotated[IntMatrix, Dims('nr', 2)]
-    """Axis of A and of B; of MIMIC the row of Model.mimic and 0."""
+    """Axis of A and of B; for MIMIC the row in Model.mimic and 0."""
     reference: Annotated[FloatVector, Dims('nr', unit='1, m', is_parameter=True)]
-    """What the error is counted from."""
+    """Reference value of the error."""
     erp: Annotated[FloatVector, Dims('nr', unit='1')]
-    """Share of the error that a step takes back, of rows that yield."""
+    """Share of the error removed in one step, for compliant rows."""
     cfm: Annotated[FloatVector, Dims('nr', unit='m/(N s), rad/(N m s)')]
     """Velocity per force; 0 for rigid rows."""
     axis_joint: Annotated[IntVector, Dims('na', points_at='nk')]
     """Joint of each axis."""
     axis_kind: Annotated[IntMatrix, Dims('na', 2)]
-    """Kind; axis of A or B, or which angle."""
+    """Kind; axis of A or B, or angle number."""
     axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
-    """Unit vector in A, B or the world, of TURN_A, TURN_B and TURN_W."""
+    """Unit vector in A, B or the world, for TURN_A, TURN_B and TURN_W."""
     axis_index: Annotated[IntVector, Dims('na')]
-    """0, 1, 2 …: where the functions of `set_joint_laws` find an axis' position."""
+    """0, 1, 2 …: index of an axis' position for the functions in `set_joint_laws`."""
     passive: Annotated[FloatMatrix, Dims('na', PASSIVE_SIZE, unit='SI', is_parameter=True)]
     """As Model.passive; the next three likewise."""
     limits: Annotated[
@@ -244,8 +243,8 @@ class LoopWork(NamedTuple):
     """
     Scratch for the rows, coordinates, bodies and axes.
 
-    Wrenches on bodies are torque and force about the origin of the body's frame, as State.wrench,
-    unless said otherwise.
+    Wrenches on bodies are torque and force about the body frame's origin, as State.wrench, unless
+    stated otherwise.
     """
 
     arm: Annotated[FloatMatrix, Dims('nt', 12, unit='N m; N')]
@@ -256,37 +255,37 @@ class LoopWork(NamedTuple):
     softness: Annotated[FloatVector, Dims('nt', unit='m/(N s), rad/(N m s)')]
     """Velocity that a row yields per impulse."""
     scale: Annotated[FloatVector, Dims('nt', unit='SI')]
-    """What makes rows of different units comparable: its inverse is a row's typical size."""
+    """Scale that makes rows in different units comparable: inverse of a row's typical size."""
     right: Annotated[FloatVector, Dims('nt', unit='SI')]
-    """Velocities or accelerations that the rows lack."""
+    """Velocities or accelerations missing in the rows."""
     impulse: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
     """The rows' impulses, or forces."""
     change: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
-    """By how much the impulses change."""
+    """Change of the impulses."""
     counts: Annotated[IntVector, Dims(3)]
-    """See RANK: vectors in the basis, rows that added none, those that depend on others."""
+    """RANK: vectors in the basis, LOST: rows that added none, DEPENDENT: nonzero lost rows."""
     basis: Annotated[FloatMatrix, Dims('nt', 'loop_whitened', unit='1')]
-    """The whitened rows made orthonormal, without those that depend on others."""
+    """Orthonormalized whitened rows, without dependent rows."""
     span: Annotated[IntMatrix, Dims('nt', 2)]
-    """First coordinate of a basis vector that may not be 0, and the one after the last."""
+    """Range of a basis vector's possibly nonzero coordinates: first, and one after the last."""
     chosen: Annotated[IntVector, Dims('nt')]
-    """The row that added each vector."""
+    """Row that added each vector."""
     own: Annotated[IntVector, Dims('nt')]
-    """The vector that each row added, -1 for none."""
+    """Vector that each row added, -1 for none."""
     factor: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
-    """R of rows = R basis, the rows scaled."""
+    """R in rows = R basis, for scaled rows."""
     reach: Annotated[IntVector, Dims('nt')]
-    """How many of the first vectors each row has parts along."""
+    """Number of leading vectors along which each row has parts."""
     gram: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
-    """Cholesky factor of Rᵀ R, where rows depend on others."""
+    """Cholesky factor of Rᵀ R, with dependent rows."""
     vector: Annotated[FloatVector, Dims('loop_whitened', unit='SI')]
-    """The row that is being built, 0 between rows."""
+    """Row under construction, 0 between rows."""
     part: Annotated[FloatVector, Dims('nt', unit='1')]
-    """Scratch by vectors of the basis."""
+    """Scratch per basis vector."""
     whitening: Annotated[FloatVector, Dims('nv', unit='SI')]
     """D^-½; 0 for locked joints."""
     support: Annotated[IntVector, Dims('support', points_at='nv')]
-    """Coordinates that the joint being built has entries for."""
+    """Coordinates with entries of the joint under construction."""
     whitened: Annotated[FloatMatrix, Dims('support', 8, unit='SI')]
     """Entries of three forces at B's origin along A's axes, and three torques."""
     load: Annotated[FloatCube, Dims(2, 6, 8, unit='N m; N')]
@@ -294,57 +293,57 @@ class LoopWork(NamedTuple):
     column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
     """Three wrenches at a root."""
     tied: Annotated[IntVector, Dims('nb')]
-    """1 for the bodies that the joints act on."""
+    """1 for bodies on which the joints act."""
     broken: Annotated[IntVector, Dims('nk')]
-    """As State.loop_broken, with what breaks in this step."""
+    """As State.loop_broken, including parts that break in this step."""
     active: Annotated[IntVector, Dims('nt')]
-    """1 for the rows that are in the basis."""
+    """1 for the rows in the basis."""
     q: Annotated[FloatVector, Dims('na', unit='m, rad')]
     """Positions of the axes in the middle of the step."""
     v: Annotated[FloatVector, Dims('na', unit='m/s, rad/s')]
-    """Velocities of the axes at its start."""
+    """Velocities of the axes at the start of the step."""
     v_next: Annotated[FloatVector, Dims('na', unit='m/s, rad/s')]
-    """And at its end."""
+    """Velocities of the axes at the end of the step."""
     law: Annotated[FloatMatrix, Dims('na', LAW_SIZE, unit='SI')]
     """As Workspace.law; the next two likewise."""
     given: Annotated[FloatVector, Dims('na', unit='N, N m')]
     mode: Annotated[IntVector, Dims('na')]
     inertia: Annotated[FloatVector, Dims('na', unit='kg, kg m²')]
-    """What an axis moves: its velocity gains its impulse over this."""
+    """Effective inertia of an axis: its velocity gain is its impulse over this."""
     held: Annotated[FloatVector, Dims('na', unit='N, N m')]
-    """Effort of what acts on each axis at the end of the step, command and dampers apart."""
+    """Effort on each axis at the end of the step, except command and dampers."""
     borne: Annotated[FloatVector, Dims('na', unit='N')]
-    """Force that the joint of each axis with a BEARING bears, which its friction grows with."""
+    """Force borne by the joint of each axis with a BEARING; its friction grows with this force."""
     miss: Annotated[FloatMatrix, Dims('na', 2, unit='N')]
-    """The load before, and by how much it differed from what it led to."""
+    """The load before, and its difference from the load that it led to."""
     blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """What rows that nothing can yield to would push each joint with, see `blocked`."""
+    """Efforts of unyielding rows on each joint, see `blocked`."""
     blocked_axis: Annotated[FloatVector, Dims('na', unit='N, N m')]
-    """Likewise each axis."""
+    """The same for each axis."""
     slack: Annotated[FloatVector, Dims(1, unit='m/s, rad/s')]
     """Violation from which a mode is changed, as `active_set.update_active_set`."""
     pivot: Annotated[IntVector, Dims(3)]
-    """How modes are changed, and what came of it: see HOW."""
+    """How modes are changed, and the outcome: see HOW."""
     twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
-    """Spatial velocities, or accelerations, that the rows' are computed from."""
+    """Spatial velocities, or accelerations, from which those of the rows are computed."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """What the rows do to each body, about its tree's O."""
+    """Wrench of the rows on each body, about its tree's O."""
     yielded: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
     """As State.loop_wrench."""
     mean: Annotated[FloatMatrix, Dims('nk', 6, unit='N m; N')]
-    """As State.loop_mean; of an observation the wrenches that are read, see `reactions`."""
+    """As State.loop_mean; in an observation the wrenches to be read, see `reactions`."""
     force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """Scratch of the elimination."""
+    """Scratch for the elimination."""
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Efforts of the mimic rows on joints that are not locked."""
+    """Efforts of the mimic rows on unlocked joints."""
     effort: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Likewise on all joints."""
+    """Efforts of the mimic rows on all joints."""
     q_before: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
     """Positions before a Newton step."""
     ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
-    """Accelerations that the rows give."""
+    """Accelerations due to the rows."""
     constraint: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Efforts of locked joints that they call forth."""
+    """Efforts of locked joints due to the rows."""
 
 
 def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
@@ -406,7 +405,7 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
 
 
 def _turns(joint: LoopJoint) -> bool:
-    """Return whether any row or axis of a joint concerns the relative rotation of its bodies."""
+    """Return whether any row or axis of a joint involves the relative rotation of its bodies."""
     return any(kind == DOT for kind, _, _ in joint.rows) or any(
         kind != ALONG for kind, _ in joint.axes
     )

@@ -1,13 +1,13 @@
 """
-Parts: the NamedTuples of arrays that make up a world, each field declared once.
+Parts: array NamedTuples that make up a world, with each field declared once.
 
-A field's annotation says what kind of array it is, its extents, its unit and what its numbers
-point at:
+A field's annotation gives the array kind, its extents, its unit, and the dimension that its
+numbers index:
 
     parent: Annotated[IntVector, Dims('nb', points_at='nb')]
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
 
-From that follow how a part is made, copied and joined with others.
+Functions here derive from this how a part is made, copied and joined with others.
 """
 
 from __future__ import annotations
@@ -25,30 +25,30 @@ DIMENSIONS = {
     'nq': 'position coordinates',
     'nv': 'velocity coordinates',
     'nm': 'mimic joints',
-    'nl': 'links that a medium acts on',
-    'np': 'links that gravity acts on',
-    'nf': 'fields of force',
-    'pushed': 'links that fields act on, once for each field',
-    'ne': 'listeners to contacts',
-    'heard_pairs': 'contact points that there is room for, where there are listeners',
-    'heard': 'geometries, where there are listeners',
+    'nl': 'links in a medium',
+    'np': 'links under gravity',
+    'nf': 'force fields',
+    'pushed': 'pairs of a force field and a link',
+    'ne': 'contact listeners',
+    'heard_pairs': 'capacity for contact points, with listeners',
+    'heard': 'geometries, with listeners',
     'ng': 'geometries',
-    'nc': 'contact points that there is room for',
+    'nc': 'capacity for contact points',
     'nk': 'joints that close loops',
     'nr': 'rows of these joints',
     'na': 'axes of these joints',
-    'nw': 'velocities that are kept of bodies which sleep by their mean',
-    'nt': 'their rows, with those of the axes',
-    'mimic_rows': 'mimic joints, none where loops see to them',
-    'whitened': 'entries of a whitened contact row: coordinates, rows that yield, and axes',
-    'entries': 'entries of all contact rows that there is room for',
-    'direct_rows': 'contact rows that the direct solver has room for',
-    'dense_rows': 'those of which its matrix has all entries',
-    'profile': 'entries of its matrices of coordinates that there is room for',
-    'loop_whitened': 'entries of a whitened loop row: coordinates, rows that yield, and axes',
-    'support': 'coordinates that one joint that closes a loop can act on',
-    'pairs': 'pairs of geometries that there is room for',
-    'bins': 'cells, digits or geometries that the broad phase counts',
+    'nw': 'velocities kept for bodies that sleep by their mean velocity',
+    'nt': 'their rows, and the rows of their axes',
+    'mimic_rows': 'mimic joints, none if loops handle them',
+    'whitened': 'entries of a whitened contact row: coordinates, compliant rows, and axes',
+    'entries': 'capacity for entries of all contact rows',
+    'direct_rows': 'capacity for contact rows in the direct solver',
+    'dense_rows': 'capacity for contact rows in its dense matrix',
+    'profile': 'capacity for entries in its matrices of coordinates',
+    'loop_whitened': 'entries of a whitened loop row: coordinates, compliant rows, and axes',
+    'support': 'coordinates that one loop-closing joint can act on',
+    'pairs': 'capacity for pairs of geometries',
+    'bins': 'cells, digits or geometries counted by the broad phase',
     'boxes': 'boxes around groups of geometries',
     'lane_sides': 'sides of boxes around geometries and their groups, side by side',
     'excluded': 'pairs of bodies or geometries that never collide',
@@ -59,34 +59,33 @@ DIMENSIONS = {
     'triangles': 'triangles of meshes',
     'nodes': 'nodes of trees of boxes around triangles',
     'heights': 'heights of height fields',
-    'carriers': 'bodies up to the last that carries a geometry',
+    'carriers': 'bodies up to the last one with a geometry',
     'materials': 'materials',
-    'laws': 'surface laws',
-    'user_contacts': 'contacts made by the user that there is room for',
-    'bounds': 'contact points and elements of joints that there is room for',
+    'laws': 'contact laws',
+    'user_contacts': 'capacity for user contacts',
+    'bounds': 'capacity for contact points and elements of joints',
     'law_rows': 'elements of joints: friction, motors and stops',
     'owners': 'velocity coordinates, then axes of joints that close loops',
 }
-"""What the dimensions count."""
+"""Items counted by each dimension."""
 
 P = TypeVar('P', bound=tuple[Any, ...])
 
 
 class Dims:
     """
-    The extents of a field's array, and the meaning of its numbers.
+    Extents of a field's array, and the meaning of its numbers.
 
-    extents: of each axis a number, or a name of DIMENSIONS, perhaps followed by ' + 1'. unit: of
-    its numbers; where columns differ, of each group of columns, separated by ';'; of sliding and
-    turning coordinates, separated by ','. points_at: the dimension that its integers index;
-    negative ones mean none. is_parameter: whether it can change while a world runs, so that it is
-    saved beside the state.
+    extents: per axis a number, or a name in DIMENSIONS, optionally followed by ' + 1'. unit: unit
+    of the numbers; ';' separates groups of columns with different units; ',' separates sliding and
+    turning coordinates. points_at: dimension indexed by the integers; negative integers mean none.
+    is_parameter: whether the array can change while a world runs, and is saved beside the state.
     """
 
     def __init__(
         self, *extents: int | str, unit: str = '', points_at: str = '', is_parameter: bool = False
     ) -> None:
-        """Raise ValueError for a dimension that is not of DIMENSIONS."""
+        """Raise ValueError for a dimension missing in DIMENSIONS."""
         for extent in (*extents, *filter(None, [points_at])):
             if isinstance(extent, str) and _split(extent)[0] not in DIMENSIONS:
                 raise ValueError(f'unknown dimension {extent!r}')
@@ -96,7 +95,7 @@ class Dims:
         self.is_parameter = is_parameter
 
     def shape(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """Return the shape in a world of these sizes; raises KeyError for a missing size."""
+        """Return the shape in a world with these sizes; raises KeyError for a missing size."""
         return tuple(
             extent if isinstance(extent, int) else sizes[_split(extent)[0]] + _split(extent)[1]
             for extent in self.extents
@@ -104,7 +103,7 @@ class Dims:
 
 
 class Field(NamedTuple):
-    """A declared array."""
+    """Declaration of an array."""
 
     dtype: np.dtype[Any]
     dims: Dims
@@ -112,7 +111,7 @@ class Field(NamedTuple):
 
 @cache
 def _split(extent: str) -> tuple[str, int]:
-    """Split 'nc + 1' into name and number."""
+    """Split an extent, for example 'nc + 1', into name and number."""
     name, _, more = extent.partition(' + ')
     return name, int(more or 0)
 
@@ -133,7 +132,7 @@ def arrays_of(part: type[tuple[Any, ...]]) -> dict[str, Field]:
 
 @cache
 def rows_of(part: type[tuple[Any, ...]]) -> dict[str, str]:
-    """Return the names of the fields with one row per item of a dimension, and that dimension."""
+    """Return the names and dimensions of fields with one row per item of a dimension."""
     return {
         name: field.dims.extents[0]
         for name, field in arrays_of(part).items()
@@ -142,7 +141,7 @@ def rows_of(part: type[tuple[Any, ...]]) -> dict[str, str]:
 
 
 def parameters(part: tuple[Any, ...]) -> dict[str, np.ndarray]:
-    """Return the arrays that can change while a world runs, beside the state."""
+    """Return the arrays, beside the state, that can change while a world runs."""
     return {
         name: getattr(part, name)
         for name, (_, dims) in arrays_of(type(part)).items()
@@ -168,10 +167,10 @@ def copy(part: P) -> P:
 
 def sizes_of(*parts: tuple[Any, ...]) -> dict[str, int]:
     """
-    Return the sizes of the dimensions that parts have.
+    Return the dimension sizes in these parts.
 
-    Raises ValueError, which names the field, for an array that does not fit its declaration or the
-    others.
+    Raises ValueError, naming the field, for an array that contradicts its declaration or other
+    arrays.
     """
     sizes: dict[str, int] = {}
     for part in parts:

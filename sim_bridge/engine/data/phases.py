@@ -1,13 +1,13 @@
-"""The phases of the stages of contacts, found and made, of constraints, and of momentum."""
+"""Phases in the stages for contacts, user contacts, constraints and momentum."""
 
 from enum import IntEnum
 
 
 class ContactPhase(IntEnum):
     """
-    Phases of the stage of contacts, in the order in which a step runs them.
+    Contact stage phases, in the order in which a step runs them.
 
-    From OPEN_LAWS to CLOSE_LAWS, BUILD and SOLVE have the laws of joints among the contacts: see
+    From OPEN_LAWS to CLOSE_LAWS, BUILD and SOLVE treat joint laws as additional contacts, see
     `contact.law_rows`.
     """
 
@@ -21,7 +21,7 @@ class ContactPhase(IntEnum):
 
 
 class UserContactPhase(IntEnum):
-    """Phases of the stage of contacts that users make."""
+    """Phases of the stage for user contacts."""
 
     ADD = 0
     SET_LAWS = 1
@@ -29,11 +29,11 @@ class UserContactPhase(IntEnum):
 
 class LoopPhase(IntEnum):
     """
-    Phases of the stage of constraints: those of a step, of an observation, and two others.
+    Constraint stage phases: for a step, for an observation, and two others.
 
-    OBEY begins an evaluation of the accelerations; OBEY_MORE adds what more it takes after
-    contacts, REBUILD follows axes whose laws were solved with contacts. ASSEMBLE and BEGIN are for
-    joints that are new.
+    OBEY begins an acceleration evaluation; OBEY_MORE adds the correction needed after
+    contacts. REBUILD follows axes whose laws were solved with contacts. ASSEMBLE and BEGIN are for
+    new joints.
     """
 
     PREPARE = 0
@@ -53,7 +53,7 @@ class LoopPhase(IntEnum):
 
 
 class MomentumPhase(IntEnum):
-    """Phases of the stage that keeps momentum, in the order in which a step runs them."""
+    """Momentum stage phases, in the order in which a step runs them."""
 
     START = 0
     ADD_UP = 1

@@ -1,4 +1,4 @@
-"""Scratch memory of the kernels, allocated once per model so that stepping allocates nothing."""
+"""Scratch memory for the kernels, allocated once per model so that steps allocate nothing."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
 from sim_bridge.engine.data.parts import Dims, make
 
-# columns of Workspace.trees; momenta and impulses as torques and forces, about O at that time
-START, START_CENTRE = 0, 6  # of the start of the step: momentum; centre of mass [m], world
-MOMENTUM, COMPOSITE = 9, 15  # of a configuration: momentum; rigid inertia of all bodies
-IMPULSE = COMPOSITE + RIGID_SIZE  # of all forces from outside in the step, about O of the middle
-MIDDLE, MIDDLE_MOMENT = IMPULSE + 6, IMPULSE + 9  # O of the middle [m], first moment from it
-GIVEN = MIDDLE_MOMENT + 3  # velocity given at the end of the step, as a motion about O
-MOVED = GIVEN + 6  # by how much the end of the step was moved [m]
+# columns in Workspace.trees; momenta and impulses as torques and forces, about O at that time
+START, START_CENTRE = 0, 6  # at the start of the step: momentum; centre of mass [m], world
+MOMENTUM, COMPOSITE = 9, 15  # for a configuration: momentum; rigid inertia of all bodies
+IMPULSE = COMPOSITE + RIGID_SIZE  # from all external forces in the step, about O at the middle
+MIDDLE, MIDDLE_MOMENT = IMPULSE + 6, IMPULSE + 9  # at the middle: O [m]; first moment from it
+GIVEN = MIDDLE_MOMENT + 3  # velocity added at the end of the step, as a motion about O
+MOVED = GIVEN + 6  # displacement added at the end of the step [m]
 TREES_SIZE = MOVED + 3
 
 
 class Workspace(NamedTuple):
     """
-    Arrays that one evaluation of the dynamics fills.
+    Arrays filled by one dynamics evaluation.
 
     Spatial quantities are in world axes about the tree's reference point O, the origin of its
-    first body: motions as angular then linear (of the body's point at O), forces as torque about O
-    then force.
+    first body: motions as angular then linear part (of the body's point at O), forces as torque
+    about O then force.
     """
 
     kind: Annotated[IntVector, Dims('nb')]
-    """Model.kind, but GROUND for sleepers."""
+    """Model.kind, but GROUND for sleeping bodies."""
     still: Annotated[IntVector, Dims('nv')]
-    """1 for the coordinates of sleepers."""
+    """1 for the coordinates of sleeping bodies."""
     pushed: Annotated[IntVector, Dims('nb')]
     """State.pushed of whole trees, at their first bodies, see `pipeline.last_step`."""
     pose: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
     """Rotation of the body frame by rows, then its origin in the world."""
     pose_before: Annotated[FloatMatrix, Dims('nb', 12, unit='1; m')]
-    """What it was before a look at other configurations."""
+    """The pose before a look at other configurations."""
     axis: Annotated[FloatMatrix, Dims('nb', 6, unit='1; m')]
     """Motion axis of a one-axis joint."""
     rigid: Annotated[FloatMatrix, Dims('nb', RIGID_SIZE, unit='kg; kg m; kg m²')]
@@ -52,7 +52,7 @@ class Workspace(NamedTuple):
     velocity: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
     """Spatial velocity."""
     twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]
-    """Spatial velocity that the medium slows down from."""
+    """Spatial velocity damped by the medium."""
     drift: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s²; m/s²')]
     """Spatial acceleration at zero joint accelerations, less gravity."""
     force: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
@@ -60,31 +60,32 @@ class Workspace(NamedTuple):
     acceleration: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s²; m/s²')]
     """Spatial acceleration due to the joint accelerations."""
     system: Annotated[IntVector, Dims('nb', points_at='nb')]
-    """At the first body of a tree: that of its system, see `dynamics.tree_momentum`, or -1."""
+    """At a tree's first body: first body of its system, see `dynamics.tree_momentum`, or -1."""
     held: Annotated[IntVector, Dims('nb')]
-    """At the first body of a system: 1 if something outside touches it in the step."""
+    """At a system's first body: 1 if something outside touches the system in the step."""
     trees: Annotated[FloatMatrix, Dims('nb', TREES_SIZE, unit='SI')]
-    """At the first bodies of trees and, for whole systems, of these: START … MOVED."""
+    """At the first bodies of trees, and for whole systems at their first bodies: START … MOVED."""
     wrench: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """The external wrenches of the evaluation; as State.wrench."""
+    """External wrenches in the evaluation; as State.wrench."""
     pushes: Annotated[FloatMatrix, Dims('nb', 6, unit='N m; N')]
-    """Those that an observation was given, without what depends on its poses and velocities."""
+    """Wrenches given to an observation, without parts that depend on its poses and velocities."""
     q: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
-    """The configuration of the evaluation."""
+    """Configuration in the evaluation."""
     v: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
-    """The velocity of the evaluation."""
+    """Velocity in the evaluation."""
     u: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """The efforts of the evaluation."""
+    """Efforts in the evaluation."""
     v_next: Annotated[FloatVector, Dims('nv', unit='m/s, rad/s')]
     """
-    Velocity at the end of the step.
-    Written by `step.advance_velocities`; before that, during a pass, the velocity without contacts
-    or loops, which their stages are given (the loops' stage writes it anew); then by
-    `active_set.settle_locked` for locked joints, `free_body.advance_free_body` for bodies that
-    nothing touches, and `step.commit`, where rounding left friction the wrong sign.
+    End-of-step velocity.
+
+    `step.advance_velocities` writes it. Before that, during a pass, it is the velocity without
+    contacts or loops, an input of their stages (the loop stage overwrites it). Later writers:
+    `active_set.settle_locked` for locked joints, `free_body.advance_free_body` for untouched
+    bodies, and `step.commit` if rounding left friction with the wrong sign.
     """
     rhs: Annotated[FloatVector, Dims('nv', unit='N, N m, m/s², rad/s²')]
-    """Effort of a loose joint, prescribed acceleration of a locked one."""
+    """Effort of a loose joint, prescribed acceleration of a locked joint."""
     ddq: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
     """Accelerations."""
     ddq_smooth: Annotated[FloatVector, Dims('nv', unit='m/s², rad/s²')]
@@ -92,36 +93,36 @@ class Workspace(NamedTuple):
     constraint: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Effort that keeps a locked joint at its prescribed acceleration."""
     mode: Annotated[IntVector, Dims('nv')]
-    """Joint modes of the evaluation."""
+    """Joint modes in the evaluation."""
     given: Annotated[FloatVector, Dims('nv', unit='N, N m')]
-    """Efforts of commands, dampers and springs where the step changes no velocity."""
+    """Efforts of commands, dampers and springs if the step changes no velocity."""
     law: Annotated[FloatMatrix, Dims('nv', LAW_SIZE, unit='SI')]
-    """What friction, motors and stops do: columns in `joint_laws`."""
+    """Laws of friction, motors and stops: columns in `joint_laws`."""
     q_slopes: Annotated[FloatMatrix, Dims(6, 'nq', unit='m/s, rad/s, 1/s')]
-    """Rates of change of q at the stages of a Runge-Kutta step."""
+    """Rates of q at the stages of a Runge-Kutta step."""
     v_slopes: Annotated[FloatMatrix, Dims(6, 'nv', unit='m/s², rad/s²')]
-    """Likewise of v."""
+    """Rates of v at these stages."""
     middle_change: Annotated[FloatVector, Dims(2, unit='m/s, rad/s')]
     """
-    Greatest change of the velocities in the middle of a step by its first and its last evaluation.
+    Greatest velocity change at the middle of a step by its first and its last evaluation.
 
-    0 where there was one evaluation.
+    0 with a single evaluation.
     """
     response: Annotated[FloatCube, Dims('mimic_rows', 2, 'nv', unit='SI')]
-    """Per unit of a mimic row's force: accelerations; efforts of locked joints."""
+    """Per unit force of a mimic row: accelerations; efforts of locked joints."""
     delassus: Annotated[FloatMatrix, Dims('mimic_rows', 'mimic_rows', unit='SI')]
-    """The mimic rows' inverse inertia."""
+    """Inverse inertia of the mimic rows."""
     mimic_effort: Annotated[FloatVector, Dims('mimic_rows', unit='N, N m')]
     """Efforts of the mimic rows on the following joints."""
 
 
 def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
-    """Allocate the scratch arrays for `model`; has_loops: it has joints that close loops."""
+    """Allocate the scratch arrays for `model`; has_loops: whether joints close loops."""
     sizes = model_sizes(model)
     return make(
         Workspace,
         {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},
         kind=model.kind.copy(),
-        # unlike any wrench, so that the first observation finds everything changed
+        # unlike any wrench, so that the first observation counts as changed
         pushes=np.full((sizes['nb'], 6), np.nan),
     )

@@ -1,8 +1,7 @@
 """
-All arrays of one world as one kernel argument.
+All arrays in one world as one kernel argument.
 
-The Python object that made the table of them keeps the arrays alive; see
-`compiler.argument_table`.
+The Python object that made the table keeps the arrays alive; see `compiler.argument_table`.
 """
 
 from __future__ import annotations
@@ -83,11 +82,11 @@ PARTS: tuple[type[tuple[Any, ...]], ...] = (
 
 
 class Handle:
-    """The addresses of a world's arrays; holds references to the arrays to keep them alive."""
+    """Addresses of a world's arrays; holds references to the arrays to keep them alive."""
 
     def __init__(self, *parts: tuple[Any, ...]) -> None:
         """
-        Tabulate one of each of PARTS, in their order; the arrays are used in place.
+        Tabulate one part for each of PARTS, in their order; the arrays are used in place.
 
         Raises TypeError for another part, or for an array whose kind differs from its field's
         annotation.
@@ -99,10 +98,10 @@ class Handle:
         self.table = tabulate(parts)
 
     def part(self, kind: type[P]) -> P:
-        """Return the handle's part of a kind of PARTS."""
+        """Return the handle's part with the given kind, one of PARTS."""
         return cast(P, self.parts[PARTS.index(kind)])
 
     def replaced(self, *parts: tuple[Any, ...]) -> Handle:
-        """Return a handle in which the given parts replace those of the same kinds."""
+        """Return a handle in which the given parts replace parts of the same kinds."""
         by_kind = dict(zip(PARTS, self.parts, strict=True))
         return Handle(*(by_kind | {type(part): part for part in parts}).values())
