@@ -68,8 +68,10 @@ def pytest_configure(config):
 
     Before any test module is imported, because rclpy and the message modules read this once.
     """
-    # children begin as from a terminal, though this process outlive its own by nohup
+    # children start as from a terminal: nohup ignores SIGHUP, a shell's background job SIGINT
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     enter = _process_resources.enter_context
     os.environ.update(
         {
