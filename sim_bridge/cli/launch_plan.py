@@ -272,7 +272,7 @@ class _Planner:
         return [str(share_directory() / 'config' / 'sim_bridge.yaml'), *beside]
 
     def _recorder(self) -> Process:
-        """Return rosbag2's recorder, which starts once the topics are known."""
+        """Return rosbag2's recorder; it starts once the topics are known."""
         space = ['--namespace', self._namespace] if self._namespace else []
         folder = _folder(self._chosen['rosbag'])
         if os.path.exists(folder):

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     check_simulated(args)
     from sim_bridge.ros.process import realtime
 
-    # before the imports below, which take most of the starting time
+    # before the imports below: they take most of the starting time
     realtime.begin_process()
     from rclpy.utilities import remove_ros_args
 

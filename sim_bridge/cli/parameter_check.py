@@ -49,7 +49,7 @@ def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[
 
 
 def _tables() -> Mapping[str, type] | None:
-    """Return the parameter tables by node; None without ROS, which the tables need."""
+    """Return the parameter tables by node; None without ROS, because the tables need it."""
     if importlib.util.find_spec('rclpy') is None:
         return None
     from sim_bridge.control.parameter_file import TABLES

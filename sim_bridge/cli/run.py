@@ -238,7 +238,7 @@ def supervise(
         told_to_end = [child for child in supervisor.children if child.exit_code is None]
     for child in told_to_end:
         own = child.exit_code
-        # a signal may interrupt an import, which Python may report as a failed import
+        # a signal may interrupt an import, and Python may report this as a failed import
         is_cut_short = was_loading and own is not None and own > 0
         if own is not None and not is_clean_exit(own) and not is_cut_short:
             console.line(f'{child.name}, asked to end, {describe_exit(own)}')

@@ -207,7 +207,7 @@ def controlled(
     """
     Yield namespace, controller and parameter file arguments of every controlled robot.
 
-    controller: for all robots; None for each robot's own, which may be NO_CONTROLLER.
+    controller: for all robots; None for each robot's own (possibly NO_CONTROLLER).
     """
     world = args.world or ''
     for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):

@@ -75,7 +75,7 @@ def read_shapes(
     meshes: 'hull', each mesh's convex hull; 'hulls', a convex decomposition of each mesh, with the
     element's name for every hull; 'mesh', its triangles.
     missing_meshes: severity ('error' or 'warning') of the finding for a missing or unreadable
-    mesh, which then collides with nothing. Raises InvalidValueError for other words.
+    mesh; it then collides with nothing. Raises InvalidValueError for other words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
     materials: dict[ContactDescription, Material] = {}

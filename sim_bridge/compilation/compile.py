@@ -113,7 +113,7 @@ def compile_robot(
 
     fixed_base: weld the root link to the world; None: only if the root link is named 'world'.
     shapes: collision shapes on its links. is_kinematic: the base follows commands, unaffected by
-    forces. mount: joint carrying the root link, which is then neither fixed nor free.
+    forces. mount: joint carrying the root link; the base is then neither fixed nor free.
     Raises InvalidValueError if the base is free but nothing fixed to it has mass, and for
     contradictory joint parameters.
     """

@@ -1,5 +1,5 @@
 """
-Controller nodes, which answer each joint state with one command.
+Controller nodes: they answer each joint state with one command.
 
 Each controller is a separate process. The package imports the public names of `sim_bridge`,
 `foundation`, and from `ros` the packages `params`, `process`, `publish` and `wire`.

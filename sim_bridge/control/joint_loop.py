@@ -74,7 +74,7 @@ class Motion:
 @dataclass
 class ControlledRobot:
     """
-    Robot from its description, in its own world, which is never stepped.
+    Robot from its description, in a separate world without steps.
 
     joints: controlled joints. indices: their indices in `robot.joint_names`. effort_limits,
     lower_effort_limits: their effort limits, (n,) [N m or N].

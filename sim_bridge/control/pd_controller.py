@@ -16,7 +16,7 @@ from sim_bridge.control.reference import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
 
-# joint motion [rad or m] after which inertias are computed again
+# inertias are computed again after this joint motion [rad or m]
 _SAME_POSE = 0.02
 
 

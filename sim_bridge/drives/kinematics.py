@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Twist = tuple[float, float, float]
 
-# threshold for row components, which are of order 1
+# threshold for row components of order 1
 _NOTHING = 1e-14
 # [rad] steering angles this close to a right angle do not widen the curve
 _RIGHT_ANGLE = 0.5 * math.pi - 1e-9

@@ -70,7 +70,7 @@ def _acceleration(missing: float, elapsed: float, limits: SpeedLimits) -> float:
 
     missing: velocity difference to the target. elapsed: step length [s]. From acceleration a,
     steps with jerk J = j elapsed add n + 1 = floor(a / J) + 1 velocity increments a, a - J, …:
-    in total elapsed ((n + 1) a - J n (n + 1) / 2), which must equal `missing`.
+    in total elapsed ((n + 1) a - J n (n + 1) / 2); this sum must equal `missing`.
     """
     jerk = limits.min_jerk if missing > 0.0 else limits.max_jerk
     if math.isinf(jerk) or missing == 0.0:

@@ -1,7 +1,7 @@
 """
 Array types: input from users (lists or arrays with any real numbers), and output.
 
-They are narrower than numpy's ArrayLike, which also accepts texts and complex numbers.
+They are narrower than numpy's ArrayLike: they exclude texts and complex numbers.
 """
 
 from __future__ import annotations

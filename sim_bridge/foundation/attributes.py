@@ -112,7 +112,7 @@ class DeclaredAttributes:
         cls.fixed_names = cls.fixed_names.union(name for name in slots if name[0] != '_')
 
     if not TYPE_CHECKING:
-        # hidden from type checkers, which would accept any attribute name
+        # hidden from type checkers: they would accept any attribute name
         def __getattr__(self, name: str) -> NoReturn:
             """Raise AttributeError; Python calls this if the usual lookup fails."""
             if hasattr(type(self), name):
@@ -177,7 +177,7 @@ def _read_only(thing: object, name: str) -> AttributeError:
 def _is_filled(thing: object, name: str) -> bool:
     """Return whether a slot has a value."""
     try:
-        # not getattr, which would compute a hint: objects are created often
+        # not getattr: it would compute a hint, and objects are created often
         getattr(type(thing), name).__get__(thing)
     except AttributeError:
         return False

@@ -24,7 +24,7 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
     """
     num_envs environments with Gymnasium's VectorEnv interface.
 
-    A finished episode is restarted by the next step, which ignores the action and gives no reward
+    A finished episode is restarted by the next step; it ignores the action and gives no reward
     (`AutoresetMode.NEXT_STEP`). batch: the worlds.
     """
 

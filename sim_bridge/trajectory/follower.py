@@ -243,7 +243,7 @@ class TrajectoryFollower(DeclaredAttributes):
         Release joints commanded directly by a user.
 
         commanded: whether a joint got a position or velocity command; by_effort: whether it got an
-        effort command, which takes over joints without a motor and is added to other joints' motor
+        effort command; it takes over joints without a motor and is added to other joints' motor
         effort. Both begin with the robot's joints, (n,).
         """
         commanded, by_effort = commanded[: len(self._mine)], by_effort[: len(self._mine)]
@@ -492,7 +492,7 @@ def _instant(what: str, time_ns: int) -> int:
 
 def _mean_velocity(now: np.ndarray, then: np.ndarray, step: float) -> np.ndarray:
     """
-    Return the velocity at the end of a step [s] with which joints reach the desired positions.
+    Return the velocity at the end of a step [s] so that joints reach the desired positions.
 
     It differs from the desired velocity, because positions advance with the mean of a step's
     initial and final velocity.

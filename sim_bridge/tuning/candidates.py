@@ -73,7 +73,7 @@ class Candidates:
 
     def signals(self, values: FloatArray) -> tuple[Signals, FloatArray]:
         """
-        Return all candidates' signals, and (S,) which simulations failed.
+        Return all candidates' signals, and (S,) whether each simulation failed.
 
         values: (S, ranges) varied parameters, S at most the number of worlds.
         """

@@ -41,7 +41,7 @@ Signals = Mapping[str, Any]
 
 
 def _settling(values: FloatArray, band: FloatArray, times: FloatArray) -> FloatArray:
-    """Return the first time from which values stay within ±band; the last time if never."""
+    """Return the first time after the last value outside ±band; at most the last time."""
     outside = np.abs(values) > band
     last = outside.shape[-1] - 1 - np.argmax(outside[..., ::-1], axis=-1)
     settled = times[np.minimum(last + 1, len(times) - 1)]

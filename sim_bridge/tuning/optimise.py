@@ -23,7 +23,7 @@ from sim_bridge.tuning.tuning_file import read_tuning, Tuning
 _FAILED = 1e12
 _LEAST_POPULATION, _BY_RANGE = 16, 10
 _TOLERANCE = 1e-4
-# relative distance to the limit below which a constraint binds
+# a constraint binds at a smaller relative distance to its limit
 _NEAR = 1e-2
 # argument name since scipy 1.15
 _GENERATOR = 'rng' if 'rng' in signature(differential_evolution).parameters else 'seed'

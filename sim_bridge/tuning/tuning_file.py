@@ -42,7 +42,7 @@ ATTRIBUTES = {
 }
 """Varied joint attributes by their names in tuning files."""
 
-# ratio of limits from which a range is searched logarithmically
+# a range with at least this ratio of its limits is searched logarithmically
 _LOGARITHMIC = 10.0
 
 
