@@ -45,7 +45,7 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
 
 
 def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, float]) -> bytes:
-    """Return a GLB file with all pieces; default: colour for pieces without one; signs: mirroring."""
+    """Return a GLB file with all pieces; default: colour for plain pieces; signs: mirroring."""
     # imported here: slow, and few robots need it
     from PIL import Image
     import trimesh

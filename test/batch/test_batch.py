@@ -1,4 +1,4 @@
-"""Batches of worlds: the same bits as single worlds, whatever differs between them."""
+"""Batches of worlds: the same bits as single worlds, with any differences between them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import sim_bridge as sb
 
 
 def arm(**options):
-    """Return a world with the arm, whose sensors are noisy."""
+    """Return a world with the arm and its noisy sensors."""
     world = sb.World(**options)
     world.load_urdf(path_of('arm'))
     return world
 
 
 def scene(**options):
-    """Return the scene that has, in small, all that can act in a world."""
+    """Return a small scene with everything that can act in a world."""
     world = sb.World(**options)
     world.load_scene({'world': yaml.safe_load(SCENE)['world']})
     return world
@@ -34,7 +34,7 @@ def quadruped(**options):
 
 
 def pile(count=12, **options):
-    """Return boxes that fall onto each other: many more contacts than at the start."""
+    """Return boxes falling onto each other: many more contacts than at the start."""
     world = sb.World(**options)
     world.add_ground()
     for number in range(count):
@@ -47,21 +47,21 @@ def pile(count=12, **options):
 
 
 def closed():
-    """Return a robot whose joints close loops."""
+    """Return a robot with kinematic loops."""
     world = sb.World()
     world.load_urdf(path_of('delta'))
     return world
 
 
 def assert_same(batch, worlds):
-    """Assert that all that decides the future is the same, to the bit."""
+    """Assert equal states, bit by bit."""
     assert [batch.world(k).state_hash() for k in range(batch.n)] == [
         world.state_hash() for world in worlds
     ]
 
 
 def vary_arm(world, draw):
-    """Change a bit of everything that a joint or link has."""
+    """Slightly change all parameters of joints and links."""
     robot = world.robots['arm']
     robot.q = draw.uniform(-0.5, 0.5, 7)
     robot.joint('joint_2').damping = draw.uniform(0.0, 1.0)
@@ -71,7 +71,7 @@ def vary_arm(world, draw):
 
 
 def vary_quadruped(world, draw):
-    """Change what touches, and where."""
+    """Change contact geometries and their poses."""
     robot = world.robots['quadruped']
     robot.set_base_pose((0.0, 0.0, draw.uniform(0.4, 0.6)))
     world.set_contact_material(
@@ -82,7 +82,7 @@ def vary_quadruped(world, draw):
 
 
 def vary_scene(world, draw):
-    """Change a little of many parts."""
+    """Slightly change many parts."""
     world.robots['pack'].link(0).m = draw.uniform(1.0, 5.0)
     world.robots['drop'].set_base_pose((1.05, -2.0, draw.uniform(0.6, 1.0)))
     world.robots['foam'].geometries[0].position = (0.0, 0.0, draw.uniform(0.0, 0.05))
@@ -150,7 +150,7 @@ def test_worlds_have_the_bits_of_single_ones(make, vary, steps, threads):
 
 
 def test_worlds_differ_by_their_draws_and_by_their_noise():
-    """Draw other numbers in each world, the same ones for the same seed."""
+    """Draw different numbers in each world, equal ones for equal seeds."""
     batch = sb.Batch(arm(), 3, seed=1, vary=vary_arm)
     again = sb.Batch(arm(), 5, seed=1, vary=vary_arm)
     other = sb.Batch(arm(), 3, seed=2, vary=vary_arm)
@@ -165,7 +165,7 @@ def test_worlds_differ_by_their_draws_and_by_their_noise():
 
 
 def test_varied_scenes_have_the_bits_of_single_ones():
-    """Change parts of all kinds, of the scene with everything."""
+    """Change parts of all kinds in the full scene."""
     batch = sb.Batch(scene(), 3, seed=4, vary=vary_scene)
     worlds = [batch.world(k) for k in range(3)]
     assert len({world.state_hash() for world in worlds}) == 3
@@ -176,7 +176,7 @@ def test_varied_scenes_have_the_bits_of_single_ones():
 
 
 def test_a_world_can_be_made_by_copy_alone():
-    """World k is a copy with its seed, changed with its generator: no batch is needed for it."""
+    """Build world k by a copy with its seed and its generator, without a batch."""
     world = arm()
     batch = sb.Batch(world, 2, seed=9, vary=vary_arm)
     alone = world.copy(seed=batch.seeds[1])
@@ -187,7 +187,7 @@ def test_a_world_can_be_made_by_copy_alone():
 
 
 def test_arrays_are_views_to_read_and_write():
-    """What is written into an array is the state; commands act from the next step on."""
+    """Write to state arrays, and let commands act from the next step on."""
     batch = sb.Batch(arm(), 3)
     worlds = [batch.world(k) for k in range(3)]
     robot = batch.robots['arm']
@@ -207,7 +207,7 @@ def test_arrays_are_views_to_read_and_write():
 
 
 def test_targets_and_bases_are_views():
-    """Servos go to targets of their own; bases start where they are put."""
+    """Give servos separate targets, and bases separate start poses."""
     world = arm(gravity=(0.0, 0.0, 0.0))
     for name in world.robots['arm'].joint_names:
         joint = world.robots['arm'].joint(name)
@@ -223,7 +223,7 @@ def test_targets_and_bases_are_views():
     base.base_position = [(0.0, 0.0, 2.0), (1.0, 0.0, 3.0)]
     base.base_linear_velocity = (1.0, 0.0, 0.0)
     free.step(100)
-    # half a metre per second squared times the time squared, in free fall
+    # free fall: half the acceleration times the time squared
     fallen = 0.5 * 9.80665 * 0.1**2
     for k, height in enumerate((2.0, 3.0)):
         root = free.world(k).robots['quadruped'].root_link
@@ -235,7 +235,7 @@ def test_targets_and_bases_are_views():
 
 
 def test_some_are_stepped_and_some_begin_again():
-    """A mask chooses; a world that is reset does to the bit what it did before."""
+    """Choose worlds by a mask; repeat the same bits after a reset."""
     batch = sb.Batch(scene(), 3, seed=5)
     first = np.array([True, False, True])
     batch.step(30, first)
@@ -254,8 +254,8 @@ def test_some_are_stepped_and_some_begin_again():
     ]
 
 
-def test_a_world_that_fails_is_told_and_harms_no_other():
-    """Keep its state, let the others finish, and let it go on after a reset."""
+def test_a_failed_world_is_reported_and_harms_no_other():
+    """Keep the last valid state, finish the other worlds, and continue after a reset."""
     batch = sb.Batch(arm(), 4)
     worlds = [batch.world(k) for k in range(4)]
     batch.step(5)
@@ -279,8 +279,8 @@ def test_a_world_that_fails_is_told_and_harms_no_other():
     assert silent.failed.tolist() == [True, False] and silent.step_count.tolist() == [0, 3]
 
 
-def test_what_cannot_be_a_batch_is_refused():
-    """Say what is wrong, and what to do."""
+def test_invalid_batches_are_rejected():
+    """Name the error and the remedy."""
     world = arm()
     world.before_step(lambda world: None)
     with pytest.raises(sb.InvalidValueError, match='before_step.*without Python functions'):
@@ -315,7 +315,7 @@ def test_what_cannot_be_a_batch_is_refused():
 
 
 def test_worlds_take_parameters_of_another():
-    """Give some worlds other masses, friction and gains: they move as that world does."""
+    """Give some worlds other masses, friction and gains: they move like this other world."""
     world = arm()
     batch = sb.Batch(world, 4, threads=1)
     other = world.copy()
@@ -342,7 +342,7 @@ def test_worlds_take_parameters_of_another():
 
 
 def test_parameters_of_another_kind_of_world_are_refused():
-    """Name what differs; nothing has changed then."""
+    """Name the difference, and change nothing."""
     batch = sb.Batch(arm(), 2)
     before = [batch.world(k).state_hash() for k in range(2)]
     for other in (quadruped(), arm(solver='iterative')):
@@ -354,7 +354,7 @@ def test_parameters_of_another_kind_of_world_are_refused():
 
 
 def test_efforts_of_motors_are_those_of_worlds():
-    """Show what servos give."""
+    """Show the servo efforts."""
     world = arm()
     joint = world.robots['arm'].joint('joint_2')
     joint.control, joint.kp, joint.kd, joint.target_position = 'servo', 100.0, 10.0, 0.5

@@ -1,4 +1,4 @@
-"""The examples of the document of contact problems."""
+"""Examples in the document about contact problems."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def test_the_example_runs_and_agrees(repository, capsys):
-    """Run the code of the document: solvers agree with each other and with the engine's step."""
+    """Run the document's code: solvers agree with each other and with the engine's step."""
     text = (repository / 'docs' / 'contact_problem.md').read_text()
     (code,) = re.findall(r'```python\n(.*?)```', text, re.DOTALL)
     names: dict[str, object] = {}

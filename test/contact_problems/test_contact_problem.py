@@ -1,4 +1,4 @@
-"""The terms of contact problems, beside Pinocchio's."""
+"""Contact problem terms, compared with Pinocchio."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_terms_are_pinocchios():
 
 
 def test_coordinates_are_those_of_dynamics():
-    """Order the coordinates of each robot as `sb.dynamics` does."""
+    """Order each robot's coordinates like `sb.dynamics`."""
     world, _ = menagerie()
     problem = world.contact_problem(world.find_contacts(margin=0.1))
     for robot, place in problem.coordinates.items():
@@ -46,7 +46,7 @@ def test_coordinates_are_those_of_dynamics():
 
 
 def test_jacobian_is_the_rate_of_the_distance():
-    """Give the rates of all distances, for small motions of everything."""
+    """Give the rates of all distances, for small body motions."""
     world, _ = menagerie()
     pairs = world.find_distances(world.robots['quadruped'], world.robots['arm'])
     problem = world.contact_problem(pairs)
@@ -78,7 +78,7 @@ def test_jacobian_is_the_rate_of_the_distance():
 
 
 def test_kinematic_bodies_move_the_target():
-    """Count what prescribed velocities do to contacts, and give them no coordinates."""
+    """Include prescribed velocities in the target, without coordinates for them."""
     world = sb.World()
     tray = world.add_body(sb.Box((1, 1, 0.1)), 'tray', motion='kinematic', position=(0, 0, 0))
     box = world.add_body(sb.Box((0.1, 0.1, 0.1)), 'box', mass=1.0, position=(0.2, 0, 0.1))
@@ -94,7 +94,7 @@ def test_kinematic_bodies_move_the_target():
 
 
 def test_bias_is_the_engines():
-    """Let gaps close within the step, and bounces return a share of the velocity."""
+    """Close gaps within the step, and let bounces return a part of the velocity."""
     world = sb.World(time_step=1e-3)
     world.add_ground()
     rubber = world.materials.add(sb.Material('rubber'))
@@ -116,7 +116,7 @@ def test_bias_is_the_engines():
 
 
 def test_pushes_springs_and_dampers_are_efforts():
-    """Count what acts beside gravity and applied efforts."""
+    """Count all forces beside gravity and applied efforts."""
     world = sb.World()
     robot = world.load_urdf(path_of('arm'))
     joint = robot.joint(robot.joint_names[1])
@@ -134,7 +134,7 @@ def test_pushes_springs_and_dampers_are_efforts():
 
 
 def test_drag_and_missing_gravity_are_efforts():
-    """Let a medium drag, and no gravity act where it is switched off."""
+    """Apply medium drag, and no gravity on bodies without it."""
     world = sb.World()
     balloon, weight = (
         world.add_body(
@@ -151,7 +151,7 @@ def test_drag_and_missing_gravity_are_efforts():
 
 
 def test_joints_between_robots_couple_their_coordinates():
-    """Give the inertia of a tree of several robots, whose kinetic energy and step are these."""
+    """Give a tree's inertia over several robots, with its kinetic energy and step."""
     world = sb.World()
     world.add_ground()
     random = np.random.default_rng(2)
@@ -181,7 +181,7 @@ def test_joints_between_robots_couple_their_coordinates():
 
 
 def test_null_space_keeps_contacts():
-    """Span all velocities that keep every contact, along normals or wholly."""
+    """Span all velocities that keep each contact, along normals or completely."""
     world = cubes()
     problem = world.contact_problem(world.find_contacts())
     slide = problem.null_space()
@@ -192,7 +192,7 @@ def test_null_space_keeps_contacts():
 
 
 def test_loops_are_rows_of_joints():
-    """Hold closed loops in the solution, as the engine's step does."""
+    """Hold closed loops in the solution, like the engine's step."""
     world, robot = linkage()
     problem = world.contact_problem(world.find_contacts(), bias=0.1)
     assert len(problem.K) >= 5
@@ -213,7 +213,7 @@ def test_loops_are_rows_of_joints():
         assert max(solved.residuals) < 1e-9
         np.testing.assert_allclose(problem.K @ solved.velocity, 0.0, atol=1e-9)
         assert solved.normal_impulses.max() > 1e-3
-    # without contacts it is the engine's own acceleration
+    # without contacts it equals the engine's acceleration
     world, robot = linkage(0)
     free = world.contact_problem([])
     place = free.coordinates[robot]
@@ -222,7 +222,7 @@ def test_loops_are_rows_of_joints():
 
 
 def test_soft_loops_and_contacts_yield():
-    """Let rows with compliance move by their impulses."""
+    """Move compliant rows by their impulses."""
     world = sb.World()
     world.add_ground()
     soft = world.materials.add(sb.Material('soft', youngs_modulus=1e4))
@@ -243,7 +243,7 @@ def test_soft_loops_and_contacts_yield():
 
 
 def test_mimic_joints_are_rows():
-    """Tie what a mimic joint follows, with or without loops."""
+    """Tie a mimic joint to its leader, with or without loops."""
     urdf = """<robot name="gripper"><link name="palm"/>
       <link name="left"><inertial><mass value="1"/>
         <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -259,7 +259,7 @@ def test_mimic_joints_are_rows():
     robot.u = [3.0, 0.0]
     problem = world.contact_problem([])
     np.testing.assert_array_equal(problem.K, [[2.0, 1.0]])
-    # 1 kg and 1 kg four times as heavy by the ratio
+    # 1 kg and 1 kg, the second four times as heavy by the ratio
     np.testing.assert_allclose(problem.v_held, [3e-3 / 5.0, -6e-3 / 5.0], rtol=1e-12)
     world.add_body(sb.Sphere(0.1), mass=1.0, position=(5, 0, 0))
     world.step()
@@ -288,13 +288,13 @@ def test_sensors_do_not_push():
     ],
 )
 def test_wrong_arguments_are_refused(arguments, message):
-    """Name what is wrong, and what would be right."""
+    """Name the invalid argument, and the accepted values."""
     with pytest.raises(InvalidValueError, match=message):
         sb.World().contact_problem(*arguments)
 
 
 def test_wrong_biases_and_contacts_of_other_worlds_are_refused():
-    """Take as many biases as there are contacts, and only own contacts."""
+    """Require one bias for each contact, and contacts from the same world."""
     world, other = cubes(), cubes()
     contacts = world.find_contacts()
     with pytest.raises(InvalidValueError, match=f'or {len(contacts)} of them'):
@@ -304,7 +304,7 @@ def test_wrong_biases_and_contacts_of_other_worlds_are_refused():
 
 
 def test_wrong_problems_and_impulses_are_named():
-    """Take what World.contact_problem returns, and impulses in rows of contacts."""
+    """Require a problem from World.contact_problem, and impulses in contact rows."""
     world = cubes()
     problem = world.contact_problem(world.find_contacts())
     for call in (
@@ -327,7 +327,7 @@ def test_wrong_problems_and_impulses_are_named():
 
 
 def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
-    """Give the rows of the bodies that touched, whose geometries have other numbers now."""
+    """Give the touching bodies' rows after their geometries got new indices."""
     world = cubes()
     lower, upper = world.robots['cube0'], world.robots['cube1']
     contacts = world.find_contacts(a=upper, b=lower)
@@ -340,7 +340,7 @@ def test_contacts_found_before_other_robots_went_are_of_the_same_bodies():
 
 
 def test_many_bodies_are_the_dense_problem():
-    """Give what dense algebra gives, where matrices are factorized and multiplied by blocks."""
+    """Match dense algebra with matrices factorized and multiplied by blocks."""
     world = sb.World()
     world.add_ground()
     arm = world.load_urdf(path_of('quadruped'), fixed_base=False, position=(0, 0, 5.0))
@@ -366,7 +366,7 @@ def test_many_bodies_are_the_dense_problem():
 
 
 def test_rows_of_many_robots_are_solved_by_blocks():
-    """Close the loops, and hold the dampers, of robots that have nothing to do with each other."""
+    """Close the loops, and hold the dampers, in unconnected robots."""
     world = sb.World()
     world.add_ground()
     for number in range(9):

@@ -1,4 +1,4 @@
-"""Solutions of contact problems: beside quadprog and ProxQP, each other, and the engine's step."""
+"""Contact problem solutions: compared with quadprog, ProxQP, each other, the engine's step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.contact_problems import frictionless
 
 
 def by_quadprog(problem, M, J, v_free):
-    """Return velocity and impulses without friction, of the problem's biases and joint laws."""
+    """Return velocity and impulses without friction, for the problem's biases and joint laws."""
     K, H, c, rows, least = with_laws(problem, M, v_free)
     rows, least = (
         np.concatenate([K, J, rows]),
@@ -26,7 +26,7 @@ def by_quadprog(problem, M, J, v_free):
 
 
 def with_laws(problem, M, v_free):
-    """Return K, inertia and impulses with the laws that yield, and rows of stops, their least."""
+    """Return K, inertia and impulses with compliant laws, and stop rows with their bounds."""
     laws = problem.joint_laws
     assert set(laws.types) <= {'passive', 'stop'}
     is_stop = np.array([kind == 'stop' for kind in laws.types], bool)
@@ -42,7 +42,7 @@ def with_laws(problem, M, v_free):
 
 
 def by_proxqp(problem):
-    """Return velocity and impulses without friction; its multipliers are those of the negative."""
+    """Return velocity and impulses without friction; ProxQP's multipliers have opposite signs."""
     K, H, c, rows, least = with_laws(problem, problem.M, problem.v_free)
     rows, least = np.concatenate([problem.J, rows]), np.concatenate([problem.bias, least])
     qp = proxsuite.proxqp.dense.QP(len(problem.v), len(K), len(rows))
@@ -53,7 +53,7 @@ def by_proxqp(problem):
 
 
 def tripods():
-    """Return spheres that fall on the ground and each other: contacts that do not depend."""
+    """Return spheres falling on the ground and each other: independent contacts."""
     world = sb.World()
     world.add_ground()
     for number, position in enumerate(
@@ -76,7 +76,7 @@ def tripods():
     ids=['cubes', 'balls', 'robots', 'loops'],
 )
 def test_frictionless_solutions_are_quadprogs(make, bias):
-    """Give the velocity of the primal and the dual that quadprog and ProxQP give, to 1e-9."""
+    """Match the velocities of quadprog and ProxQP to 1e-9, by primal and dual."""
     world = make()
     problem = world.contact_problem(world.find_contacts(margin=0.02), bias=bias)
     laws = problem.joint_laws
@@ -84,7 +84,7 @@ def test_frictionless_solutions_are_quadprogs(make, bias):
         problem,
         joint_laws=laws.chosen(np.array([kind != 'friction' for kind in laws.types], bool)),
     )
-    # quadprog refuses joint rows that depend on others
+    # quadprog rejects dependent joint rows
     independent = []
     for row in range(len(problem.K)):
         if np.linalg.matrix_rank(problem.K[[*independent, row]], tol=1e-9) > len(independent):
@@ -110,7 +110,7 @@ def test_frictionless_solutions_are_quadprogs(make, bias):
 
 
 def test_impulses_are_those_of_pinocchio_and_quadprog():
-    """Give the same multipliers of contacts that do not depend on each other."""
+    """Give the same multipliers for independent contacts."""
     world = tripods()
     problem = world.contact_problem(world.find_contacts(), bias=0.0)
     assert np.linalg.matrix_rank(problem.delassus) == len(problem.gap) >= 6
@@ -130,7 +130,7 @@ def test_impulses_are_those_of_pinocchio_and_quadprog():
     ids=['cubes', 'balls', 'robots', 'loops'],
 )
 def test_engine_and_reference_agree_on_friction(make):
-    """Obey Coulomb's law by both solvers, to the same velocities."""
+    """Obey Coulomb's law with both solvers, at equal velocities."""
     world = make()
     problem = world.contact_problem(world.find_contacts())
     engine, reference = (
@@ -152,8 +152,8 @@ def test_engine_and_reference_agree_on_friction(make):
     assert np.abs(engine.impulses[:, :2]).max() > 1e-6
 
 
-def test_solutions_are_what_the_engine_does_next():
-    """Predict from rest the step of the engine, with friction, to rounding."""
+def test_solutions_predict_the_next_step():
+    """Predict the engine's step from rest, with friction, to rounding."""
     world = sb.World()
     world.add_ground()
     for number in range(3):
@@ -179,8 +179,8 @@ def test_solutions_are_what_the_engine_does_next():
     np.testing.assert_array_equal(step.velocity, world.state.v)
 
 
-def test_moving_bodies_step_nearly_as_the_problem_says():
-    """Differ from the engine's step by what changes within the step alone: in proportion to it."""
+def test_moving_bodies_step_nearly_like_the_problem():
+    """Differ from the engine's step only by changes within the step: in proportion to it."""
     differences = []
     for time_step in (1e-3, 1e-4):
         world = sb.World(time_step=time_step)
@@ -202,7 +202,7 @@ def test_moving_bodies_step_nearly_as_the_problem_says():
 
 
 def test_next_step_needs_the_worlds_time_step():
-    """Refuse to compare with a step of another length."""
+    """Reject a comparison with another time step."""
     world = cubes()
     problem = world.contact_problem(world.find_contacts(), time_step=0.5)
     with pytest.raises(sb.InvalidValueError, match="time_step = 0.5: expected the world's"):
@@ -210,7 +210,7 @@ def test_next_step_needs_the_worlds_time_step():
 
 
 def test_contradictions_are_refused():
-    """Raise InfeasibleError if no velocity satisfies all contacts: a body between two that cannot move."""
+    """Raise InfeasibleError for a body between two immovable ones."""
     world = sb.World()
     for sign in (1, -1):
         world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.6 * sign))
@@ -256,14 +256,14 @@ def test_laws_of_contact_materials_hold(law, kinds):
     step = sb.contact_problems.next_step(problem)
     for each in solved:
         assert each.residuals.natural < 1e-8
-        # what is left of a velocity counts by the greatest friction
+        # the remaining velocity is multiplied by the greatest friction
         assert law.friction > 10.0 or each.residuals.complementarity < 1e-8
         np.testing.assert_allclose(each.velocity, step.velocity, atol=1e-8)
 
 
 @pytest.mark.parametrize('frame', [None, 'box', 'ground'])
 def test_directions_of_pairs_are_axes_of_the_problem(frame):
-    """Have the first direction of friction along x of the axes, and do what the step does."""
+    """Have the first friction direction along x of the axes, and match the step."""
     world = sb.World()
     world.add_ground()
     angle = 0.5
@@ -293,7 +293,7 @@ def test_directions_of_pairs_are_axes_of_the_problem(frame):
 
 
 def test_solvers_show_their_residuals():
-    """Solve to each solver's tolerance, and say how well."""
+    """Solve to each solver's tolerance, and report the residuals."""
     world = cubes()
     assert sb.contact_problems.solve(world.contact_problem([]), 'iterative').iterations == 0
     problem = world.contact_problem(world.find_contacts())
@@ -305,7 +305,7 @@ def test_solvers_show_their_residuals():
 
 
 def test_least_squares_are_exact_where_scipys_stop_early(monkeypatch):
-    """Find the minimum although `nnls` returned something else, as it does for dependent rows."""
+    """Find the minimum although `nnls` returned another point, as for dependent rows."""
     random = np.random.default_rng(0)
     rows = random.normal(size=(4, 6))
     columns = np.concatenate([rows, rows[:2] + rows[2:]]).T
@@ -321,7 +321,7 @@ def test_least_squares_are_exact_where_scipys_stop_early(monkeypatch):
 
 
 def test_primal_and_dual_agree_on_stacks_of_dependent_corners():
-    """Have both velocities, and that of quadprog, for cubes that stand on each other anyhow."""
+    """Match both velocities, and quadprog's, for cubes in irregular stacks."""
     for seed in range(40):
         random = np.random.default_rng(seed)
         world, height = sb.World(), 0.0

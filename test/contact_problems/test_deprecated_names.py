@@ -1,4 +1,4 @@
-"""Names that have changed can still be used, with a warning."""
+"""Deprecated names still work, with a warning."""
 
 from importlib import import_module
 import sys
@@ -13,7 +13,7 @@ from sim_bridge.contact_problems import grasp
     ('old', 'new'), [('contact', 'contact_problems'), ('MadeContact', 'UserContact')]
 )
 def test_old_names_warn_and_give_the_new_ones(old, new):
-    """Warn of the new name at each use of the old one, which is not listed any more."""
+    """Name the new name at each use of the old one; the old one is no longer listed."""
     with pytest.warns(DeprecationWarning, match=f'sim_bridge.{old} is now called .*{new}'):
         found = getattr(sb, old)
     assert found is getattr(sb, new)

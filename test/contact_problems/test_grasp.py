@@ -1,4 +1,4 @@
-"""The hand that ships, and the recipe of a grasp: what it lifts does not slip."""
+"""Shipped hand, and the grasp recipe: lifted objects do not slip."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import sim_bridge as sb
 
 @pytest.fixture(scope='module')
 def recipe(tmp_path_factory):
-    """Return the names of the recipe's code after it has run."""
+    """Return the recipe's names after its code has run."""
     with pytest.MonkeyPatch.context() as patch:
         names, _ = run_page('grasp', tmp_path_factory.mktemp('grasp'), patch)
     return names
 
 
-def test_the_file_is_what_its_script_makes(repository):
-    """Find no change by hand in the URDF, and the joints that it should have."""
+def test_the_file_matches_its_script(repository):
+    """Find no manual change in the URDF, and the expected joints."""
     made = runpy.run_path(str(repository / 'urdf' / 'make_hand.py'))['hand']()
     assert made == (repository / 'urdf' / 'hand.urdf').read_text()
     hand = sb.World().load_urdf('hand')
@@ -30,7 +30,7 @@ def test_the_file_is_what_its_script_makes(repository):
 
 @pytest.mark.parametrize(('name', 'mass', 'epsilon'), [('ball', 0.2, 0.3), ('box', 0.3, 1.5)])
 def test_the_object_is_lifted_without_slip(recipe, name, mass, epsilon):
-    """Raise it with the hand; in the end the tips' sensors bear its weight and their own."""
+    """Lift with the hand; finally the tip sensors carry the object's weight and their own."""
     world, problem, effort, slip = recipe[name]
     hand, body = world.robots['hand'], world.robots['object']
     assert effort.residual < 1e-9
@@ -45,7 +45,7 @@ def test_the_object_is_lifted_without_slip(recipe, name, mass, epsilon):
 
 
 def test_a_box_is_not_held_without_friction(recipe):
-    """Name what the sides of a box cannot bear."""
+    """Name the missing forces at the sides of a box."""
     _, problem, _, _ = recipe['box']
     assert (problem.friction == 0.8).all()
     with pytest.raises(sb.InfeasibleError, match="robot 'object' lacks a force"):
@@ -76,7 +76,7 @@ def test_a_hand_of_others_lifts_a_box_by_friction(example_robots):
     target, hand.u = hand.q.copy(), effort.u[hand]
     for name in hand.joint_names:
         joint = hand.joint(name)
-        # the file's friction of 10 N m would hold anything
+        # the file's friction of 10 N m would hold any load
         joint.friction, joint.control, joint.kp, joint.kd = 0.0, 'servo', 50.0, 0.5
     hand.command_position(target)
     first = body.root_link.p - tips[0].p

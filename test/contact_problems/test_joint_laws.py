@@ -1,4 +1,4 @@
-"""Laws of joints in contact problems: solutions beside the engine's next step."""
+"""Joint laws in contact problems: solutions compared with the engine's next step."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JOINT = """<joint name="{name}" type="{kind}"><parent link="{parent}"/><child li
 
 def arm(damping=0.0, elbow=0.5):
     """
-    Return a world with an arm of two hinges, at rest, its tip on a ball that floats.
+    Return a world with an arm with two hinges, at rest, its tip on a floating ball.
 
     Its steps are short: inertias change by less than rounding.
     """
@@ -67,7 +67,7 @@ def arm(damping=0.0, elbow=0.5):
 
 
 def gantry():
-    """Return a world with a tip on slides along x and z, that moves along x on the ground."""
+    """Return a world with a tip on slides along x and z, moving along x on the ground."""
     text = (
         '<robot name="gantry"><link name="world"/>'
         + ''.join(
@@ -111,7 +111,7 @@ def gantry():
 
 
 def set_motor(joint, control, most=None, **target):
-    """Let a motor drive a joint; most: its greatest effort."""
+    """Drive a joint by a motor; most: its effort limit."""
     joint.control = control
     if most is not None:
         joint.max_effort, joint.min_effort = most, -most
@@ -120,14 +120,14 @@ def set_motor(joint, control, most=None, **target):
 
 
 def at_a_stop(*u):
-    """Push an elbow against its stop, where contact pushes too."""
+    """Push an elbow against its stop, with a contact pushing too."""
     world, robot = arm()
     robot.u = u or [4.0, 6.0]
     return world
 
 
 def at_an_elastic_stop():
-    """Push an elbow into a stop that yields."""
+    """Push an elbow into an elastic stop."""
     world, robot = arm(elbow=0.5 + 1e-8)
     robot.joint('elbow').stop_cfm = 1e-3
     robot.u = [0.0, 6.0]
@@ -135,7 +135,7 @@ def at_an_elastic_stop():
 
 
 def with_sticking_friction():
-    """Let joint friction hold a hinge."""
+    """Hold a hinge by joint friction."""
     world, robot = arm()
     robot.joint('shoulder').friction, robot.joint('elbow').friction = 3.0, 20.0
     robot.u = [5.0, 1.0]
@@ -151,14 +151,14 @@ def with_slipping_friction():
 
 
 def with_a_motor(most):
-    """Let a motor of a velocity push the ball, with a limit that it reaches, or not."""
+    """Push the ball by a velocity motor, with its effort limit reached or not."""
     world, robot = arm(elbow=0.4)
     set_motor(robot.joint('elbow'), 'velocity', most, target_velocity=1e-3)
     return world
 
 
 def with_a_servo(most):
-    """Let a servo press, clamped or not, beside dampers and friction."""
+    """Press with a servo, limited or not, beside dampers and friction."""
     world, robot = arm(damping=0.7, elbow=0.4)
     robot.joint('elbow').friction = 0.1
     joint = robot.joint('shoulder')
@@ -168,7 +168,7 @@ def with_a_servo(most):
 
 
 def moving_with_friction():
-    """Slide on the ground, with friction of the ground and of the slide."""
+    """Slide on the ground, with friction at the ground and in the slide."""
     world, robot = gantry()
     robot.joint('along').friction = 1.5
     robot.u = [0.5, 3.0]
@@ -176,7 +176,7 @@ def moving_with_friction():
 
 
 def stopping_by_friction():
-    """Come to rest within the step, by friction of the slide."""
+    """Come to rest within the step, by friction in the slide."""
     world, robot = gantry()
     robot.joint('along').friction = 2000.0
     return world
@@ -216,7 +216,7 @@ CASES = {
 
 @pytest.mark.parametrize(('make', 'kind'), CASES.values(), ids=CASES)
 def test_solutions_are_the_next_step(make, kind):
-    """Give the engine's velocities to 1e-9, by both solvers, with contacts and a law of a kind."""
+    """Give the engine's velocities to 1e-9, with both solvers, contacts and one kind of law."""
     world = make()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
     assert problem.left_out == []
@@ -240,7 +240,7 @@ def test_solutions_are_the_next_step(make, kind):
     assert solved.normal_impulses.max() > 1e-6
     own = solved.law_impulses[[each == kind for each in laws.types]]
     assert np.abs(own).max() > 1e-6
-    # and without the laws it is something else
+    # without the laws the result differs
     plain = world.contact_problem(problem.contacts, joint_laws=False)
     assert any(text.startswith(kind) for text in plain.left_out)
     other = sb.contact_problems.solve(plain)
@@ -248,7 +248,7 @@ def test_solutions_are_the_next_step(make, kind):
 
 
 def test_a_stop_only_pushes():
-    """Let a joint leave its stop as the engine does."""
+    """Let a joint leave its stop like the engine."""
     world = at_a_stop(5.0, -0.3)
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
     solved = sb.contact_problems.solve_reference(problem)
@@ -260,7 +260,7 @@ def test_a_stop_only_pushes():
 
 
 def test_stops_are_in_the_primal_and_the_dual():
-    """Solve contacts and stops without friction by least squares, as the reference does."""
+    """Solve contacts and stops without friction by least squares, like the reference."""
     world = at_a_stop()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
     reference = sb.contact_problems.solve_reference(problem, friction=False)
@@ -268,7 +268,7 @@ def test_stops_are_in_the_primal_and_the_dual():
         solved = solve(problem)
         np.testing.assert_allclose(solved.velocity, reference.velocity, atol=1e-12)
         assert solved.law_impulses.max() > 1e-6
-    # two bounds are no problem of least squares
+    # with two bounds it is no least-squares problem
     world = with_slipping_friction()
     problem = world.contact_problem(world.find_contacts(margin=1e-4))
     reference = sb.contact_problems.solve_reference(problem, friction=False)
@@ -305,8 +305,8 @@ def test_held_joints_and_joints_without_bounds_are_equations():
     )
 
 
-def test_what_is_left_out_is_named():
-    """Name axes of joints that close loops, if anything acts along them."""
+def test_left_out_axes_are_named():
+    """Name the axes of constraint joints with forces along them."""
     world = sb.World()
     body = world.add_body(sb.Box((0.1, 0.1, 0.1)), 'box', mass=1.0, position=(1, 0, 1))
     hinge = world.add_joint('hinge', None, body, (1, 0, 1), (0, 0, 1), tree=False, name='hinge')
@@ -319,7 +319,7 @@ def test_what_is_left_out_is_named():
 
 @pytest.mark.parametrize('effort', [0.5, 5.0])
 def test_laws_of_mimic_joints_are_those_of_steps(effort):
-    """Move mimic joints without any contact, against friction, dampers and stops of both."""
+    """Move mimic joints without contacts, against friction, dampers and stops of both."""
     text = (
         '<robot name="gripper"><link name="world"/>'
         + ''.join(

@@ -1,4 +1,4 @@
-"""Grasps of least effort, beside quadprog and SciPy."""
+"""Grasps with least effort, compared with quadprog and SciPy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINGER = """
 
 
 def hand(fingers=4, reach=0.2, offset=0.07, turn=0.0, lift=0.0):
-    """Return a world with a hand of fingers around a sphere of 0.05 m, and both robots."""
+    """Return a world with a hand around a sphere with radius 0.05 m, and both robots."""
     texts = []
     for number in range(fingers):
         angle = 2.0 * np.pi * number / fingers + turn
@@ -39,12 +39,12 @@ def hand(fingers=4, reach=0.2, offset=0.07, turn=0.0, lift=0.0):
 
 
 def problem_of(world, ball, robot):
-    """Return the problem of the contacts between a hand and a ball."""
+    """Return the contact problem between a hand and a ball."""
     return world.contact_problem(world.find_contacts(margin=1e-3, a=ball, b=robot))
 
 
 def assert_balanced(problem, effort, epsilon):
-    """Check equilibrium and least forces by the problem's own terms."""
+    """Check equilibrium and least forces with the problem's terms."""
     torque = np.zeros(len(problem.v))
     for robot, place in problem.coordinates.items():
         if robot in effort.u and robot.joint_names:
@@ -61,7 +61,7 @@ def assert_balanced(problem, effort, epsilon):
 
 
 def test_a_frictionless_hold_is_quadprogs():
-    """Hold a ball from below by least torques as quadprog finds them."""
+    """Hold a ball from below with the least torques found by quadprog."""
     world, robot, ball = hand(offset=0.05, lift=np.sqrt(0.07**2 - 0.05**2))
     problem = problem_of(world, ball, robot)
     assert len(problem.gap) == 4
@@ -86,7 +86,7 @@ def test_a_frictionless_hold_is_quadprogs():
     torque = np.sum(effort.u[robot] ** 2)
     assert torque == pytest.approx(np.sum((a - A @ best) ** 2), rel=1e-9)
     assert set(effort.u) == {robot, ball}
-    # the efforts hold both in the next steps
+    # the efforts hold both robots in the next steps
     robot.u = effort.u[robot]
     now = world.contact_problem(problem.contacts)
     np.testing.assert_allclose(
@@ -95,7 +95,7 @@ def test_a_frictionless_hold_is_quadprogs():
 
 
 def test_friction_holds_from_the_sides():
-    """Lift a ball by friction, with the least torques that SciPy finds."""
+    """Lift a ball by friction, with the least torques found by SciPy."""
     world, robot, ball = hand(fingers=3, turn=0.3)
     problem = problem_of(world, ball, robot)
     effort = sb.contact_problems.least_effort(problem, epsilon=0.1, friction=True)
@@ -125,8 +125,8 @@ def test_friction_holds_from_the_sides():
     np.testing.assert_allclose(held.velocity[own], 0.0, atol=1e-8)
 
 
-def test_what_is_missing_is_named():
-    """Say which force no finger can give: upward, where all push sideways without friction."""
+def test_missing_forces_are_named():
+    """Name the missing force: upward, if all fingers push sideways without friction."""
     world, robot, ball = hand()
     problem = problem_of(world, ball, robot)
     with pytest.raises(sb.InfeasibleError) as raised:
@@ -135,7 +135,7 @@ def test_what_is_missing_is_named():
     assert "robot 'ball' lacks a force of (" in message
     assert ', 4.9' in message
     assert 'epsilon' not in message
-    # with one finger even sideways forces do not balance
+    # with one finger not even sideways forces balance
     with pytest.raises(sb.InfeasibleError, match="robot 'ball' lacks"):
         sb.contact_problems.least_effort(
             world.contact_problem(problem.contacts[:1]), epsilon=0.1, friction=True
@@ -143,7 +143,7 @@ def test_what_is_missing_is_named():
 
 
 def test_too_great_an_epsilon_is_named():
-    """Say if smaller forces would do: two fingers above push down what those below bear."""
+    """Report that smaller forces suffice: two upper fingers exceed the lower ones' limit."""
     world, robot, ball = hand(offset=0.05, lift=np.sqrt(0.07**2 - 0.05**2))
     problem = problem_of(world, ball, robot)
     with pytest.raises(sb.InfeasibleError, match='With an epsilon of 0 these forces exist'):
@@ -151,7 +151,7 @@ def test_too_great_an_epsilon_is_named():
 
 
 def test_joints_can_be_chosen():
-    """Take only the joints that are named as actuated, and refuse unknown ones."""
+    """Use only the named joints as actuated, and reject unknown ones."""
     world, robot, ball = hand(fingers=3)
     problem = problem_of(world, ball, robot)
     names = robot.joint_names
@@ -163,14 +163,14 @@ def test_joints_can_be_chosen():
 
 @pytest.mark.parametrize('epsilon', [-1.0, [1.0, 2.0], float('nan'), 'much'])
 def test_wrong_epsilons_are_refused(epsilon):
-    """Take one least force, or as many as there are contacts."""
+    """Accept one least force, or one for each contact."""
     world, robot, ball = hand()
     with pytest.raises(sb.InvalidValueError, match='epsilon = .*at least 0, or 4 numbers'):
         sb.contact_problems.least_effort(problem_of(world, ball, robot), epsilon)
 
 
 def test_a_margin_keeps_forces_off_the_edges():
-    """Leave a part of each friction coefficient unused: the grasp fails with too large a margin."""
+    """Keep least-effort forces off the cone edges by a margin."""
     world, robot, ball = hand(fingers=3)
     problem = problem_of(world, ball, robot)
     steepest = []
@@ -190,7 +190,7 @@ def test_a_margin_keeps_forces_off_the_edges():
 
 
 def test_contacts_outside_the_problem_are_named():
-    """Tell of a finger that was forgotten, not of sensors and what the problem has."""
+    """Report a forgotten finger, but no sensors and no contacts of the problem."""
     world, robot, ball = hand(fingers=3)
     every = world.find_contacts(a=ball, b=robot)
     assert (
@@ -209,7 +209,7 @@ def test_contacts_outside_the_problem_are_named():
 
 @pytest.mark.parametrize('motion', ['kinematic', 'dynamic'])
 def test_columns_of_joints_are_those_of_any_base(motion):
-    """Give the joint part of J in the order of names, whatever coordinates the base has."""
+    """Give the joint part of J in the order of names, for any base coordinates."""
     world = sb.World()
     texts = ''.join(
         FINGER.format(name=name, x=x, y=0.0, ax=0.0, ay=1.0, reach=0.2)

@@ -1,4 +1,4 @@
-"""Worlds without overlap, found by moving apart what overlaps."""
+"""Separation between overlapping bodies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sim_bridge as sb
 
 
 def test_two_balls_part_by_their_masses():
-    """Move each along the line between them, the heavy one less; the centre of mass stays."""
+    """Move both along the line between them, the heavy one less; the centre of mass stays."""
     world = sb.World()
     light = world.add_body(sb.Sphere(0.5), mass=1.0, position=(0.0, 0.0, 0.0))
     heavy = world.add_body(sb.Sphere(0.5), mass=3.0, position=(0.4, 0.0, 0.0))
@@ -21,8 +21,8 @@ def test_two_balls_part_by_their_masses():
     assert not world.find_contacts(margin=0.2 - 1e-9)
 
 
-def test_what_has_room_stays_to_the_bit():
-    """Change nothing where nothing is too near."""
+def test_separated_bodies_stay_bit_by_bit():
+    """Change nothing if all gaps are large enough."""
     world = sb.World()
     world.add_ground()
     world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0.0, 0.0, 0.2))
@@ -31,8 +31,8 @@ def test_what_has_room_stays_to_the_bit():
     assert world.state_hash() == before
 
 
-def test_sensors_and_what_nothing_moves_do_not_count():
-    """Leave alone a body in a sensor, and two kinematic ones."""
+def test_sensors_and_immovable_pairs_do_not_count():
+    """Ignore a body in a sensor, and two kinematic ones."""
     world = sb.World()
     zone = world.add_body(sb.Sphere(1.0), 'zone', motion='static')
     zone.geometries[0].sensor = True
@@ -45,7 +45,7 @@ def test_sensors_and_what_nothing_moves_do_not_count():
 
 
 def test_joints_move_within_their_limits():
-    """Bend an arm out of a box that stands, and out of the ground, not beyond its stops."""
+    """Bend an arm out of a fixed box, and out of the ground, within its stops."""
     world = sb.World()
     world.add_ground()
     arm = world.load_urdf('arm')
@@ -60,7 +60,7 @@ def test_joints_move_within_their_limits():
 
 
 def test_a_jar_without_room_is_refused_and_left_alone():
-    """Name two that stay too near; restore the world to the bit."""
+    """Name two bodies staying too near; restore the world bit by bit."""
     world = sb.World()
     world.add_body(
         [sb.Placed(sb.Box((0.1, 2.0, 2.0)), position=(side * 0.3, 0.0, 0.0)) for side in (-1, 1)],
@@ -77,7 +77,7 @@ def test_a_jar_without_room_is_refused_and_left_alone():
 
 @pytest.mark.parametrize(('gap', 'words'), [(-1.0, 'gap'), (np.nan, 'gap'), ('wide', 'gap')])
 def test_a_wrong_gap_is_named(gap, words):
-    """Refuse what is no length."""
+    """Reject invalid lengths."""
     with pytest.raises(sb.InvalidValueError, match=words):
         sb.contact_problems.separate(sb.World(), gap)
     with pytest.raises(sb.InvalidValueError, match='a World'):

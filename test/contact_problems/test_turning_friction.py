@@ -1,4 +1,4 @@
-"""Rolling and spinning friction in contact problems: solutions beside the engine's next step."""
+"""Rolling and spinning friction in contact problems: solutions compared with the next step."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import sim_bridge as sb
 
 
 def balls(force=(0.0, 0.0, 0.0), torque=(0.0, 0.0, 0.0), **law):
-    """Return a world with a ball on the ground and one that it carries, both pushed from rest."""
+    """Return a world with a ball on the ground and another one on top, both pushed from rest."""
     world = sb.World(time_step=1e-4)
     world.add_ground()
     world.set_contact_material(
@@ -42,7 +42,7 @@ CASES = {
 
 @pytest.mark.parametrize('case', CASES.values(), ids=CASES)
 def test_solutions_are_the_next_step(case):
-    """Bound angular impulses by the normal one: engine, reference and next step agree."""
+    """Bound angular impulses by the normal impulse: engine, reference and next step agree."""
     world = balls(**case)
     problem = world.contact_problem(world.find_contacts())
     assert problem.left_out == []
@@ -66,8 +66,8 @@ def test_solutions_are_the_next_step(case):
     assert not frictionless.turning_impulses.any()
 
 
-def test_rolling_friction_changes_what_balls_do():
-    """Hold what would roll without it."""
+def test_rolling_friction_holds_balls():
+    """Hold balls otherwise rolling."""
     held, free = (
         balls(force=(0.01, 0.0, 0.0), **law)
         for law in ({}, {'rolling_friction': 0.0, 'spinning_friction': 0.0})
@@ -82,7 +82,7 @@ def test_rolling_friction_changes_what_balls_do():
 
 
 def test_angular_rows_are_relative_angular_velocities():
-    """Give those of a to b about the contact's axes, also of what a kinematic body does."""
+    """Give relative angular velocities about the contact axes, also for kinematic bodies."""
     world = balls()
     world.state.v[:] = np.random.default_rng(1).normal(size=len(world.state.v))
     lower, upper = world.robots['ball0'], world.robots['ball1']

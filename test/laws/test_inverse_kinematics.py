@@ -1,4 +1,4 @@
-"""Inverse kinematics: poses that can be reached are, within limits; others are named."""
+"""Inverse kinematics: reachable poses within limits are found; others are named."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ import sim_bridge as sb
 
 @pytest.fixture
 def arm():
-    """Return the arm of seven joints."""
+    """Return the arm with seven joints."""
     return sb.World().load_urdf('arm')
 
 
 def test_reachable_poses_are_reached_within_limits(arm, repository):
-    """Find a configuration for poses of random ones; Pinocchio places the tool there."""
+    """Find configurations for reachable random poses; Pinocchio places the tool there."""
     model = pin.buildModelFromUrdf(str(repository / 'urdf' / 'arm.urdf'))
     data, frame = model.createData(), model.getFrameId('tool0')
     before = arm.world.state_hash()
@@ -31,7 +31,7 @@ def test_reachable_poses_are_reached_within_limits(arm, repository):
 
 
 def test_a_solution_near_the_start_is_kept_near_it(arm):
-    """Move no farther than the pose asks, from the configuration that is given."""
+    """Move only as far as the pose requires, from the given configuration."""
     q = np.array([0.3, 0.9, 0.2, -1.2, 0.1, 0.8, 0.0])
     pose = sb.dynamics.forward_kinematics(arm, 'tool0', q)
     near = sb.laws.inverse_kinematics(arm, 'tool0', pose, q=q + 0.05)
@@ -40,7 +40,7 @@ def test_a_solution_near_the_start_is_kept_near_it(arm):
 
 
 def test_a_point_is_put_at_a_position(arm):
-    """Put a point of the tool at a position, its orientation free."""
+    """Put a tool point at a position, with free orientation."""
     point, position = [0.0, 0.05, 0.1], np.array([0.4, -0.3, 0.5])
     q = sb.laws.inverse_kinematics(arm, 'tool0', position, point=point)
     placement = sb.dynamics.forward_kinematics(arm, 'tool0', q)
@@ -48,7 +48,7 @@ def test_a_point_is_put_at_a_position(arm):
 
 
 def test_a_pose_out_of_reach_is_named(arm):
-    """Say how much is missing at least: the reach is that of the stretched arm."""
+    """State the least error: beyond the stretched arm's reach."""
     with pytest.raises(sb.InfeasibleError, match=r"robot 'arm', link 'tool0'.* m away"):
         sb.laws.inverse_kinematics(arm, 'tool0', [4.0, 0.0, 0.5])
 
@@ -81,13 +81,13 @@ ELBOW = robot(
 
 
 def reach(a):
-    """Return where the tip of ELBOW is at an angle of its first joint."""
+    """Return ELBOW's tip position at a first joint angle."""
     b = 2.0 * a + 0.1
     return [np.cos(a) + np.cos(a + b), 0.0, -np.sin(a) - np.sin(a + b)]
 
 
 def test_followers_follow_and_keep_within_their_limits():
-    """Find the closed form's angles; refuse what only the follower's limit forbids."""
+    """Find the closed form's angles; reject poses beyond the follower's limit alone."""
     elbow = sb.World().load_urdf(ELBOW, fixed_base=True)
     for a in (0.4, 0.0, -0.25):
         found = sb.laws.inverse_kinematics(elbow, 'tip', reach(a))
@@ -97,7 +97,7 @@ def test_followers_follow_and_keep_within_their_limits():
 
 
 def test_a_leg_steps_while_the_base_stays():
-    """Move a foot of a free robot by its leg alone."""
+    """Move a free robot's foot with its leg alone."""
     quadruped = sb.World().load_urdf('quadruped', fixed_base=False)
     start = sb.dynamics.configuration(quadruped)
     bent = sb.dynamics.random_configuration(quadruped, 3)
@@ -112,7 +112,7 @@ def test_a_leg_steps_while_the_base_stays():
 
 
 def test_bad_input_is_named(arm):
-    """Refuse poses that are none, and unknown links."""
+    """Reject invalid poses, and unknown links."""
     with pytest.raises(sb.InvalidValueError, match=r"(?s)pose = .*'arm'.*\(4, 4\)"):
         sb.laws.inverse_kinematics(arm, 'tool0', np.zeros((4, 4)))
     with pytest.raises(sb.UnknownNameError, match="Did you mean 'tool0'"):

@@ -1,4 +1,4 @@
-"""Control laws against closed forms of their error, computed by Pinocchio or by the engine."""
+"""Control laws: error dynamics in closed form, computed by Pinocchio or by the engine."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ GAINS = {'stiffness': W**2, 'damping': 2.0 * Z * W}
 
 @pytest.fixture
 def arm():
-    """Return the arm of seven joints."""
+    """Return the arm with seven joints."""
     return sb.World().load_urdf('arm')
 
 
 @pytest.fixture
 def twin(repository):
-    """Return Pinocchio's model of the arm, with its data."""
+    """Return Pinocchio's arm model, with its data."""
     model = pin.buildModelFromUrdf(str(repository / 'urdf' / 'arm.urdf'))
     return model, model.createData()
 
 
 @pytest.fixture
 def state(arm):
-    """Return a configuration and velocities of the arm that are not its present ones."""
+    """Return a configuration and velocities for the arm, different from its present ones."""
     return sb.dynamics.random_configuration(arm, 5), np.random.default_rng(5).normal(size=7)
 
 
@@ -41,7 +41,7 @@ def damped(time, z=Z):
 
 
 def frame_motion(twin, q, dq, ddq):
-    """Return Jacobian and acceleration of tool0 by Pinocchio, world axes."""
+    """Return tool0's Jacobian and acceleration by Pinocchio, world axes."""
     model, data = twin
     frame, axes = model.getFrameId('tool0'), pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
     pin.forwardKinematics(model, data, q, dq, ddq)
@@ -51,7 +51,7 @@ def frame_motion(twin, q, dq, ddq):
 
 
 def test_traj_ref_has_the_values_of_the_tutorial():
-    """Give what the tutorial prints at t = 0.2, with derivatives, for one time or many."""
+    """Give the tutorial's values at t = 0.2, with derivatives, for one time or many."""
     ref = sb.laws.TrajRef(np.array([0, 0, 0.0]), omega=np.array([1, 2, 3.0]), amplitude=1.5)
     q, dq, ddq = ref(0.2), ref.velocity(0.2), ref.acceleration(0.2)
     np.testing.assert_allclose(q, [0.29800400, 0.58412751, 0.84696371], atol=1e-8)
@@ -63,7 +63,7 @@ def test_traj_ref_has_the_values_of_the_tutorial():
 
 
 def test_traj_ref_derivatives_are_those_of_the_position():
-    """Equal central differences, with frequency, amplitude and phase of each joint."""
+    """Match central differences, with frequency, amplitude and phase of each joint."""
     ref = sb.laws.TrajRef([0.1, -2.0], [3.0, -0.5], [0.2, 1.5], phase=[0.3, 2.0])
     np.testing.assert_allclose(ref(0.0), [0.1 + 0.2 * np.sin(0.3), -2.0 + 1.5 * np.sin(2.0)])
     h = 1e-5
@@ -75,7 +75,7 @@ def test_traj_ref_derivatives_are_those_of_the_position():
 
 
 def test_pd_is_its_formula_and_gravity_is_that_of_pinocchio(arm, twin, state):
-    """Return K (q_ref - q) + D (dq_ref - dq), and with gravity as much more as Pinocchio says."""
+    """Return K (q_ref - q) + D (dq_ref - dq), plus Pinocchio's gravity efforts on request."""
     q, dq = state
     stiffness, damping = np.arange(7.0), 1.0 + np.arange(7.0)
     q_ref, dq_ref = np.linspace(0.0, 1.0, 7), np.linspace(1.0, 2.0, 7)
@@ -87,7 +87,7 @@ def test_pd_is_its_formula_and_gravity_is_that_of_pinocchio(arm, twin, state):
 
 
 def test_pd_of_a_free_base_is_over_its_joints():
-    """Return efforts that `robot.u` takes, at the present state."""
+    """Return efforts in the format of `robot.u`, at the present state."""
     quadruped = sb.World().load_urdf('quadruped', fixed_base=False)
     quadruped.q, quadruped.dq = np.linspace(0.0, 0.5, 12), 1.0
     efforts = sb.laws.pd(quadruped, np.zeros(12), stiffness=10.0, damping=2.0)
@@ -96,7 +96,7 @@ def test_pd_of_a_free_base_is_over_its_joints():
 
 
 def test_felt_inertia_bounds_the_loop(arm):
-    """Keep the eigenvalues of D inv(M) within 1, and leave out joints that give way."""
+    """Keep the eigenvalues of D inv(M) within 1, and leave out uncontrolled joints."""
     for q in sb.dynamics.random_configuration(arm, 2, 20):
         D = sb.laws.felt_inertia(arm, q)
         values = np.linalg.eigvals(np.diag(D) @ np.linalg.inv(sb.dynamics.mass_matrix(arm, q)))
@@ -108,7 +108,7 @@ def test_felt_inertia_bounds_the_loop(arm):
 
 
 def test_computed_torque_decays_as_the_linear_equation(arm, twin):
-    """Integrate Pinocchio's robot under the law: every joint's error is the closed form's."""
+    """Integrate Pinocchio's robot under the law: each joint error has the closed form."""
     model, data = twin
     ref = sb.laws.TrajRef(np.zeros(7), np.linspace(0.5, 3.0, 7), 0.4)
     e0 = np.array([0.5, -0.4, 0.3, 0.2, -0.5, 0.1, 0.6])
@@ -145,7 +145,7 @@ FOLLOWER = robot(
 
 
 def test_computed_torque_moves_followers_with_their_leader():
-    """Step a robot with a mimic joint and damping: the leader's error is the closed form's."""
+    """Step a robot with a mimic joint and damping: the leader's error has the closed form."""
     world = sb.World(time_step=5e-4)
     leader = world.load_urdf(FOLLOWER, fixed_base=True)
     leader.q = [0.5, 0.05]
@@ -157,8 +157,8 @@ def test_computed_torque_moves_followers_with_their_leader():
     np.testing.assert_allclose(leader.q[0], 0.5 * damped(world.time), atol=2e-3)
 
 
-def test_resistance_is_what_the_joints_have(arm, state):
-    """Add damping, springs, and friction by the wanted velocity."""
+def test_resistance_follows_the_joint_parameters(arm, state):
+    """Add damping, springs, and friction by the reference velocity."""
     q, dq = state
     arm.joint(arm.joint_names[3]).stiffness, arm.joint(arm.joint_names[3]).reference = 5.0, 0.2
     found = sb.laws.JointResistance(arm).efforts(np.linspace(-1.0, 1.0, 7), q=q, dq=dq)
@@ -170,7 +170,7 @@ def test_resistance_is_what_the_joints_have(arm, state):
 
 
 def on_plane_and_base():
-    """Return a robot with a free base, a planar joint and three hinges, one of which follows."""
+    """Return a robot with a free base, a planar joint and three hinges, one a follower."""
     world = sb.World(gravity=(0.3, -0.2, -9.0))
     return world.load_urdf(
         robot(
@@ -202,7 +202,7 @@ FLYING = {
 
 
 def flying_state(flyer, count=None):
-    """Return a configuration and velocities, or rows; followers as their leaders have them."""
+    """Return a configuration and velocities, or rows, with followers at their leaders' values."""
     rng = np.random.default_rng(3)
     q = sb.dynamics.random_configuration(flyer, 5, count)
     dq = rng.normal(size=(*q.shape[:-1], len(sb.dynamics.velocity(flyer))))
@@ -217,7 +217,7 @@ def flying_state(flyer, count=None):
 
 
 def in_flight(flyer, u, q, dq):
-    """Return the accelerations under efforts of the joints, followers held to their leaders."""
+    """Return the accelerations under joint efforts, with followers tied to their leaders."""
     nv, n = len(dq), len(flyer.joint_names)
     full, G = np.zeros(nv), np.eye(nv)
     full[6 : 6 + n] = u
@@ -233,7 +233,7 @@ def in_flight(flyer, u, q, dq):
 
 @pytest.mark.parametrize('name', FLYING)
 def test_computed_torque_holds_in_flight(name):
-    """Give the joints of a flying robot the wanted accelerations, while the base yields."""
+    """Give a flying robot's joints the target accelerations, with a free base."""
     flyer = FLYING[name]()
     q, dq = flying_state(flyer)
     n = len(flyer.joint_names)
@@ -252,7 +252,7 @@ def test_computed_torque_holds_in_flight(name):
 
 @pytest.mark.parametrize('name', FLYING)
 def test_tasks_are_done_in_flight(name):
-    """Decouple the task of a flying robot's link, and make it a mass on a spring."""
+    """Decouple a flying robot's link task, and make it a mass on a spring."""
     flyer = FLYING[name]()
     q, dq = flying_state(flyer)
     tip = flyer.link('lf_foot' if name == 'quadruped' else 'hand')
@@ -265,7 +265,7 @@ def test_tasks_are_done_in_flight(name):
     feedback = 30.0 * np.array([0.05, -0.1, 0.02]) + 5.0 * (target.velocity - J @ dq)
     directions = np.eye(3)
     if name == 'plane':
-        # two joints move it in a plane only
+        # two joints move the link in a plane only
         motion = np.array(
             [
                 J @ (in_flight(flyer, unit, q, dq) - in_flight(flyer, np.zeros(3), q, dq))
@@ -286,7 +286,7 @@ def test_tasks_are_done_in_flight(name):
 
 
 def test_a_kinematic_base_does_not_yield():
-    """Count on a base that moves as it is told to."""
+    """Use a kinematic base's prescribed motion."""
     flyer = FLYING['quadruped']()
     flyer.motion = 'kinematic'
     q, dq = flying_state(flyer)
@@ -307,7 +307,7 @@ def test_a_kinematic_base_does_not_yield():
     ids=['arm', *FLYING, 'follower'],
 )
 def test_laws_of_joints_take_rows(make):
-    """Return for rows of states and references what each gives alone."""
+    """Return for state and reference rows the same as for each row alone."""
     machine = make()
     n, count = len(machine.joint_names), 4
     q = sb.dynamics.random_configuration(machine, 5, count)
@@ -331,7 +331,7 @@ def test_laws_of_joints_take_rows(make):
 
 @pytest.mark.parametrize('share', [0.9, 1.1])
 def test_damping_is_stable_up_to_the_largest_time_step(share):
-    """Step an arm in no gravity under damping alone: it comes to rest, or moves ever faster."""
+    """Step an arm without gravity, with damping alone: it comes to rest, or diverges."""
     world = sb.World(time_step=1e-3, gravity=(0.0, 0.0, 0.0))
     arm = world.load_urdf('arm')
     for name in arm.joint_names:
@@ -362,7 +362,7 @@ def test_damping_is_stable_up_to_the_largest_time_step(share):
 
 
 def target_near(arm, q):
-    """Return a target that is near where the arm is at q, moving."""
+    """Return a moving target near the arm's pose at q."""
     pose = sb.dynamics.forward_kinematics(arm, 'tool0', q).copy()
     pose[:3, :3] = pin.exp3(np.array([0.1, -0.2, 0.15])) @ pose[:3, :3]
     pose[:3, 3] += [0.05, -0.1, 0.02]
@@ -370,7 +370,7 @@ def target_near(arm, q):
 
 
 def test_operational_space_decouples_the_task(arm, twin, state):
-    """Accelerate every row by its own error alone, whatever the posture's efforts are."""
+    """Accelerate each row by its own error alone, with any posture efforts."""
     q, dq = state
     target = target_near(arm, q)
     stiffness, damping = 10.0 + np.arange(6.0), 5.0 + np.arange(6.0)
@@ -389,8 +389,8 @@ def test_operational_space_decouples_the_task(arm, twin, state):
     assert np.abs(accelerations[1] - accelerations[0]).max() > 0.1, 'the elbow moves'
 
 
-def test_operational_space_does_what_it_can():
-    """Control a pendulum's tip in the one direction in which it moves."""
+def test_operational_space_leaves_out_immovable_directions():
+    """Control a pendulum's tip in its only motion direction."""
     pendulum = sb.World().load_urdf('pendulum')
     tip = pendulum.links[-1].name
     start = sb.dynamics.forward_kinematics(pendulum, tip, [0.7])
@@ -401,7 +401,7 @@ def test_operational_space_does_what_it_can():
 
 
 def test_impedance_is_a_mass_on_a_spring(arm, twin, state):
-    """Obey inertia e'' + damping e' + stiffness e = -wrench, by the own inertia or a given one."""
+    """Obey inertia e'' + damping e' + stiffness e = -wrench, with own or given inertia."""
     q, dq = state
     target = target_near(arm, q)
     model, data = twin
@@ -426,7 +426,7 @@ def test_impedance_is_a_mass_on_a_spring(arm, twin, state):
 
 
 def test_impedance_yields_to_a_push_by_its_stiffness():
-    """Step the arm with a weight on its tool: it comes to rest weight over stiffness lower."""
+    """Step the arm with a weight on its tool: it comes to rest lower by weight over stiffness."""
     world = sb.World(time_step=2e-3)
     arm = world.load_urdf('arm')
     for name in arm.joint_names:
@@ -497,7 +497,7 @@ def test_impedance_yields_to_a_push_by_its_stiffness():
         (lambda arm: sb.laws.TrajRef([0.0, 1.0], 1.0, 1.0)(math.nan), 'a finite time'),
     ],
 )
-def test_what_does_not_fit_is_named(arm, call, words):
+def test_invalid_arguments_are_named(arm, call, words):
     """Name the quantity, the value and the robot."""
     with pytest.raises(sb.InvalidValueError, match=words):
         call(arm)

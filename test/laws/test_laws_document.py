@@ -1,4 +1,4 @@
-"""The examples of the document of control laws."""
+"""Examples in the document about control laws."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def test_the_examples_run(repository):
-    """Follow the reference closely, and find the configuration of the pose."""
+    """Follow the reference closely, and find the configuration for the pose."""
     text = (repository / 'docs' / 'control_laws.md').read_text()
     names: dict[str, object] = {}
     for block in re.findall(r'```python\n(.*?)```', text, re.DOTALL):

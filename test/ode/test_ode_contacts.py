@@ -1,4 +1,4 @@
-"""Parameters of contacts, beside ODE's library."""
+"""Contact parameters, compared with ODE's library."""
 
 import ctypes
 
@@ -44,7 +44,7 @@ class Peers(ctypes.Structure):
 
 
 def rolled(flags, parameters, velocity, steps=100, step=2e-3, mass=1.0):
-    """Return velocities of a ball on the ground after some steps, here and of ODE's library."""
+    """Return velocities of a ball on the ground after some steps, here and in ODE's library."""
     world, peer, radius, group = new_world(), Peer(), 0.2, ode.JointGroup()
     body, plane = ball(world, (0.0, 0.0, radius), mass, radius), ode.GeomPlane()
     geom = ode.GeomSphere(None, radius)
@@ -114,7 +114,7 @@ CASES = {
 
 @pytest.mark.parametrize('case', CASES)
 def test_surface_parameters_are_odes(case):
-    """Slide, stick, creep and roll as ODE's library does."""
+    """Slide, stick, creep and roll like ODE's library."""
     (own, theirs), _ = rolled(*CASES[case])
     assert np.linalg.norm(theirs) > 0.1
     np.testing.assert_allclose(own, theirs, atol=0.02 * np.linalg.norm(theirs))
@@ -122,7 +122,7 @@ def test_surface_parameters_are_odes(case):
 
 @pytest.mark.parametrize(('bounce', 'least', 'speed'), [(0.5, 0.1, 0.5), (0.5, 2.0, 0.0)])
 def test_bounce_is_odes(bounce, least, speed):
-    """Bounce if fast enough."""
+    """Bounce above the bounce velocity."""
     flags = AREA | ode.ContactBounce
     parameters = {'mu': 0.0, 'bounce': bounce, 'bounce_vel': least}
     (own, theirs), _ = rolled(flags, parameters, (0.0, 0.0, -1.0), steps=1, step=1e-4)
@@ -139,7 +139,7 @@ def test_soft_contact_rests_where_odes_does():
 
 
 def test_normal_motion_is_odes():
-    """Leave the ground at the velocity along the normal."""
+    """Leave the ground at the given normal velocity."""
     flags = AREA | ode.ContactMotionN
     (own, theirs), _ = rolled(flags, {'mu': 0.0, 'motionN': 0.3}, (0.0, 0.0, 0.0), steps=1)
     assert own[2] == pytest.approx(0.3, abs=0.02)
@@ -147,7 +147,7 @@ def test_normal_motion_is_odes():
 
 
 def test_surface_layer_and_correcting_velocity():
-    """Leave the layer, and take the rest back no faster than told."""
+    """Keep the surface layer, and correct the rest at the velocity limit."""
     world, group, plane = new_world((0.0, 0.0, 0.0)), ode.JointGroup(), ode.GeomPlane()
     world.setContactMaxCorrectingVel(0.5)
     world.setContactSurfaceLayer(0.01)
@@ -166,8 +166,8 @@ def test_surface_layer_and_correcting_velocity():
     assert heights[-1] == pytest.approx(0.09, abs=2e-3)
 
 
-def test_contact_takes_what_it_is_given():
-    """Keep geometry, refuse what is none."""
+def test_contact_stores_valid_geometry_only():
+    """Store valid geometry, reject invalid geometry."""
     contact, sphere = ode.Contact(), ode.GeomSphere()
     contact.setContactGeomParams((1, 2, 3), (0, 0, 1), 0.1, sphere, None)
     assert contact.getContactGeomParams() == ((1, 2, 3), (0, 0, 1), 0.1, sphere, None)
@@ -181,7 +181,7 @@ def test_contact_takes_what_it_is_given():
 
 
 def test_quick_step_tends_to_the_step_with_its_sweeps():
-    """Stand on three balls: the more sweeps, the nearer to what the direct solver finds."""
+    """Stand on three balls: more sweeps come nearer to the direct solver's result."""
 
     def stand(steps, **options):
         world, group, plane = new_world(), ode.JointGroup(), ode.GeomPlane()
@@ -228,7 +228,7 @@ def resting_box(world, group, ground):
 
 
 def test_bodies_change_while_contact_joints_are_attached():
-    """Step with contacts of a body whose mass and geoms changed since."""
+    """Step with contacts of a body after changes of its mass and geoms."""
     world, group, ground = new_world(), ode.JointGroup(), ode.GeomPlane()
     world.setGravity((0.0, 0.0, -9.81))
     body, _, joints = resting_box(world, group, ground)
@@ -253,8 +253,8 @@ def test_bodies_change_while_contact_joints_are_attached():
     assert body.getLinearVel()[2] == pytest.approx(-9.81e-3, rel=2e-3)
 
 
-def test_feedback_of_contacts_is_what_moves_bodies():
-    """Push a box that slides, and balance its momentum with what its contacts tell."""
+def test_contact_feedback_balances_momentum():
+    """Push a sliding box, and balance its momentum with its contact feedback."""
     world, group, ground = new_world(), ode.JointGroup(), ode.GeomPlane()
     world.setGravity((0.0, 0.0, -9.81))
     body, _, joints = resting_box(world, group, ground)
@@ -270,12 +270,12 @@ def test_feedback_of_contacts_is_what_moves_bodies():
     change = np.array((*body.getLinearVel(), *body.getAngularVel())) - before
     assert np.allclose(force + (0.0, 0.0, -2.0 * 9.81), 2.0 * change[:3] / 1e-3, atol=1e-6)
     assert np.allclose(torque, 2.0 * 0.2**2 / 6.0 * change[3:] / 1e-3, atol=1e-3)
-    # without a flag mu is the most force of each contact
+    # without a flag mu is the greatest force of each contact
     assert force[0] == pytest.approx(-4 * 0.8, rel=1e-9)
 
 
 def test_feedback_of_contacts_between_bodies_is_equal_and_opposite():
-    """Let two balls press on each other, contacts of several joints between a pair."""
+    """Press two balls together, with several contact joints in one pair."""
     world, group = new_world(), ode.JointGroup()
     low, high = ball(world, (0.0, 0.0, 0.0), 1.0, 0.1), ball(world, (0.0, 0.0, 0.2), 3.0, 0.1)
     contacts = []

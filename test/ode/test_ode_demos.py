@@ -1,4 +1,4 @@
-"""Programs as those for ODE's Python bindings, beside ODE's library and closed forms."""
+"""Programs for ODE's Python bindings, compared with ODE's library and closed forms."""
 
 import ctypes
 import math
@@ -48,10 +48,10 @@ def ball(world, position, mass=1.0, radius=0.1):
 
 
 class Peer:
-    """A world of ODE's library with balls."""
+    """World of ODE's library with balls."""
 
     def __init__(self, gravity=(0.0, 0.0, -G)):
-        """Make it."""
+        """Create the world."""
         self.world = libode.world_create()
         libode.set_gravity(self.world, *gravity)
 
@@ -64,7 +64,7 @@ class Peer:
 
 
 def test_chain():
-    """Swing a chain of ball joints as ODE does with short steps."""
+    """Swing a chain of ball joints like ODE with short steps."""
     world, peer, dt = new_world(), Peer(), 1e-3
     places = [(0.3 * k, 0.0, 0.0) for k in range(1, 6)]
     bodies, others = [ball(world, p) for p in places], [peer.ball(p) for p in places]
@@ -104,7 +104,7 @@ def test_pendulum():
     np.testing.assert_allclose(body.getPosition(), (0.02, 0.0, -1.0), atol=1e-4)
     for _ in range(steps // 2):
         world.step(period / steps)
-    # the first body relative to the second, about y from z to x
+    # angle of the first body relative to the second, about y from z to x
     assert abs(hinge.getAngle()) == pytest.approx(2.0 * start, rel=1e-3)
     assert hinge.getFeedback()[0][2] == pytest.approx(G, rel=2e-3)
 
@@ -120,7 +120,7 @@ KINDS = {
 }
 
 
-# ODE's library diverges where a joint that slides and turns is attached to a second body alone
+# ODE's library diverges for a sliding and turning joint attached to a second body alone
 ATTACHED = {
     'Hinge': ('both', 'first', 'second'),
     'Slider': ('both', 'first', 'second'),
@@ -132,10 +132,10 @@ CASES = [(kind, bodies) for kind in KINDS for bodies in ATTACHED.get(kind, ('bot
 
 @pytest.mark.parametrize(('kind', 'bodies'), CASES)
 def test_signs_are_odes(kind, bodies):
-    """Count coordinates and rates, and apply efforts, in ODE's direction."""
+    """Measure coordinates and rates, and apply efforts, with ODE's signs."""
     make, names = KINDS[kind]
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
-    # ODE's rate of a slider leaves out that the axis turns: its bodies are on one line
+    # ODE's slider rate ignores the rotation of the axis, so the bodies are on one line
     places = [(0.0, 0.0, 0.0), (0.0, 0.0, 0.5) if kind == 'Slider' else (0.0, 0.5, 0.0)]
     own, other = [ball(world, p) for p in places], [peer.ball(p) for p in places]
     use = {'both': (0, 1), 'first': (0, None), 'second': (None, 1)}[bodies]
@@ -158,12 +158,12 @@ def test_signs_are_odes(kind, bodies):
     )
     efforts = (0.01, 0.02) if verb == 'Torques' else (0.01,)
     for _ in range(100):
-        # ODE's pairs of forces at pistons and PU joints have a moment
+        # ODE's force pairs at pistons and PU joints have a moment
         if kind not in ('PU', 'Piston'):
             getattr(joint, f'add{verb}')(*efforts)
             call(f'dJointAdd{kind}{verb}', theirs, *efforts, result=None)
         if kind in ('Piston', 'PR', 'PU'):
-            # along what efforts of the joint do not move
+            # in a direction without effect of the joint's efforts
             moved = next(each for each in use if each is not None)
             for name, value in (('Force', (0.01, 0.0, 0.02)), ('Torque', (0.0, 0.0, 0.003))):
                 getattr(own[moved], f'add{name}')(value)
@@ -189,7 +189,7 @@ def test_signs_are_odes(kind, bodies):
 
 
 def test_slider_with_motor_and_stop():
-    """Drive a slider at the motor's velocity to its stop, whichever body is first."""
+    """Drive a slider at the motor's velocity to its stop, in either body order."""
     world = new_world((0.0, 0.0, 0.0))
     body = ball(world, (0.0, 0.0, 0.0))
     slider = ode.SliderJoint(world)
@@ -210,7 +210,7 @@ def test_slider_with_motor_and_stop():
 
 
 def test_piston():
-    """Push a ball along the axis about which it turns: p = a t² / 2, and the turn goes on."""
+    """Push a turning ball along its axis: p = a t² / 2, and the rotation continues."""
     world = ode.World()
     body, mass = ode.Body(world), ode.Mass()
     mass.setSphereTotal(1.0, 0.1)
@@ -257,7 +257,7 @@ def test_efforts_of_joints_have_no_moment(kind):
 
 @pytest.mark.parametrize('make', [ode.DBallJoint, ode.DHingeJoint])
 def test_double_joints_are_odes(make):
-    """Swing on a bar with ODE; let the bar grow; the double hinge stays in its plane."""
+    """Swing on a bar like ODE; lengthen the bar; keep the double hinge in its plane."""
     world, peer, kind = new_world(), Peer(), make.__name__.removesuffix('Joint')
     places = [(0.0, 0.0, 0.0), (0.3, 0.0, 0.4)]
     body, theirs = ball(world, places[1]), peer.ball(places[1])
@@ -286,7 +286,7 @@ def test_double_joints_are_odes(make):
 
 
 def test_linear_motor():
-    """Drive the first body along an axis, relative to what the axis is fixed on."""
+    """Drive the first body along an axis, relative to the axis's frame."""
     world = new_world((0.0, 0.0, 0.0))
     body = ball(world, (0.0, 0.0, 0.0))
     motor = ode.LMotor(world)
@@ -301,7 +301,7 @@ def test_linear_motor():
 
 
 def near(arguments, geom1, geom2):
-    """Make contact joints, as programs do."""
+    """Create contact joints, like ODE programs."""
     world, group, mu = arguments
     for contact in ode.collide(geom1, geom2):
         contact.setMode(ode.ContactApprox1)
@@ -320,7 +320,7 @@ def run(world, space, steps, dt, mu=1.0):
 
 
 def test_box_stack():
-    """Stand with five boxes, one of them dropped while the world runs."""
+    """Stand with five boxes, one of them dropped during the run."""
     world, space = new_world(), ode.HashSpace()
     floor = ode.GeomPlane(space, (0.0, 0.0, 1.0), 0.0)
     boxes = []
@@ -365,7 +365,7 @@ def test_sliding_box_obeys_mu():
 
 
 def test_buggy():
-    """Drive three wheels on hinge-2 joints, at the speed of the motor times the radius."""
+    """Drive three wheels on hinge-2 joints, at motor speed times radius."""
     world, space = new_world(), ode.HashSpace()
     ground, radius = ode.GeomPlane(space), 0.18
     chassis, mass = ode.Body(world), ode.Mass()

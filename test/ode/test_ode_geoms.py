@@ -1,4 +1,4 @@
-"""Geoms of ODE, where they are, and what is found of them."""
+"""ODE geoms: poses and contacts."""
 
 import ctypes
 import math
@@ -15,13 +15,13 @@ ABOUT_X = (math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0)
 
 
 def depths(one, other):
-    """Return normals and depths of the contacts of two geoms."""
+    """Return normals and depths of the contacts between two geoms."""
     found = [each.getContactGeomParams() for each in ode.collide(one, other)]
     return [each[1] for each in found], [each[2] for each in found]
 
 
 def test_convex_geom_touches_as_a_box():
-    """Find of a cube's corners what a box finds, on a plane and with a sphere."""
+    """Find equal contacts for a convex cube and a box, on a plane and with a sphere."""
     world, plane = new_world(), ode.GeomPlane()
     geoms = ode.GeomConvex(None, (), CUBE, ()), ode.GeomBox(None, (1.0, 1.0, 1.0))
     ball_geom = ode.GeomSphere(None, 0.3)
@@ -41,7 +41,7 @@ def test_convex_geom_touches_as_a_box():
 
 @pytest.mark.parametrize('placed', ['alone', 'turned', 'on a body'])
 def test_height_field_is_where_odes_is(placed):
-    """Touch a slope of heights along y; turned about x, along z. Compare with ODE's library."""
+    """Touch a slope with heights along y; turned about x, along z. Compare with ODE's library."""
     heights = [[0.25 * x + 0.5 * z for x in range(5)] for z in range(3)]
     data = ode.HeightfieldData()
     data.buildCallback(lambda x, z: heights[z][x], 4.0, 4.0, 5, 3, offset=-0.75, thickness=1.0)
@@ -95,7 +95,7 @@ def test_height_field_is_where_odes_is(placed):
 
 
 def test_offsets_place_a_geom_on_its_body():
-    """Place by offsets, in the body or the world, and touch there; ODE's library agrees."""
+    """Place geoms by offsets, in the body or the world, and touch there, like ODE's library."""
     world, plane = new_world(), ode.GeomPlane()
     body, geom = ball(world, (1.0, 2.0, 3.0)), ode.GeomBox(None, (0.2, 0.4, 0.6))
     body.setQuaternion(ABOUT_X)
@@ -118,7 +118,7 @@ def test_offsets_place_a_geom_on_its_body():
     libode.geom_offset_position(box, 0.0, -2.8, 0.5)
     agree()
     assert geom.isOffset() and geom.getOffsetPosition() == (0.0, -2.8, 0.5)
-    # body y is the world's z: the box is turned, 0.4 high, at 3 - 2.8
+    # body y is the world's z: the turned box is 0.4 high, at 3 - 2.8
     np.testing.assert_allclose(geom.getPosition(), (1.0, 1.5, 0.2), atol=1e-12)
     np.testing.assert_allclose(depths(geom, plane)[1], 0.0, atol=1e-9)
     geom.setOffsetQuaternion(ABOUT_X)
@@ -142,14 +142,14 @@ def test_offsets_place_a_geom_on_its_body():
 
 
 class Shell(ode.GeomObject):
-    """A user's class: a hollow ball of 1 m, which holds spheres inside."""
+    """User-defined geom: a hollow ball of 1 m that contains spheres."""
 
     def half_extents(self, R):
         """Return centre offset and half extents."""
         return np.zeros(3), np.ones(3)
 
     def meet(self, other):
-        """Return where a sphere touches from inside."""
+        """Return the contact with a sphere inside."""
         if not isinstance(other, ode.GeomSphere):
             return None
         away = np.subtract(other.getPosition(), self.getPosition())
@@ -159,7 +159,7 @@ class Shell(ode.GeomObject):
 
 
 def test_geom_classes_of_the_user():
-    """Let a ball swing in a hollow sphere as a pendulum does, by a class of the user's."""
+    """Swing a ball in a hollow sphere like a pendulum, with a user-defined geom class."""
     world, space, group = new_world(), ode.SimpleSpace(), ode.JointGroup()
     shell, geom = Shell(space), ode.GeomSphere(space, 0.2)
     body = ball(world, (0.04, 0.0, -math.sqrt(0.64 - 0.04**2)), radius=0.2)
@@ -179,8 +179,8 @@ def test_geom_classes_of_the_user():
     assert body.getPosition()[0] == pytest.approx(-0.04, abs=2e-3)
 
 
-def test_callbacks_see_what_they_move():
-    """Find contacts of all near pairs in one search, anew of what a callback moves."""
+def test_callbacks_see_moved_geoms():
+    """Find all near pairs' contacts in one search, and again after a callback moves geoms."""
     world, space = new_world(), ode.SweepAndPruneSpace()
     plane, bodies, geoms = ode.GeomPlane(space), [], []
     for number in range(20):
@@ -209,8 +209,8 @@ def test_callbacks_see_what_they_move():
     assert found == [[]] * 20 and plane.getSpace() is space
 
 
-def test_rays_pass_backs_if_they_are_told_to():
-    """Meet the far side of a box from inside, or nothing with culled backs."""
+def test_rays_pass_back_faces_on_request():
+    """Hit the far side of a box from inside, or nothing with culled back faces."""
     box, ray = ode.GeomBox(None, (1.0, 1.0, 1.0)), ode.GeomRay(None, 2.0)
     ray.set((0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
     assert depths(ray, box)[1] == pytest.approx([0.5])
@@ -219,7 +219,7 @@ def test_rays_pass_backs_if_they_are_told_to():
 
 
 def test_masses_of_meshes():
-    """Weigh a cube of triangles off its origin, turn it, and tell what no body can have."""
+    """Weigh a cube of triangles off its origin, turn it, and reject impossible masses."""
     from scipy.spatial import ConvexHull
 
     corners = np.array(CUBE) * (2.0, 1.0, 1.0) + (1.0, 0.0, 0.0)
@@ -244,8 +244,8 @@ def test_masses_of_meshes():
     assert not mass.check() and not ode.Mass().check()
 
 
-def test_what_is_in_a_transform_may_change():
-    """Notice another radius and place of the inner geom."""
+def test_the_inner_geom_of_a_transform_may_change():
+    """Follow changes of the inner geom's radius and place."""
     outer, inner, plane = ode.GeomTransform(), ode.GeomSphere(None, 0.3), ode.GeomPlane()
     outer.setGeom(inner)
     outer.setBody(ball(new_world(), (0.0, 0.0, 0.2)))
@@ -268,7 +268,7 @@ def test_what_is_in_a_transform_may_change():
     ],
 )
 def test_bounds_and_depths_of_points_are_odes(name, sizes):
-    """Have sizes, bounds and the depth of points inside as ODE's geoms."""
+    """Have the sizes, bounds and point depths of ODE's geoms."""
     if name == 'Plane':
         geom = ode.GeomPlane(None, sizes[:3], sizes[3])
         assert geom.getParams() == (sizes[:3], sizes[3]) and not geom.placeable()
@@ -292,7 +292,7 @@ def test_bounds_and_depths_of_points_are_odes(name, sizes):
     if hasattr(geom, 'pointDepth'):
         for point in np.random.default_rng(1).uniform(-0.5, 0.7, (20, 3)).tolist():
             depth = call(f'dGeom{name}PointDepth', theirs, *point)
-            # outside of a box ODE's is that of the farthest face
+            # outside a box, ODE's value is the depth of the farthest face
             if depth > 0.0 or name != 'Box':
                 assert geom.pointDepth(point) == pytest.approx(depth, abs=1e-9)
     if name == 'Ray':
@@ -313,7 +313,7 @@ def test_bounds_and_depths_of_points_are_odes(name, sizes):
 )
 @pytest.mark.parametrize('total', ['', 'Total'])
 def test_masses_are_odes(name, sizes, total):
-    """Weigh shapes, scale, displace, turn and add them as ODE does."""
+    """Weigh, scale, displace, turn and add shapes like ODE."""
     mass, theirs, other = ode.Mass(), libode.Mass(), libode.Mass()
     address = ctypes.addressof(theirs)
     getattr(mass, f'set{name}{total}')(3.0, *sizes)
@@ -352,7 +352,7 @@ def test_masses_are_odes(name, sizes, total):
     ],
 )
 def test_spaces_hold_geoms_and_find_near_pairs(make):
-    """Add, ask for and remove geoms; find pairs in a space and across, but not of what is off."""
+    """Add, query and remove geoms; find pairs in a space and across, without disabled geoms."""
     space, outer = make(), ode.SimpleSpace()
     geoms = [ode.GeomSphere(space, 0.5) for _ in range(4)]
     for number, geom in enumerate(geoms):

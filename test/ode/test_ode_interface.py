@@ -1,4 +1,4 @@
-"""What ODE's bindings offer beside joints and steps: geoms, masses, groups, modes, bad input."""
+"""ODE's bindings beside joints and steps: geoms, masses, groups, modes, bad input."""
 
 import gc
 import math
@@ -10,14 +10,14 @@ from sim_bridge import InvalidValueError, ode
 
 
 def body_in(world, position=(0.0, 0.0, 0.0)):
-    """Return a body of the default mass."""
+    """Return a body with the default mass."""
     body = ode.Body(world)
     body.setPosition(position)
     return body
 
 
 def test_conventions_of_bodies():
-    """Take quaternions w x y z, rotations by rows; points and vectors follow."""
+    """Use quaternions w x y z, rotations by rows, and consistent points and vectors."""
     world = ode.World()
     body = body_in(world, (1.0, 2.0, 3.0))
     half = math.sqrt(0.5)
@@ -30,7 +30,7 @@ def test_conventions_of_bodies():
         np.testing.assert_allclose(body.getRelPointVel((1, 0, 0)), (-2, 0, 0), atol=1e-12)
         np.testing.assert_allclose(body.getPosRelPoint((1, 3, 3)), (1, 0, 0), atol=1e-12)
         np.testing.assert_allclose(body.vectorFromWorld((0, 1, 0)), (1, 0, 0), atol=1e-12)
-        world.sync()  # the same of what the engine holds
+        world.sync()  # the same from the engine
     body.addForceAtRelPos((0.0, 0.0, 1.0), (1.0, 0.0, 0.0))
     np.testing.assert_allclose(body.getTorque(), (1, 0, 0), atol=1e-12)
     world.step(0.01)
@@ -39,7 +39,7 @@ def test_conventions_of_bodies():
 
 
 def test_constants():
-    """Have ODE's numbers: no more friction than infinite, second axes from 256 on."""
+    """Have ODE's constants: infinite friction at most, second axes from 256 on."""
     assert ode.Contact().getMu() == ode.Infinity == math.inf
     assert (ode.ParamVel2, ode.ParamFMax3, ode.ContactSlip2) == (258, 517, 0x200)
     ode.InitODE()
@@ -48,7 +48,7 @@ def test_constants():
 
 
 def test_masses():
-    """Lie a cylinder along x; add and displace as the parallel-axis theorem says."""
+    """Put a cylinder along x; add and displace by the parallel-axis theorem."""
     mass = ode.Mass()
     mass.setCylinderTotal(2.0, 1, 0.1, 1.0)
     assert mass.I[0][0] == pytest.approx(0.5 * 2.0 * 0.01)
@@ -62,8 +62,8 @@ def test_masses():
         body_in(ode.World()).setMass(mass)
 
 
-def test_what_nothing_refers_to_is_gone():
-    """Let bodies, joints and geoms end with their last reference, as ODE's bindings do."""
+def test_unreferenced_objects_are_removed():
+    """Let bodies, joints and geoms end with their last reference, like ODE's bindings."""
     world, space = ode.World(), ode.SimpleSpace()
     one, other = body_in(world), body_in(world, (1.0, 0.0, 0.0))
     joint = ode.BallJoint(world)
@@ -85,7 +85,7 @@ def test_what_nothing_refers_to_is_gone():
 
 
 def test_rays_transforms_and_meshes():
-    """Meet what is placed, and tell geoms by their bits."""
+    """Hit placed geoms, and select them by bits."""
     world, space = ode.World(), ode.SimpleSpace()
     body = body_in(world)
     inner = ode.GeomBox(None, (1.0, 1.0, 1.0))
@@ -117,7 +117,7 @@ def test_rays_transforms_and_meshes():
 
 
 def test_disabled_and_kinematic_bodies():
-    """Stop a body until a joint ties it to one that moves; let another keep its velocity."""
+    """Stop a body until a joint connects it to a moving one; keep a kinematic velocity."""
     world = ode.World()
     world.setGravity((0.0, 0.0, -10.0))
     stopped, moved = body_in(world), body_in(world, (1.0, 0.0, 0.0))
@@ -137,7 +137,7 @@ def test_disabled_and_kinematic_bodies():
 
 
 def test_bad_input_is_named():
-    """Name what is wrong; the world goes on."""
+    """Name the invalid input; the world continues."""
     world = ode.World()
     body, strange = body_in(world), body_in(ode.World())
     hinge = ode.HingeJoint(world)

@@ -1,4 +1,4 @@
-"""Motors and parameters of joints as ODE's library has them."""
+"""Motors and joint parameters, compared with ODE's library."""
 
 import ctypes
 
@@ -13,7 +13,7 @@ X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 
 def both(make, world, peer, own, other, *, axes=()):
-    """Return a motor here and in ODE's library; axes: what each is fixed on, and its direction."""
+    """Return a motor here and in ODE's library; axes: frame and direction of each axis."""
     kind = make.__name__
     joint = make(world)
     joint.attach(*own)
@@ -38,7 +38,7 @@ def set_param(joint, theirs, param, value, kind=None):
 @pytest.mark.parametrize('rel', [0, 1, 2])
 @pytest.mark.parametrize('make', [ode.AMotor, ode.LMotor])
 def test_motor_axes_are_fixed_on_the_world_or_a_body(make, rel):
-    """Drive two bodies that turn, along or about an axis of the world, the first or the second."""
+    """Drive two turning bodies along or about an axis of the world, the first or the second."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     places, masses = [(0.0, 0.0, 0.0), (0.0, 0.4, 0.3)], [1.0, 2.0]
     own = [ball(world, *each) for each in zip(places, masses, strict=True)]
@@ -61,7 +61,7 @@ def test_motor_axes_are_fixed_on_the_world_or_a_body(make, rel):
 
 
 def test_euler_angles_are_odes():
-    """Measure the Euler angles of a motor between two bodies, and stop the middle one."""
+    """Measure a motor's Euler angles between two bodies, and stop the middle one."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     places = [(0.0, 0.0, 0.0), (0.0, 0.5, 0.0)]
     own, other = [ball(world, p) for p in places], [peer.ball(p) for p in places]
@@ -91,13 +91,13 @@ def test_euler_angles_are_odes():
         assert motor.getAngle(number) == pytest.approx(expected, abs=5e-3)
     for _ in range(300):
         world.step(1e-3)
-    # the middle angle was beyond a quarter of a radian without the stop
+    # without the stop the middle angle exceeded a quarter of a radian
     assert abs(motor.getAngle(1)) == pytest.approx(0.15, abs=1e-6)
     libode.world_destroy(peer.world)
 
 
 def test_cfm_of_a_motor_is_odes():
-    """Turn against a load at the wanted velocity less CFM times the torque."""
+    """Turn against a load at the target velocity minus CFM times torque."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     own, other = ball(world, (0.0, 0.0, 0.0)), peer.ball((0.0, 0.0, 0.0))
     hinge = ode.HingeJoint(world)
@@ -121,7 +121,7 @@ def test_cfm_of_a_motor_is_odes():
     rate = hinge.getAngleRate()
     own.addTorque((0.0, 0.0, -1.0))
     world.step(1e-3)
-    # the motor gives what it may, not what the CFM asks for
+    # the motor gives its limit, not the effort from the CFM
     assert hinge.getAngleRate() - rate == pytest.approx(-0.5 * 1e-3 / 0.004, rel=1e-6)
     libode.world_destroy(peer.world)
 
@@ -144,8 +144,8 @@ def test_joints_have_an_erp_and_a_cfm_of_their_own(kind):
     assert (joint.getParam(ode.ParamERP), joint.getParam(ode.ParamCFM)) == (0.4, 0.01)
 
 
-def test_stops_of_motors_count_from_angles_that_are_told():
-    """Stop at an angle that counts from what setAngle says."""
+def test_motor_stops_are_relative_to_set_angles():
+    """Stop at an angle relative to the value from setAngle."""
     world = new_world((0.0, 0.0, 0.0))
     body = ball(world, (0.0, 0.0, 0.0))
     motor = ode.AMotor(world)
@@ -168,7 +168,7 @@ def test_stops_of_motors_count_from_angles_that_are_told():
 
 @pytest.mark.parametrize('kind', ['Fixed', 'Hinge', 'Slider', 'Ball', 'Universal'])
 def test_feedback_is_odes(kind):
-    """Tell force and torque on both bodies, about their centres."""
+    """Return force and torque on both bodies, about their centres."""
     world, peer = new_world(), Peer()
     places = [(0.0, 0.0, 0.0), (0.3, 0.1, 0.0)]
     own, other = [ball(world, p) for p in places], [peer.ball(p) for p in places]

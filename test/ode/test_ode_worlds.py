@@ -1,4 +1,4 @@
-"""Settings of worlds and bodies, parameters of joints, rotations, as ODE's library has them."""
+"""Settings of worlds and bodies, joint parameters, rotations, compared with ODE's library."""
 
 import ctypes
 import math
@@ -46,7 +46,7 @@ OF_BODY = OF_BOTH | {
 
 @pytest.mark.parametrize('of', ['world', 'body', 'made body'])
 def test_settings_are_kept(of):
-    """Return what was set."""
+    """Return the set values."""
     world = ode.World()
     one = world if of == 'world' else ode.Body(world)
     if of == 'made body':
@@ -69,7 +69,7 @@ def test_settings_are_kept(of):
 
 
 def test_damping_is_odes():
-    """Lose velocity above thresholds, each body as it says, and spin no faster than told."""
+    """Lose velocity above thresholds, by each body's settings, and limit the angular speed."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     own = [ball(world, (float(k), 0.0, 0.0)) for k in range(3)]
     other = [peer.ball((float(k), 0.0, 0.0)) for k in range(3)]
@@ -95,13 +95,13 @@ def test_damping_is_odes():
     for body, theirs in zip(own, other, strict=True):
         np.testing.assert_allclose(body.getLinearVel(), libode.get_velocity(theirs)[:3])
         np.testing.assert_allclose(body.getAngularVel(), libode.get_angular(theirs)[:3], rtol=0.02)
-    # it loses a tenth until it is below its threshold
+    # the velocity decreases by a tenth in each step until it is below the threshold
     assert 0.54 < own[1].getLinearVel()[0] < 0.6
     libode.world_destroy(peer.world)
 
 
-def test_each_body_falls_asleep_as_it_says():
-    """Let one of three resting balls sleep by itself, others as the world says; then wake it."""
+def test_each_body_falls_asleep_by_its_own_settings():
+    """Let one of three resting balls sleep by its own settings, the others by the world's."""
     world, space, group = new_world(), ode.HashSpace(), ode.JointGroup()
     plane, geoms = ode.GeomPlane(space), []
     bodies = [ball(world, (float(k), 0.0, 0.1)) for k in range(3)]
@@ -147,7 +147,7 @@ def test_each_body_falls_asleep_as_it_says():
     ],
 )
 def test_pushes_are_odes(verb):
-    """Add up forces and torques of all kinds as ODE's library does, and forget them."""
+    """Sum all kinds of forces and torques like ODE's library, and reset them."""
     world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
     body, theirs = ball(world, (1.0, 2.0, 3.0)), peer.ball((1.0, 2.0, 3.0))
     turn = (0.5, 0.5, 0.5, 0.5)
@@ -189,7 +189,7 @@ def slide(**parameters):
 
 
 def test_stops_bounce_yield_and_cancel_out():
-    """Bounce at a stop; rest in a soft one; do without where the low is above the high."""
+    """Bounce at a stop; rest in a soft one; ignore stops with low above high."""
     world, body, joint = slide(ParamHiStop=0.1, ParamBounce=0.5)
     body.setLinearVel((1.0, 0.0, 0.0))
     for _ in range(15):
@@ -210,7 +210,7 @@ def test_stops_bounce_yield_and_cancel_out():
 
 
 def test_suspension_rests_where_odes_does():
-    """Sag by m g h CFM / ERP on a hinge-2, as its parameters say."""
+    """Sag by m g h CFM / ERP on a hinge-2, with its own parameters."""
     world = new_world()
     body, joint = ball(world, (0.0, 0.0, 0.0)), ode.Hinge2Joint(world)
     joint.attach(body, None)
@@ -225,7 +225,7 @@ def test_suspension_rests_where_odes_does():
 
 
 def test_joints_begin_and_end():
-    """Be in limbo, be attached, disabled, and end with the group; say what connects what."""
+    """Be in limbo, be attached, disabled, and end with the group; list connecting joints."""
     world = new_world()
     one, other, group = ball(world, (0.0,) * 3), ball(world, (1.0, 0.0, 0.0)), ode.JointGroup()
     kinds = {
@@ -278,7 +278,7 @@ def test_joints_begin_and_end():
 
 
 def test_compliant_worlds_sag():
-    """Give joints the world's ERP and CFM: a weight hangs m g h CFM / ERP lower."""
+    """Use the world's ERP and CFM in joints: a weight hangs m g h CFM / ERP lower."""
     world = new_world()
     body, joint = ball(world, (0.0, 0.0, 0.0)), ode.BallJoint(world)
     joint.attach(body, None)
@@ -303,7 +303,7 @@ def test_compliant_worlds_sag():
     ],
 )
 def test_rotations_of_scipy_are_odes(name):
-    """Make a body's rotation by SciPy as ODE's function makes it."""
+    """Build a rotation with SciPy that equals ODE's function."""
     body, turn = ode.Body(ode.World()), Rotation.from_rotvec(0.7 * np.array((1.0, 2.0, 2.0)) / 3.0)
     q = (libode.real * 4)(*turn.as_quat(scalar_first=True))
     R = (libode.real * 12)(*np.pad(turn.as_matrix(), ((0, 0), (0, 1))).ravel())
@@ -327,7 +327,7 @@ def test_rotations_of_scipy_are_odes(name):
         ),
     }.get(name, turn)
     if name == 'dRFromZAxis':
-        # any rotation with that z axis
+        # any rotation with this z axis
         np.testing.assert_allclose(np.reshape(result, (3, 4))[:, 2], np.array((1, 2, 2)) / 3.0)
         ours = Rotation.from_matrix(np.reshape(result, (3, 4))[:, :3])
     if name.startswith('dQ'):

@@ -1,4 +1,4 @@
-"""Frames in memory that two processes share."""
+"""Frames in memory shared by two processes."""
 
 import os
 import tempfile
@@ -14,7 +14,7 @@ SIZES = Sizes(links=3, positions=4, velocities=5, signals=2)
 
 @pytest.fixture
 def rings():
-    """Yield a ring that is written and one that is read, over the same memory."""
+    """Yield a written ring and a read ring, over the same memory."""
     with tempfile.TemporaryFile() as file:
         yield tuple(Ring(SIZES, os.dup(file.fileno())) for _ in range(2))
 
@@ -25,7 +25,7 @@ def fill(frame: Frame, value: float) -> None:
 
 
 def test_a_reader_gets_the_newest_frame_once(rings):
-    """Read the newest of several frames, and none until another comes."""
+    """Read the newest of several frames, and none until the next one."""
     writer, reader = rings
     assert reader.read() is None
     for value in (1.0, 2.0):
@@ -39,8 +39,8 @@ def test_a_reader_gets_the_newest_frame_once(rings):
     assert reader.read() is None
 
 
-def test_what_was_read_is_a_copy(rings):
-    """Keep what was read while frames are written over it."""
+def test_read_frames_are_copies(rings):
+    """Keep a read frame while frames are written over it."""
     writer, reader = rings
     fill(writer.next(), 1.0)
     writer.publish()
@@ -52,7 +52,7 @@ def test_what_was_read_is_a_copy(rings):
 
 
 def test_no_frame_is_read_while_it_is_written(rings):
-    """Never read half of one frame and half of another, with a writer that never waits."""
+    """Never read halves of two frames, with a writer that never waits."""
     writer, reader = rings
     is_done = threading.Event()
 

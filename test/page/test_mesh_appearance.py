@@ -1,4 +1,4 @@
-"""What mesh files look like: as trimesh reads them where it may open all files, and by hand."""
+"""Appearance of mesh files: compared with trimesh with access to all files, and manually."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.page.appearance import Library, read_appearance
 from sim_bridge.page.render_meshes import model_of, with_creases
 from sim_bridge.shapes.mesh_files import load_mesh
 
-# of several makers; with pictures, plain colours, and none
+# from several makers; with pictures, plain colours, and none
 MESHES = [
     'anymal_c_simple_description/meshes/drive.dae',
     'anymal_b_simple_description/meshes/foot/anymal_foot.dae',
@@ -81,7 +81,7 @@ def _one_reader():
 
 
 def soup(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
-    """Return the corners of all triangles that have an area, in an order of their own."""
+    """Return the corners of all triangles with an area, in a canonical order."""
     corners = np.asarray(vertices, float)[triangles]
     areas = np.linalg.norm(
         np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1
@@ -92,7 +92,7 @@ def soup(vertices: np.ndarray, triangles: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize('name', MESHES)
 def test_robots_look_as_trimesh_reads_them(robots_folder, name):
-    """Find the surface that collides, and the colours and pictures that trimesh finds alone."""
+    """Find the collision surface, and the colours and pictures found by trimesh alone."""
     path = robots_folder / name
     appearance = read_appearance(path)
     surface = load_mesh(path)
@@ -124,7 +124,7 @@ def test_robots_look_as_trimesh_reads_them(robots_folder, name):
 
 
 def test_obj_has_materials_pictures_and_gaps(tmp_path):
-    """Read colour, opacity and picture of MTL; tell what is missing, open nothing else."""
+    """Read colour, opacity and picture from MTL; report missing files, open no others."""
     (tmp_path / 'pictures').mkdir()
     picture = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
     Image.fromarray(picture).save(tmp_path / 'pictures' / 'paint.png')
@@ -162,7 +162,7 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
     ],
 )
 def test_dae_has_colours_unless_they_are_broken(tmp_path, effect, url, color):
-    """Apply unit and material; a material that is not there costs no triangle."""
+    """Apply unit and material; a missing material costs no triangle."""
     (tmp_path / 'a.dae').write_text(DAE.format(effect=effect, url=url))
     (piece,) = read_appearance(tmp_path / 'a.dae').pieces
     assert soup(piece.vertices, piece.triangles) == pytest.approx(
@@ -176,7 +176,7 @@ def test_dae_has_colours_unless_they_are_broken(tmp_path, effect, url, color):
 
 @pytest.mark.parametrize('suffix', ['.ply', '.glb'])
 def test_colours_of_faces_and_vertices_are_kept(tmp_path, suffix):
-    """Read what trimesh wrote: red and green halves; a single colour becomes that of the piece."""
+    """Read trimesh's output: red and green halves; a single colour becomes the piece's."""
     box = trimesh.creation.box((1, 2, 3))
     colors = np.array([[255, 0, 0, 255]] * 6 + [[0, 128, 0, 255]] * 6, np.uint8)
     path = tmp_path / f'box{suffix}'
@@ -187,7 +187,7 @@ def test_colours_of_faces_and_vertices_are_kept(tmp_path, suffix):
     box.export(path)
     (piece,) = read_appearance(path).pieces
     found = {tuple(color) for color in piece.colors.tolist()}
-    # those of glTF are linear
+    # glTF colours are linear
     green = 128 if suffix == '.ply' else round(255 * (1.055 * (128 / 255) ** (1 / 2.4) - 0.055))
     assert found == {(255, 0, 0, 255), (0, green, 0, 255)}
     box.visual = trimesh.visual.ColorVisuals(box, face_colors=[51, 51, 255, 255])
@@ -197,7 +197,7 @@ def test_colours_of_faces_and_vertices_are_kept(tmp_path, suffix):
 
 
 def test_a_gltf_may_have_its_data_beside_it(tmp_path):
-    """Read the buffers that a .gltf names."""
+    """Read the buffers named in a .gltf."""
     box = trimesh.creation.box((1, 2, 3))
     box.visual = trimesh.visual.TextureVisuals(
         material=trimesh.visual.material.PBRMaterial(baseColorFactor=[255, 0, 0, 255])
@@ -208,7 +208,7 @@ def test_a_gltf_may_have_its_data_beside_it(tmp_path):
     assert piece.color == pytest.approx((1.0, 0.0, 0.0, 1.0)) and len(piece.triangles) == 12
 
 
-def test_broken_files_are_told_once_and_others_are_read(tmp_path):
+def test_broken_files_are_reported_once_and_others_are_read(tmp_path):
     """Name the file and the reason."""
     said: list[str] = []
     library = Library(lambda kind, text: said.append(text))
@@ -227,7 +227,7 @@ def test_broken_files_are_told_once_and_others_are_read(tmp_path):
 
 
 def test_models_keep_all_that_a_file_has(tmp_path):
-    """Write a GLB that trimesh reads back: colours, opacity, picture, and mirrored triangles."""
+    """Write a GLB and read it with trimesh: colours, opacity, picture, and mirrored triangles."""
     (tmp_path / 'pictures').mkdir()
     Image.new('RGB', (4, 2), (10, 200, 30)).save(tmp_path / 'pictures' / 'paint.png')
     (tmp_path / 'a b.mtl').write_text(MTL)
@@ -254,7 +254,7 @@ def test_models_keep_all_that_a_file_has(tmp_path):
 
 
 def test_edges_are_sharp_and_round_surfaces_smooth():
-    """Split a box to a vertex for each side, a cylinder only at its rims, a ball nowhere."""
+    """Split box vertices for each side, cylinder vertices at the rims only, a ball's nowhere."""
     box = trimesh.creation.box((1, 2, 3))
     vertices, triangles = with_creases(box.vertices, box.faces)
     assert len(vertices) == 24 and soup(vertices, triangles) == pytest.approx(

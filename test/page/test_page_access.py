@@ -1,4 +1,4 @@
-"""The page's server: on loopback, for those with its token, and for pages of its own only."""
+"""Page server: on loopback, for owners of its token, and for its own pages only."""
 
 from contextlib import ExitStack, suppress
 from http.client import HTTPConnection
@@ -30,7 +30,7 @@ def server(guard):
 
 @pytest.fixture
 def get(server):
-    """Return a function that asks for a path; it returns status, headers and content."""
+    """Return a function from a path to its status, headers and content."""
 
     def ask(path: str, **headers: str):
         connection = HTTPConnection('127.0.0.1', server.get_port(), timeout=10)
@@ -71,20 +71,20 @@ def open_socket(server, cookie: str = '', origin: str | None = 'own', host: str 
 
 
 def test_the_page_is_on_loopback_alone(server):
-    """Refuse connections at all other addresses of the machine."""
-    # another address of this machine, as one of its network would be
+    """Reject connections at all other addresses of the machine."""
+    # another address of this machine, as in a network
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(('127.0.0.2', server.get_port()), 10.0)
 
 
 def test_without_the_token_there_is_nothing(get):
-    """Give nothing without the token, or with a wrong one."""
+    """Return nothing without the token, or with a wrong one."""
     for path in ('/', '/index.html', '/?token=', '/?token=wrong', '/?token=%C3%BC'):
         assert get(path)[0] == 403
 
 
 def test_the_token_opens_the_page_and_leaves_the_address(get, guard):
-    """Take the token once, set a cookie that scripts cannot read, and lead to a bare address."""
+    """Accept the token once, set a cookie hidden from scripts, and redirect to a bare address."""
     cookie = cookie_of(get, guard.owner)
     status, headers, content = get('/', Cookie=cookie)
     assert status == 200
@@ -94,12 +94,12 @@ def test_the_token_opens_the_page_and_leaves_the_address(get, guard):
 
 
 def test_a_foreign_name_of_the_server_is_refused(get, guard):
-    """Refuse other hosts, as DNS rebinding makes them."""
+    """Reject other hosts, as in DNS rebinding."""
     assert get('/', Host='evil.example', Cookie=cookie_of(get, guard.owner))[0] == 403
 
 
 def test_a_foreign_name_of_the_server_cannot_connect(server, get, guard):
-    """A name that an attacker points at loopback: the browser calls it the page's own origin."""
+    """Reject an attacker's name for loopback, although it is the browser's origin."""
     host = f'evil.example:{server.get_port()}'
     with pytest.raises(InvalidStatus) as refused:
         open_socket(server, cookie_of(get, guard.owner), f'http://{host}', host)
@@ -107,7 +107,7 @@ def test_a_foreign_name_of_the_server_cannot_connect(server, get, guard):
 
 
 def ask(server, head: str) -> bytes:
-    """Send the head of a request as it is; return all that comes back."""
+    """Send the head of a request unchanged; return the whole answer."""
     with socket.create_connection(('127.0.0.1', server.get_port()), 10.0) as own:
         own.sendall(head.replace('PORT', str(server.get_port())).encode('latin-1'))
         return b''.join(iter(lambda: own.recv(1 << 16), b''))
@@ -125,7 +125,7 @@ def ask(server, head: str) -> bytes:
     ],
 )
 def test_only_the_files_of_the_page_are_served(server, get, guard, path):
-    """Serve no file outside the folder of the page."""
+    """Serve no file outside the page's folder."""
     cookie = cookie_of(get, guard.owner)
     answer = ask(
         server, f'GET {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nCookie: {cookie}\r\n\r\n'
@@ -147,18 +147,18 @@ def test_only_the_files_of_the_page_are_served(server, get, guard, path):
     ],
 )
 def test_odd_requests_are_refused(server, get, guard, head):
-    """Refuse doubled headers and foreign origins."""
+    """Reject doubled headers and foreign origins."""
     head = head.replace('COOKIE', cookie_of(get, guard.owner))
     assert ask(server, f'GET / HTTP/1.1\r\n{head}\r\n\r\n').startswith(b'HTTP/1.1 40')
 
 
 def test_a_path_that_is_none_is_no_error(server, get, guard):
-    """Answer paths that no file can have."""
+    """Answer paths impossible for files."""
     assert get('//[', Cookie=cookie_of(get, guard.owner))[0] == 404
 
 
 def test_a_message_of_any_length_is_not_read(server, get, guard):
-    """Close a socket whose message is longer than any of the page's."""
+    """Close a socket whose message exceeds the page's limit."""
     cookie = cookie_of(get, guard.owner)
     with open_socket(server, cookie) as own:
         own.send(bytes(17 * 1024 * 1024))
@@ -168,8 +168,8 @@ def test_a_message_of_any_length_is_not_read(server, get, guard):
     assert get('/', Cookie=cookie)[0] == 200
 
 
-def test_what_no_page_sends_is_dropped(server, get, guard):
-    """Drop malformed messages, and go on."""
+def test_malformed_messages_are_dropped(server, get, guard):
+    """Drop malformed messages, and continue."""
     slider = server.gui.add_slider('y', 0, 10, 1, 0)
     update = {'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': {'value': 7}}
     with (
@@ -194,7 +194,7 @@ def test_what_no_page_sends_is_dropped(server, get, guard):
 
 
 def test_connections_that_say_nothing_end():
-    """Close connections that send no request in time."""
+    """Close connections without a request in time."""
     server = open_server('test', 0, Guard(patience=0.1))
     with socket.create_connection(('127.0.0.1', server.get_port()), 10.0) as own:
         own.sendall(b'GET / HTTP/1.1\r\nHost:')
@@ -217,7 +217,7 @@ def test_there_are_so_many_connections_and_no_more():
         assert first.recv(1 << 16).startswith(b'HTTP/1.1 403')
         while first.recv(1 << 16):
             pass
-        # the server sees that a moment later
+        # the server notices the end a moment later
         end, answer = time.monotonic() + 10.0, b''
         while not answer and time.monotonic() < end:
             with suppress(ConnectionError):
@@ -232,7 +232,7 @@ def test_there_are_so_many_connections_and_no_more():
     'origin', [None, 'http://evil.example', 'http://127.0.0.1', 'null', 'http://127.0.0.1:1']
 )
 def test_no_other_page_can_connect(server, get, guard, origin):
-    """Refuse sockets from pages of other origins."""
+    """Reject sockets from pages of other origins."""
     cookie = cookie_of(get, guard.owner)
     with pytest.raises(InvalidStatus) as refused:
         open_socket(server, cookie, origin)
@@ -240,25 +240,25 @@ def test_no_other_page_can_connect(server, get, guard, origin):
 
 
 def test_a_socket_needs_the_cookie(server):
-    """Refuse a socket without the cookie."""
+    """Reject a socket without the cookie."""
     for cookie in ('', f'sim_bridge_{server.get_port()}=wrong', 'other=1'):
         with pytest.raises(InvalidStatus):
             open_socket(server, cookie)
 
 
 def test_the_page_itself_connects(server, get, guard):
-    """Accept the socket that the page opens."""
+    """Accept the socket opened by the page."""
     with open_socket(server, cookie_of(get, guard.owner)) as own:
         assert own.recv(timeout=10)
 
 
 def test_owners_change_widgets_and_visitors_do_not(server, get, guard):
-    """Take what owners send, and drop what visitors send."""
+    """Accept owners' messages, and drop visitors' messages."""
     sliders = {
         token: server.gui.add_slider('x', 0, 10, 1, 0) for token in (guard.visitor, guard.owner)
     }
     with ExitStack() as sockets:
-        # the visitor first: when the owner's wish is obeyed, the visitor's would have been
+        # the visitor first: the owner's effect then proves the visitor's absence
         for token, slider in sliders.items():
             own = sockets.enter_context(open_socket(server, cookie_of(get, token)))
             own.recv(timeout=10)
@@ -278,13 +278,13 @@ def test_owners_change_widgets_and_visitors_do_not(server, get, guard):
 
 
 def test_nobody_can_open_a_tunnel(server):
-    """Drop requests for a public tunnel, whoever sends them."""
+    """Drop requests for a public tunnel from all clients."""
     handlers = server._websock_server._incoming_handlers
     assert messages.ShareUrlRequest not in handlers
     assert messages.ShareUrlDisconnect not in handlers
 
 
 def test_a_port_that_is_taken_is_said(server):
-    """Name the port that is taken."""
+    """Name the occupied port."""
     with pytest.raises(OSError, match='in use'):
         open_server('test', server.get_port(), Guard())

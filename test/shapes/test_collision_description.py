@@ -1,4 +1,4 @@
-"""From the collision elements of a URDF to geometries, and which of them never touch."""
+"""URDF collision elements: resulting geometries, and excluded link pairs."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ def chain(*, step: float = 1.0, radius: float = 0.1, extra: str = '') -> str:
 
 
 def load(text: str, **options) -> sb.Robot:
-    """Load a robot into a world of its own."""
+    """Load a robot into a new world."""
     return sb.World().load_urdf(text, **options)
 
 
 def excluded_links(loaded: sb.Robot) -> set[str]:
-    """Name the pairs of links that leave each other alone, by bodies."""
+    """Return the excluded link pairs by body names."""
     name = {shape.body: shape.link for shape in loaded.blueprint.shapes}
     return {''.join(sorted((name[a], name[b]))) for a, b in loaded.slot.excluded}
 
@@ -76,7 +76,7 @@ def pinocchio_shapes(path: Path) -> tuple[pinocchio.Model, pinocchio.GeometryMod
 
 
 def test_primitives_stay_primitives():
-    """Take every primitive of a URDF as the shape of its kind, with full sizes and its name."""
+    """Read each URDF primitive as the matching shape, with full sizes and its name."""
     loaded = load(
         robot(
             link(
@@ -98,7 +98,7 @@ def test_primitives_stay_primitives():
 
 
 def test_geometries_are_where_the_urdf_puts_them(example_robots):
-    """Place every geometry of a robot where Pinocchio places it, joints turned and base moved."""
+    """Place all geometries as Pinocchio does, with turned joints and a moved base."""
     path = example_robots['anymal_b_simple/anymal']
     world = sb.World()
     loaded = world.load_urdf(path, position=(1, 2, 3), orientation=(0.1, 0.2, 0.3, 0.9))
@@ -124,7 +124,7 @@ def test_geometries_are_where_the_urdf_puts_them(example_robots):
 
 
 def test_meshes_become_hulls_or_stay(tmp_path):
-    """Make of a mesh its hull, or by choice the mesh, scaled as the URDF says."""
+    """Convert a mesh to its hull, or keep it by choice, with the URDF's scale."""
     torus = trimesh.creation.torus(1.0, 0.25)
     torus.export(tmp_path / 'torus.stl')
     text = robot(link('a', collision('<mesh filename="torus.stl" scale="1 -2 0.5"/>')))
@@ -140,7 +140,7 @@ def test_meshes_become_hulls_or_stay(tmp_path):
 
 
 def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
-    """Decompose a mesh once for all processes, anew where what is kept is damaged."""
+    """Decompose a mesh once for all processes, and again if the cache is damaged."""
     monkeypatch.setattr(kept.objects, 'folder', lambda: tmp_path)
     filled = np.array([[True, True], [True, False]])[:, :, None]
     vertices, triangles = cells([np.array([0.0, 1.0, 3.0])] * 2 + [np.array([0.0, 1.0])], filled)
@@ -167,8 +167,8 @@ def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
     mesh_cache._hulls.cache_clear()
 
 
-def test_robots_share_what_they_read(tmp_path):
-    """Read and wrap a mesh once for all robots of a world."""
+def test_robots_share_mesh_files(tmp_path):
+    """Read and wrap a mesh once for all robots in a world."""
     trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')
     path = tmp_path / 'r.urdf'
     path.write_text(robot(link('a', collision('<mesh filename="torus.stl"/>'))))
@@ -177,8 +177,8 @@ def test_robots_share_what_they_read(tmp_path):
     assert first.geometries[0].shape is second.geometries[0].shape
 
 
-def test_missing_mesh_is_an_error_that_says_where_it_was_looked_for(tmp_path):
-    """Refuse a robot whose collision mesh is missing, naming file, line and searched paths."""
+def test_missing_mesh_error_names_the_searched_paths(tmp_path):
+    """Reject a robot with a missing collision mesh; name file, line and searched paths."""
     path = tmp_path / 'r.urdf'
     path.write_text(robot('\n', link('a', collision('<mesh filename="package://no/a.stl"/>'))))
     with pytest.raises(sb.DescriptionError) as caught:
@@ -191,7 +191,7 @@ def test_missing_mesh_is_an_error_that_says_where_it_was_looked_for(tmp_path):
 
 
 def test_missing_mesh_can_be_lived_with(tmp_path):
-    """Load a robot without the collision of a missing or broken mesh, and say so."""
+    """Load a robot without a missing or broken collision mesh, with a warning."""
     (tmp_path / 'broken.stl').write_bytes(b'solid')
     path = tmp_path / 'r.urdf'
     path.write_text(
@@ -212,19 +212,19 @@ def test_missing_mesh_can_be_lived_with(tmp_path):
 
 
 def test_neighbours_are_excluded():
-    """Keep links apart that a joint connects, and no others that are apart."""
+    """Exclude links connected by a joint, and no others that are apart."""
     assert excluded_links(load(chain())) == {'ab', 'bc', 'cd'}
 
 
-def test_what_overlaps_in_the_beginning_is_excluded():
-    """Keep links apart that begin inside each other or touch, and no others."""
+def test_initial_overlaps_are_excluded():
+    """Exclude links overlapping or touching in the initial pose, and no others."""
     assert excluded_links(load(chain(step=0.09, radius=0.1))) == {'ab', 'ac', 'bc', 'bd', 'cd'}
     assert excluded_links(load(chain(step=0.1, radius=0.1))) == {'ab', 'ac', 'bc', 'bd', 'cd'}
     assert excluded_links(load(chain(step=0.101, radius=0.1))) == {'ab', 'bc', 'cd'}
 
 
 def test_begin_is_where_stops_allow():
-    """Judge overlaps where the robot begins: every joint at 0, or at the stop nearest to it."""
+    """Check overlaps in the initial pose: each joint at 0, or at the nearest stop."""
     text = robot(
         link('a', collision('<box size="2 0.2 0.2"/>', '<origin xyz="-1.2 0 0"/>')),
         link('b'),
@@ -238,7 +238,7 @@ def test_begin_is_where_stops_allow():
 
 
 def test_bodies_without_mass_and_shape_are_part_of_a_joint():
-    """Keep apart what a ball joint of three hinges connects, through links that are nothing."""
+    """Exclude the links at a ball joint made from three hinges and empty links."""
     ball = collision('<sphere radius="0.1"/>')
     text = robot(
         link('a', ball),
@@ -250,13 +250,13 @@ def test_bodies_without_mass_and_shape_are_part_of_a_joint():
         joint('y', 'c', '1 0 0'),
     )
     assert excluded_links(load(text)) == {'ac'}
-    # one with mass is something between them
+    # a link with mass separates the two joints
     heavy = text.replace('<link name="y">', f'<link name="y">{INERTIAL}')
     assert excluded_links(load(heavy)) == set()
 
 
 def test_links_fixed_to_each_other_are_one():
-    """Keep apart all that is fixed together from the neighbours of any part of it."""
+    """Exclude links fixed together from each one's neighbours."""
     ball = collision('<sphere radius="0.1"/>')
     text = robot(
         link('a', ball),
@@ -270,13 +270,13 @@ def test_links_fixed_to_each_other_are_one():
         '</gazebo>'
     )
     assert len(load(text).slot.excluded) == 1
-    # a force-torque sensor makes two bodies of them
+    # a force-torque sensor splits them into two bodies
     measured = load(text.replace('</robot>', f'{sensor}</robot>'))
     assert excluded_links(measured) == {'ab', 'ac', 'bc'}
 
 
 def test_self_collision_can_be_turned_off():
-    """Keep all links of a robot apart."""
+    """Exclude all link pairs in a robot."""
     assert excluded_links(load(chain(), self_collision=False)) == {
         'ab',
         'ac',
@@ -297,7 +297,7 @@ def test_self_collision_can_be_turned_off():
     ],
 )
 def test_gazebos_self_collide_is_followed(tags, expected):
-    """Let links touch each other where SDF says: where either of them collides with its model."""
+    """Let links collide if SDF says so for either of them: collision with its own model."""
     extra = ''.join(
         f'<gazebo reference="{name}"><selfCollide>{text}</selfCollide></gazebo>'
         if name
@@ -308,8 +308,8 @@ def test_gazebos_self_collide_is_followed(tags, expected):
     assert excluded_links(load(chain(extra=extra), self_collision=True)) == {'ab', 'bc', 'cd'}
 
 
-def test_srdf_says_which_pairs_are_left_out(tmp_path):
-    """Follow the list of an SRDF instead of looking for overlaps."""
+def test_srdf_lists_excluded_pairs(tmp_path):
+    """Use an SRDF's list instead of an overlap check."""
     srdf = tmp_path / 'r.srdf'
     srdf.write_text(
         '<robot name="r"><disable_collisions link1="a" link2="d" reason="Never"/></robot>'
@@ -319,7 +319,7 @@ def test_srdf_says_which_pairs_are_left_out(tmp_path):
 
 
 def test_srdf_of_another_robot_is_refused():
-    """Name the link of an SRDF that the robot does not have, with its line."""
+    """Name the unknown link in an SRDF, with its line."""
     srdf = '<robot name="r">\n<disable_collisions link1="a" link2="elbw"/></robot>'
     with pytest.raises(sb.DescriptionError, match='2: error.*link2=.elbw.*no link has this name'):
         load(chain(), srdf=srdf)
@@ -347,13 +347,13 @@ def test_gazebos_surface_tags_make_a_material():
     assert second == third == sb.Material('r/b', friction=0.7)
     assert fourth.name == 'other'
     np.testing.assert_array_equal(loaded.world.simulation.geometry.direction[0], [0, 1, 0])
-    # kp and kd come back as they were
+    # kp and kd are unchanged
     pair = loaded.world.materials.contact_material(first, fourth)
     assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(50))
 
 
 def test_wrong_surface_tags_are_warned_of():
-    """Warn of values that Gazebo's tags cannot have, and go on without them."""
+    """Warn about invalid values in Gazebo's tags, and continue without them."""
     extra = (
         '<gazebo reference="a"><mu1>much</mu1><kp>0</kp><selfCollide>maybe</selfCollide></gazebo>'
     )
@@ -364,7 +364,7 @@ def test_wrong_surface_tags_are_warned_of():
 
 
 def test_two_robots_of_one_name_may_differ():
-    """Number the material of a second robot of the same name that has another surface."""
+    """Number the second robot's material if it differs and the robot name is equal."""
     world = sb.World()
     tag = '<gazebo reference="a"><mu1>{}</mu1></gazebo>'
     names = [
@@ -385,7 +385,7 @@ def test_two_robots_of_one_name_may_differ():
     ],
 )
 def test_unknown_choices_are_refused(options, message):
-    """Name the choice that there is not, and those that there are."""
+    """Name the invalid choice and the valid ones."""
     with pytest.raises(InvalidValueError, match=message):
         load(chain(), **options)
 
@@ -407,7 +407,7 @@ ROBOTS = [
 
 @pytest.mark.parametrize('name', ROBOTS)
 def test_robots_do_not_begin_in_themselves(example_robots, name):
-    """Leave no pair of a maker's robot colliding that Coal finds overlapping where it begins."""
+    """Exclude each link pair found overlapping by Coal in a real robot's initial pose."""
     path = example_robots[name]
     loaded = load(path)
     model, shapes = pinocchio_shapes(path)

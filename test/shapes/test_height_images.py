@@ -1,4 +1,4 @@
-"""Height fields of pictures: brightness, directions and bad files."""
+"""Height fields from images: brightness, directions and bad files."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SIZE = 3.0, 2.0, 0.5
     ],
 )
 def test_white_is_high_and_the_top_is_far(tmp_path, name, scale, kind):
-    """Give black height 0, white that of the size, and the upper rows the greatest y."""
+    """Give black height 0, white the full height, and the upper rows the greatest y."""
     path = tmp_path / name
     Image.fromarray((scale * PIXELS).astype(kind)).save(path)
     field = sb.HeightField.from_image(path, SIZE, bottom=-1.0)
@@ -37,7 +37,7 @@ def test_white_is_high_and_the_top_is_far(tmp_path, name, scale, kind):
 
 
 def test_colours_count_by_their_brightness(tmp_path):
-    """Read grey of three colours as grey, and leave out how opaque it is."""
+    """Read grey in three channels as grey, and ignore opacity."""
     path = tmp_path / 'hills.png'
     Image.fromarray(np.dstack([*3 * [PIXELS], 255 - PIXELS]).astype(np.uint8)).save(path)
     np.testing.assert_allclose(
@@ -45,7 +45,7 @@ def test_colours_count_by_their_brightness(tmp_path):
     )
 
 
-def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
+def test_invalid_images_are_named(tmp_path, monkeypatch):
     """Name the file and the reason."""
     good = tmp_path / 'good.png'
     Image.fromarray(PIXELS.astype(np.uint8)).save(good)
@@ -80,7 +80,7 @@ def test_what_is_no_picture_is_named(tmp_path, monkeypatch):
 
 
 def test_scenes_take_pictures(tmp_path):
-    """Read the key image, and say what it must be with."""
+    """Read the key image, and name the keys it needs."""
     Image.fromarray(PIXELS.astype(np.uint8)).save(tmp_path / 'hills.png')
     scene = tmp_path / 'scene.yaml'
 

@@ -1,4 +1,4 @@
-"""The material library: presets, users' own, and pairs of them in worlds."""
+"""Material library: presets, user materials, and their pairs in worlds."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ OWN = {
 }
 
 
-def test_presets_have_what_handbooks_say():
-    """Load by name: density and friction of steel, its pair with aluminium in either order."""
+def test_presets_match_handbooks():
+    """Load by name: steel's density and friction, its pair with aluminium in either order."""
     steel = sb.materials.load('steel')
     assert (steel.name, steel.density, steel.friction) == ('steel', 7850.0, 0.57)
     assert set(sb.materials.names()) >= {'steel', 'aluminium', 'wood', 'rubber', 'ice', 'glass'}
@@ -34,7 +34,7 @@ def test_presets_have_what_handbooks_say():
 
 
 def test_kinds_share_the_contact_materials_of_their_kind():
-    """Find what is said of wood for birch, too."""
+    """Find wood's contact material for birch, too."""
     library = MaterialLibrary()
     assert library.contact_material('birch', 'steel') == library.contact_material('steel', 'wood')
     assert library.load('birch').kind == 'wood'
@@ -42,7 +42,7 @@ def test_kinds_share_the_contact_materials_of_their_kind():
 
 @pytest.mark.parametrize('order', [('steel', 'aluminium'), ('aluminium', 'steel')])
 def test_world_finds_the_pair_in_either_order(order):
-    """Slide aluminium on steel with 0.47, not with the mean, whatever was added first."""
+    """Slide aluminium on steel with 0.47, not with the mean, added in either order."""
     world = sb.World()
     for name in order:
         world.materials.add(sb.materials.load(name))
@@ -53,7 +53,7 @@ def test_world_finds_the_pair_in_either_order(order):
     world.step(100)
     assert block.root_link.v[0] == pytest.approx(1.0 - 0.1 * 0.47 * G, abs=1e-6)
     assert world.materials.contact_material('steel', 'aluminium').friction2 == 0.47
-    # without a preset of the pair, the implicit rules; an explicit contact material is first
+    # implicit rules without a preset for the pair; an explicit contact material has priority
     mean = world.materials.contact_material('aluminium', 'default')
     assert mean.friction == pytest.approx(1.4**0.5)
     world.set_contact_material('aluminium', 'steel', sb.ContactMaterial(restitution=0.3))
@@ -62,7 +62,7 @@ def test_world_finds_the_pair_in_either_order(order):
 
 
 def test_density_of_a_preset_weighs():
-    """Weigh a body by the density of its preset, changed by the user or not."""
+    """Weigh a body by the density of its preset, original or changed."""
     world = sb.World()
     size, volume = (0.1, 0.2, 0.3), 0.006
     assert world.add_body(sb.Box(size), material=sb.materials.load('steel')).mass == pytest.approx(
@@ -76,7 +76,7 @@ def test_density_of_a_preset_weighs():
 
 @pytest.mark.parametrize('as_file', [True, False])
 def test_users_extend_the_library(tmp_path, as_file):
-    """Take materials and pairs of a JSON file or a mapping beside the presets."""
+    """Read user materials and pairs from a JSON file or a mapping."""
     source = OWN
     if as_file:
         source = tmp_path / 'own.json'
@@ -94,7 +94,7 @@ def test_users_extend_the_library(tmp_path, as_file):
 
 
 def test_scenes_name_presets(tmp_path):
-    """Read presets, what differs from them, and libraries of one's own, in scene files."""
+    """Read presets, changes to them, and user libraries in scene files."""
     (tmp_path / 'own.json').write_text(json.dumps(OWN))
     (tmp_path / 'scene.yaml').write_text("""
 world:
@@ -131,13 +131,13 @@ world:
     ],
 )
 def test_wrong_libraries_are_refused(source, words):
-    """Name what is wrong, where, and what would be right."""
+    """Name the error, its place and the accepted values."""
     with pytest.raises(sb.SimBridgeError, match=words):
         MaterialLibrary(source)
 
 
 def test_wrong_files_and_names_are_refused(tmp_path):
-    """Say so for what is no JSON, is missing, or is not in the library."""
+    """Reject invalid JSON, missing files, and unknown names."""
     (tmp_path / 'bad.json').write_text('{"materials": ')
     with pytest.raises(sb.InvalidValueError, match='expected JSON'):
         MaterialLibrary(tmp_path / 'bad.json')

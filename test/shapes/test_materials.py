@@ -1,4 +1,4 @@
-"""Materials: what two of them make together, exceptions, and the table the engine reads."""
+"""Materials: combination, exceptions, and the engine's table."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def row(table: MaterialTable, a: str, b: str) -> np.ndarray:
 def test_implicit_rules_are_agxs():
     """Combine two materials by the formulas of AGX's manual, section 11.16.1."""
     pair = combine(STEEL, RUBBER)
-    # its example: roughness 0.5 and 0.2
+    # the manual's example: roughness 0.5 and 0.2
     assert pair.friction == pytest.approx(0.31623, abs=5e-6)
     viscosities = STEEL.viscosity, RUBBER.viscosity
     assert pair.restitution == pytest.approx(
         math.sqrt((1 - viscosities[0]) * (1 - viscosities[1])), rel=1e-15
     )
     assert pair.stiffness == pytest.approx(2e9 * 1e6 / (2e9 + 1e6), rel=1e-15)
-    # AGX's damping is a time, the engine's that of a damper beside the spring
+    # AGX's damping is a time; the engine's is a damper parallel to the spring
     assert pair.damping == pytest.approx(0.05 * pair.stiffness, rel=1e-15)
     assert pair.adhesion == 4.0
     assert pair.slip == pair.slip2 == pytest.approx(0.004, rel=1e-15)
@@ -70,12 +70,12 @@ def test_implicit_rules_are_agxs():
 
 
 def test_rules_are_symmetric():
-    """Combine two materials the same in either order."""
+    """Combine two materials equally in either order."""
     assert combine(STEEL, RUBBER) == combine(RUBBER, STEEL)
 
 
 def test_rigid_and_elastic_make_elastic():
-    """Let an elastic body on a rigid one be as soft as itself, and two rigid ones rigid."""
+    """Give an elastic and a rigid body the elastic stiffness, and two rigid bodies infinity."""
     rigid = sb.Material('stone')
     assert combine(rigid, RUBBER).stiffness == RUBBER.youngs_modulus
     assert math.isinf(combine(rigid, rigid).stiffness)
@@ -85,7 +85,7 @@ def test_rigid_and_elastic_make_elastic():
     assert row(table, 'default', 'rubber')[law.STIFFNESS] == 1e6
 
 
-def test_ice_stays_slippery_on_what_never_slips():
+def test_ice_stays_slippery_on_infinite_friction():
     """Give no friction between frictionless and infinitely rough materials, and no nan."""
     ice, glue = sb.Material('ice', friction=0.0), sb.Material('glue', friction=math.inf)
     assert combine(ice, glue).friction == 0.0
@@ -93,20 +93,20 @@ def test_ice_stays_slippery_on_what_never_slips():
 
 
 def test_default_material_is_there():
-    """Have a material 'default', rigid, with friction 1 and no restitution."""
+    """Have a rigid material 'default', with friction 1 and no restitution."""
     material = sb.World().materials['default']
     assert (material.friction, material.restitution) == (1.0, 0.0)
     assert math.isinf(material.youngs_modulus)
 
 
 def test_agxs_words_are_understood():
-    """Call friction roughness, and the rest of restitution viscosity."""
+    """Name friction roughness, and 1 - restitution viscosity."""
     assert STEEL.roughness == 0.5
     assert STEEL.viscosity == pytest.approx(0.4, rel=1e-15)
 
 
-def test_explicit_pair_overrides_what_it_says():
-    """Take from a contact material what it says, and from the rules the rest."""
+def test_explicit_pair_overrides_its_set_fields():
+    """Take set fields from a contact material, and the others from the rules."""
     table = MaterialTable()
     table.set_contact_material(STEEL, RUBBER, sb.ContactMaterial(friction=0.77, cfm=1e-5))
     pair = table.contact_material('rubber', 'steel')
@@ -118,7 +118,7 @@ def test_explicit_pair_overrides_what_it_says():
 
 
 def test_engine_gets_every_parameter():
-    """Write every value of a contact material to the column of its name, for both orders."""
+    """Write each contact material value to its column, in both orders."""
     given = sb.ContactMaterial(
         friction=0.3,
         friction2=0.4,
@@ -170,7 +170,7 @@ def test_engine_gets_every_parameter():
 
 
 def test_odes_names_are_understood():
-    """Take ODE's surface parameters by their names, with its friction pyramid."""
+    """Accept ODE's surface parameters by name, with its friction pyramid."""
     made = sb.ContactMaterial.from_ode(
         mu=0.5,
         mu2=0.6,
@@ -207,7 +207,7 @@ def test_odes_names_are_understood():
 
 
 def test_a_name_means_one_material():
-    """Refuse another material of a name that is taken, unless it is to replace it."""
+    """Reject a different material with a used name, except in `add`."""
     world = sb.World()
     body = world.add_body(sb.Sphere(1.0), material=STEEL)
     with pytest.raises(InvalidValueError, match='another name'):
@@ -218,7 +218,7 @@ def test_a_name_means_one_material():
 
 
 def test_unknown_material_is_named():
-    """Name the material that is not there, and the nearest that is."""
+    """Name the unknown material, and the closest known one."""
     world = sb.World()
     world.materials.add(RUBBER)
     with pytest.raises(UnknownNameError, match="'ruber'.*Did you mean 'rubber'"):
@@ -227,7 +227,7 @@ def test_unknown_material_is_named():
 
 
 def test_changed_materials_leave_views_valid():
-    """Change a material while a user holds arrays of a robot; they stay the robot's."""
+    """Change a material while a user holds a robot's arrays; they stay valid."""
     world = sb.World()
     world.add_body(sb.Sphere(1.0), material=STEEL)
     state = world.state
@@ -236,7 +236,7 @@ def test_changed_materials_leave_views_valid():
 
 
 def test_snapshot_holds_materials():
-    """Go back to the materials of the snapshot."""
+    """Restore a snapshot's materials."""
     world = sb.World()
     world.materials.add(STEEL)
     snapshot, before = world.save(), world.state_hash()
@@ -267,6 +267,6 @@ def test_snapshot_holds_materials():
     ],
 )
 def test_wrong_values_are_refused(make, message):
-    """Name what is wrong with a material, its value and what it should be."""
+    """Name a material's invalid field, its value and the accepted values."""
     with pytest.raises(InvalidValueError, match=message):
         make()

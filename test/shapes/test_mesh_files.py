@@ -1,4 +1,4 @@
-"""Mesh files: every format read as Coal reads it, scaled, mirrored, and refused where broken."""
+"""Mesh files: all formats read as by Coal, scaled, mirrored, and rejected if broken."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.shapes import mesh_files
 from sim_bridge.shapes.mesh_cache import hull_of_file, mesh_of_file
 from sim_bridge.shapes.mesh_files import FORMATS, load_mesh
 
-# one of each format, maker and up axis; large files would take long
+# one for each format, maker and up axis; large files would take too long
 MESHES = [
     'a1_description/meshes/trunk.dae',
     'anymal_b_simple_description/meshes/foot/anymal_foot.dae',
@@ -58,7 +58,7 @@ def solid() -> trimesh.Trimesh:
 
 @pytest.mark.parametrize('name', MESHES)
 def test_files_are_read_as_coal_reads_them(robots_folder, name):
-    """Give the box that Coal, whose reader is assimp, finds around a robot maker's mesh."""
+    """Give the same bounding box as Coal (assimp) for robot makers' meshes."""
     path = robots_folder / name
     assert path.is_file(), sorted(str(p) for p in path.parent.glob('*'))[:20]
     scale = np.array([1.0, 2.0, 0.5])
@@ -72,7 +72,7 @@ def test_files_are_read_as_coal_reads_them(robots_folder, name):
 
 @pytest.mark.parametrize('suffix', ['.stl', '.obj', '.ply', '.glb', '.gltf', '.off'])
 def test_formats_agree(solid, tmp_path, suffix):
-    """Read the same solid from every format that is written here, with its outside out."""
+    """Read one solid from all formats written here, with triangles facing outwards."""
     path = tmp_path / f'solid{suffix.upper()}'
     if suffix == '.gltf':
         files = trimesh.exchange.gltf.export_gltf(trimesh.Scene(solid), embed_buffers=True)
@@ -86,7 +86,7 @@ def test_formats_agree(solid, tmp_path, suffix):
 
 
 def test_dae_follows_nodes_and_unit_but_not_materials_or_up_axis(tmp_path):
-    """Apply a node's transform and the file's unit; live with lost materials; leave axes alone."""
+    """Apply node transforms and the file's unit; accept lost materials; ignore the up axis."""
     path = tmp_path / 'square.dae'
     path.write_text(SQUARE_DAE)
     mesh = sb.TriangleMesh.from_file(path)
@@ -94,7 +94,7 @@ def test_dae_follows_nodes_and_unit_but_not_materials_or_up_axis(tmp_path):
 
 
 def test_mirrored_mesh_keeps_its_outside_out(solid, tmp_path):
-    """Turn the triangles of a mirrored mesh, so that its normals still point outwards."""
+    """Reverse a mirrored mesh's triangles, so that its normals still point outwards."""
     path = tmp_path / 'solid.stl'
     solid.export(path)
     mesh = sb.TriangleMesh.from_file(path, (1.0, -2.0, 1.0))
@@ -105,7 +105,7 @@ def test_mirrored_mesh_keeps_its_outside_out(solid, tmp_path):
 
 
 def test_classes_read_files(solid, tmp_path):
-    """Make a hull and a mesh of a file by the shapes' own names."""
+    """Build a hull and a mesh from a file with the shape classes."""
     path = tmp_path / 'solid.ply'
     solid.export(path)
     hull = sb.ConvexHull.from_file(path, (2, 2, 2))
@@ -115,7 +115,7 @@ def test_classes_read_files(solid, tmp_path):
 
 
 def test_files_are_read_once(solid, tmp_path):
-    """Give the same shape for the same file and scale, and a new one once the file is new."""
+    """Return one object for one file and scale, and a new one after a file change."""
     path = tmp_path / 'solid.stl'
     solid.export(path)
     hull = hull_of_file(path, (1, 1, 1))
@@ -138,7 +138,7 @@ def test_files_are_read_once(solid, tmp_path):
     ],
 )
 def test_broken_files_are_named(tmp_path, name, content, message):
-    """Name the file that cannot be read, and why."""
+    """Name the unreadable file, and the reason."""
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -149,7 +149,7 @@ def test_broken_files_are_named(tmp_path, name, content, message):
 
 @pytest.mark.parametrize('scale', [(1, 0, 1), (1, 1), (1, 1, np.nan)])
 def test_scale_is_checked(solid, tmp_path, scale):
-    """Refuse a scale that leaves nothing of a mesh, or is none."""
+    """Reject a flattening scale, or an invalid one."""
     path = tmp_path / 'solid.stl'
     solid.export(path)
     with pytest.raises(InvalidValueError, match='scale'):
@@ -165,7 +165,7 @@ def dae(nodes: str, scene: str = '') -> bytes:
 
 
 def doubling(levels: int) -> str:
-    """Return nodes each of which holds the next one four times."""
+    """Return nodes with the next one four times in each."""
     return (
         ''.join(
             f'<node id="n{k}">{f"""<instance_node url="#n{k + 1}"/>""" * 4}</node>'
@@ -205,7 +205,7 @@ POLYGON = ''.join(f'v {np.cos(k):.6f} {np.sin(k):.6f} 0\n' for k in range(1000))
     ids=lambda value: value if isinstance(value, str) and '.' in value else '',
 )
 def test_bombs_are_refused(tmp_path, name, content, message):
-    """Refuse files that make much of little or hold no numbers, by name and reason."""
+    """Reject excessively expanding files and missing numbers, by name and reason."""
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(InvalidValueError, match=message) as caught:
@@ -222,7 +222,7 @@ def test_bombs_are_refused(tmp_path, name, content, message):
     ],
 )
 def test_meshes_are_bounded(tmp_path, monkeypatch, limits, message):
-    """End the reading of a mesh that takes too long, or too much memory, and go on."""
+    """Abort a mesh reading above the time or memory limit, and continue."""
     path = tmp_path / 'polygon.obj'
     path.write_text(f'{POLYGON}f {" ".join(str(1 + k % 1000) for k in range(4_000_000))}\n')
     monkeypatch.setattr(mesh_files, 'LIMITS', replace(mesh_files.LIMITS, **limits))
@@ -231,7 +231,7 @@ def test_meshes_are_bounded(tmp_path, monkeypatch, limits, message):
 
 
 def test_names_and_texture_coordinates_are_no_obstacle(tmp_path):
-    """Read a file with a comment in Latin-1 and with texture coordinates, of which none are."""
+    """Read a file with a comment in Latin-1 and with an empty texture coordinate list."""
     path = tmp_path / 'house.obj'
     path.write_bytes(
         '# Gehäuse\nv 0 0 0\nv 1 0 0\nv 0 1 0\nvt 0 0\nvt 1 0\nvt 0 1\nf 1/1 2/2 3/3\n'.encode(

@@ -1,4 +1,4 @@
-"""Mesh tools: decomposition, reduction, oriented volumes and half-edges against what is known."""
+"""Mesh tools: decomposition, reduction, oriented volumes and half-edges, on known solids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError, MissingPackageError
 from sim_bridge.shapes.meshes import cutting, decomposition
 
-# the least convex parts of prisms, as ranges of cells along x and y of a grid
+# least convex parts for prisms, as cell ranges along a grid's x and y
 PRISMS = {
     'L': [(0, 1, 0, 2), (1, 2, 0, 1)],
     'T': [(0, 3, 1, 2), (1, 2, 0, 1)],
@@ -31,7 +31,7 @@ def mesh_of(solid: trimesh.Trimesh) -> sb.TriangleMesh:
 
 
 def prism_of(name: str, seed: int) -> tuple[sb.TriangleMesh, list[np.ndarray]]:
-    """Return a prism of uneven sides and of a size from 1 mm to 1 km, and its grid's lines."""
+    """Return a prism with uneven sides and a size from 1 mm to 1 km, and its grid lines."""
     rng = np.random.default_rng(seed)
     lines = [np.append(0.0, np.cumsum(rng.uniform(0.3, 1.0, n))) for n in (3, 3, 1)]
     filled = np.zeros((3, 3, 1), bool)
@@ -52,7 +52,7 @@ def volume(shapes) -> float:
 
 
 def reach(hulls, mesh) -> float:
-    """Return how far hulls leave a closed mesh, of half its longest side."""
+    """Return the greatest hull distance outside a closed mesh, over half its longest side."""
     solid = trimesh.Trimesh(mesh.vertices, mesh.triangles)
     farthest = 0.0
     for hull in hulls:
@@ -69,7 +69,7 @@ def reach(hulls, mesh) -> float:
 
 
 def uncovered(hulls, mesh) -> float:
-    """Return how far points on a mesh are from all hulls, of its size."""
+    """Return the greatest distance between mesh points and all hulls, over the mesh size."""
     points = trimesh.sample.sample_surface(
         trimesh.Trimesh(mesh.vertices, mesh.triangles), 2000, seed=2
     )[0]
@@ -81,7 +81,7 @@ def uncovered(hulls, mesh) -> float:
 @pytest.mark.parametrize('seed', range(4))
 @pytest.mark.parametrize('name', PRISMS)
 def test_cuts_that_are_roughly_known_are_made_exactly(name, seed):
-    """Fill a prism from boxes around its parts that are a little off, as those of CoACD are."""
+    """Fill a prism exactly, from slightly wrong boxes around its parts, like CoACD's."""
     mesh, lines = prism_of(name, seed)
     rng = np.random.default_rng(seed)
     low, high = mesh.bounds
@@ -103,7 +103,7 @@ def test_cuts_that_are_roughly_known_are_made_exactly(name, seed):
 
 @pytest.mark.parametrize('name', ['torus', 'ball'])
 def test_cuts_through_round_surfaces_hold_them(name):
-    """Hold all of a surface, and of what is inside, wherever it is cut."""
+    """Contain the whole surface and solid, at any cut."""
     rng = np.random.default_rng(3)
     solid = (
         trimesh.creation.torus(1.0, 0.4, 16, 8)
@@ -132,7 +132,7 @@ def test_cuts_through_round_surfaces_hold_them(name):
 
 
 def test_frame_of_cuts_is_upright_to_faces():
-    """Find the axes of a turned prism, and leave those of a round body alone."""
+    """Find a turned prism's axes, and keep a round body's."""
     mesh, _ = prism_of('T', 1)
     turn = Rotation.random(random_state=2).as_matrix()
     turned = sb.TriangleMesh(mesh.vertices @ turn.T, mesh.triangles)
@@ -146,7 +146,7 @@ def test_frame_of_cuts_is_upright_to_faces():
 
 
 def test_a_turned_prism_is_cut_in_two():
-    """Cut a turned T into two boxes that fill it, each time the same."""
+    """Cut a turned T exactly into two boxes, equal in each call."""
     mesh, _ = prism_of('T', 1)
     turn = Rotation.random(random_state=2).as_matrix()
     mesh = sb.TriangleMesh(mesh.vertices @ turn.T, mesh.triangles)
@@ -160,11 +160,11 @@ def test_a_turned_prism_is_cut_in_two():
 
 @pytest.mark.long
 def test_an_open_surface_is_held():
-    """Wrap an open box to find its cuts; hold its walls, and not what is between them."""
+    """Wrap an open box to find its cuts; contain its walls, and not its interior."""
     tray = trimesh.creation.box((1.0, 0.8, 0.3))
     mesh = sb.TriangleMesh(tray.vertices, tray.faces[(tray.face_normals @ (0, 0, 1)) < 0.5])
     hulls = sb.meshes.decompose(mesh, 0.1)
-    # walls are plates without thickness; each of the others holds a corner
+    # walls are plates without thickness; each other hull contains a corner
     held = np.concatenate([hull.vertices for hull in hulls])
     assert {tuple(each) for each in mesh.vertices.tolist()} <= {tuple(p) for p in held.tolist()}
     solid = [hull for hull in hulls if len(hull.triangles)]
@@ -177,7 +177,7 @@ def test_an_open_surface_is_held():
 @pytest.mark.long
 @pytest.mark.parametrize('name', ['torus', 'ring', 'cross', 'stair', 'U', 'forearm'])
 def test_decomposition_stays_within_the_threshold(name, robots_folder):
-    """Hold solids with no hull farther out than the threshold; fill those that can be filled."""
+    """Contain solids with hulls within the threshold; fill solids with plane concave edges."""
     if name in PRISMS:
         mesh = prism_of(name, 5)[0]
     elif name == 'forearm':
@@ -201,7 +201,7 @@ def test_decomposition_stays_within_the_threshold(name, robots_folder):
 
 
 def test_few_hulls_can_be_asked_for():
-    """Merge down to a number of hulls, the best to merge first."""
+    """Merge down to a given hull count, best pairs first."""
     mesh, lines = prism_of('stair', 2)
     low, high = mesh.bounds
     boxes = np.array(
@@ -219,7 +219,7 @@ def test_few_hulls_can_be_asked_for():
 
 
 def test_reduction_keeps_the_volume():
-    """Halve the triangles of a closed surface, and keep it closed and its volume within 2 %."""
+    """Halve the triangles of a closed surface; keep it closed, and its volume within 2 %."""
     ball = mesh_of(trimesh.creation.icosphere(3))
     half = sb.meshes.reduce(ball, 0.5)
     assert len(half.triangles) == pytest.approx(0.5 * len(ball.triangles), rel=0.02)
@@ -231,7 +231,7 @@ def test_reduction_keeps_the_volume():
 
 @pytest.mark.parametrize('number', range(10))
 def test_turned_box_is_recovered(number):
-    """Find sizes and place of a turned box, and put its corners where they were."""
+    """Find a turned box's size and pose, and reproduce its corners."""
     rng = np.random.default_rng(number)
     size, place = np.sort(rng.uniform(0.1, 3.0, 3)), rng.normal(size=3)
     turn = Rotation.random(random_state=number).as_matrix()
@@ -243,7 +243,7 @@ def test_turned_box_is_recovered(number):
 
 
 def test_turned_cylinder_and_capsule_are_recovered():
-    """Find radius, length, centre and axis of turned cylinders and capsules."""
+    """Find radius, length, centre and axis for turned cylinders and capsules."""
     turn = Rotation.random(random_state=5).as_matrix()
     place = np.array([1.0, -2.0, 0.5])
     tube = trimesh.creation.cylinder(0.3, 2.0, sections=48)
@@ -262,7 +262,7 @@ def test_turned_cylinder_and_capsule_are_recovered():
 
 @pytest.mark.parametrize('name', ['oriented_box', 'oriented_cylinder', 'oriented_capsule'])
 def test_points_are_inside(name):
-    """Hold all points, whatever they are."""
+    """Contain all points in any set."""
     points = np.random.default_rng(4).normal(size=(200, 3)) * (1.0, 0.5, 0.2)
     placed = getattr(sb.meshes, name)(points)
     x, y, z = ((points - placed.position) @ placed.rotation).T
@@ -278,7 +278,7 @@ def test_points_are_inside(name):
 
 
 def test_partners_are_mutual(prism):
-    """Find partner(partner(e)) = e, back from end to origin, in the triangle beside."""
+    """Find partner(partner(e)) = e, from end to origin, in the adjacent triangle."""
     edges = prism.half_edges
     count = len(edges.origins)
     assert count == 3 * len(prism.triangles)
@@ -293,7 +293,7 @@ def test_partners_are_mutual(prism):
 
 
 def test_circulator_goes_around_and_jumps_holes():
-    """Go counterclockwise once around a vertex, jumping where triangles lack."""
+    """Circulate once counterclockwise around a vertex, across holes."""
     ring = np.array([[np.cos(a), np.sin(a), 0.0] for a in np.arange(6) * np.pi / 3])
     vertices = np.vstack([np.zeros(3), ring])
     whole = np.array([[0, 1 + k, 1 + (k + 1) % 6] for k in range(6)])
@@ -313,14 +313,14 @@ def test_circulator_goes_around_and_jumps_holes():
         (0, False),
         (1, False),
     ]
-    # without the last triangle, begun in the middle
+    # without the last triangle, started in the middle
     assert around(whole[:5], 6) == [(2, False), (3, False), (4, False), (0, True), (1, False)]
-    # two groups that touch at the vertex only
+    # two triangle groups with only the vertex in common
     assert around(whole[[0, 1, 3, 4]], 3) == [(1, False), (0, True), (3, True), (4, False)]
 
 
 def test_circulator_ends_at_two_closed_groups():
-    """Visit both of two solids that touch in one vertex, and end."""
+    """Visit two solids touching in one vertex, and end."""
     one = trimesh.creation.icosahedron()
     other = one.copy()
     other.vertices = 2 * one.vertices[0] - one.vertices
@@ -335,7 +335,7 @@ def test_circulator_ends_at_two_closed_groups():
 
 
 def test_bad_input_is_named(prism):
-    """Name what cannot be used."""
+    """Name the invalid input."""
     flat = sb.TriangleMesh([[0, 0, 0], [1, 0, 0], [0, 1, 0]], [[0, 1, 2]])
     for call in (
         lambda: sb.meshes.decompose(flat),
@@ -357,7 +357,7 @@ def test_bad_input_is_named(prism):
 
 
 def test_missing_packages_are_named(prism, monkeypatch):
-    """Say which package to install."""
+    """Name the package to install."""
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, 'find_spec', lambda name: None if name == 'coacd' else find(name)

@@ -1,4 +1,4 @@
-"""Shapes: sizes, boxes and mass properties, against closed forms, trimesh and Coal."""
+"""Shapes: sizes, bounds and mass properties, against closed forms, trimesh and Coal."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def random_solid(seed: int) -> np.ndarray:
 
 
 def assert_same_mass(own: sb.Shape, other: trimesh.Trimesh, tolerance: float = 1e-12) -> None:
-    """Compare with trimesh, which integrates in another way."""
+    """Compare with trimesh, which integrates by another method."""
     other.density = DENSITY
     mass, center, inertia = own.mass_properties(DENSITY)
     np.testing.assert_allclose(mass, other.mass, rtol=tolerance)
@@ -44,12 +44,12 @@ def assert_same_mass(own: sb.Shape, other: trimesh.Trimesh, tolerance: float = 1
 
 
 def revolved(profile, count=720):
-    """Return the mesh of a polygon (n, 2) of radius and z, turned about z."""
+    """Revolve a polygon (n, 2), radius and z, about z; return the mesh."""
     return trimesh.creation.revolve([*profile, profile[0]], sections=count)
 
 
 def test_truncated_cones_weigh_as_meshes_and_cylinders():
-    """Give the moments of a fine mesh, of a cylinder, and nearly those of a pointed cone."""
+    """Match a fine mesh, a cylinder, and nearly a pointed cone."""
     cone = sb.Cone(0.3, 0.8, top_radius=0.1)
     volume = np.pi * 0.8 / 3 * (0.3**2 + 0.3 * 0.1 + 0.1**2)
     assert cone.mass_properties(1.0).mass == pytest.approx(volume, rel=1e-14)
@@ -68,7 +68,7 @@ def test_truncated_cones_weigh_as_meshes_and_cylinders():
 
 
 def test_hollow_shapes_weigh_as_meshes_and_by_formulas():
-    """Give the moments of fine meshes, and those of a tube by its formula."""
+    """Match fine meshes, and a tube's formula."""
     tube = sb.HollowCylinder(0.3, 0.8, 0.2).mass_properties(7.0)
     mass = 7.0 * np.pi * 0.8 * (0.3**2 - 0.2**2)
     assert tube.mass == pytest.approx(mass, rel=1e-14)
@@ -96,8 +96,8 @@ def test_hollow_shapes_weigh_as_meshes_and_by_formulas():
 
 
 @pytest.mark.parametrize('name', PRIMITIVES)
-def test_primitives_weigh_what_coal_says(name):
-    """Give volume, centre of mass and inertia of every primitive as Coal does."""
+def test_primitive_masses_match_coal(name):
+    """Give the same volume, centre of mass and inertia as Coal for each primitive."""
     own, other = PRIMITIVES[name]
     mass, center, inertia = own.mass_properties(DENSITY)
     volume = other.computeVolume()
@@ -105,7 +105,7 @@ def test_primitives_weigh_what_coal_says(name):
     np.testing.assert_allclose(center, other.computeCOM(), atol=1e-15)
     expected = DENSITY * other.computeMomentofInertia()
     if name == 'cone':
-        # Coal's are about the middle of its axis
+        # Coal's values are about the middle of its axis
         arm = np.array(other.computeCOM())
         expected = expected - mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
     np.testing.assert_allclose(inertia, expected, atol=1e-13 * np.abs(expected).max())
@@ -113,7 +113,7 @@ def test_primitives_weigh_what_coal_says(name):
 
 @pytest.mark.parametrize('name', PRIMITIVES)
 def test_boxes_around_primitives_are_tight(name):
-    """Give the least box around every primitive, in its own frame."""
+    """Give each primitive's least bounding box, in its own frame."""
     own, other = PRIMITIVES[name]
     other.computeLocalAABB()
     np.testing.assert_allclose(own.bounds[0], other.aabb_local.min_, atol=1e-15)
@@ -121,7 +121,7 @@ def test_boxes_around_primitives_are_tight(name):
 
 
 def test_primitives_approach_their_triangulations():
-    """Give a finely triangulated cylinder nearly the mass of the cylinder."""
+    """Give nearly equal masses for a finely triangulated cylinder and the cylinder."""
     fine = trimesh.creation.cylinder(radius=0.2, height=0.9, sections=2000)
     assert_same_mass(sb.Cylinder(0.2, 0.9), fine, 1e-5)
     mesh = sb.TriangleMesh(fine.vertices, fine.faces)
@@ -130,7 +130,7 @@ def test_primitives_approach_their_triangulations():
 
 @pytest.mark.parametrize('seed', range(5))
 def test_hull_is_trimeshs_hull(seed):
-    """Wrap points as trimesh does, and weigh the solid the same by the divergence theorem."""
+    """Wrap points like trimesh, and weigh the solid equally by the divergence theorem."""
     points = random_solid(seed)
     hull, other = sb.ConvexHull(points), trimesh.convex.convex_hull(points)
     assert len(hull.vertices) == len(other.vertices)
@@ -142,7 +142,7 @@ def test_hull_is_trimeshs_hull(seed):
 
 
 def test_triangles_of_a_hull_face_outwards():
-    """Turn every triangle so that its normal points away from the solid."""
+    """Order each triangle so that its normal points away from the solid."""
     hull = sb.ConvexHull(random_solid(7))
     a, b, c = (hull.vertices[hull.triangles[:, k]] for k in range(3))
     normals = np.cross(b - a, c - a)
@@ -151,7 +151,7 @@ def test_triangles_of_a_hull_face_outwards():
 
 
 def test_corners_inside_a_hull_are_dropped():
-    """Keep the eight corners of a cube, whatever points are in it, on it or given twice."""
+    """Keep a cube's eight corners, with points inside, on its surface or repeated."""
     corners = np.array(np.meshgrid([0, 1], [0, 1], [0, 1])).reshape(3, -1).T.astype(float)
     inside = np.random.default_rng(0).uniform(0.1, 0.9, (50, 3))
     hull = sb.ConvexHull(np.concatenate([corners, inside, corners]))
@@ -160,7 +160,7 @@ def test_corners_inside_a_hull_are_dropped():
 
 
 def test_flat_points_make_a_plate_without_mass():
-    """Accept points in one plane, as flat meshes have them, but no mass of theirs."""
+    """Accept points in one plane, as in flat meshes, but without mass."""
     plate = sb.ConvexHull([(0, 0, 1), (2, 0, 1), (2, 1, 1), (0, 1, 1), (1, 0.5, 1)])
     assert len(plate.vertices) == 4 and len(plate.triangles) == 0
     with pytest.raises(InvalidValueError, match='volume'):
@@ -168,7 +168,7 @@ def test_flat_points_make_a_plate_without_mass():
 
 
 def test_hull_needs_more_than_a_line():
-    """Refuse points on one line, and too few of them."""
+    """Reject points on one line, and too few points."""
     with pytest.raises(InvalidValueError, match='on one line'):
         sb.ConvexHull([(0, 0, 0), (1, 1, 1), (2, 2, 2), (5, 5, 5)])
     with pytest.raises(InvalidValueError, match='on one line'):
@@ -176,14 +176,14 @@ def test_hull_needs_more_than_a_line():
 
 
 def test_closed_mesh_weighs_the_same_inside_out():
-    """Weigh a torus, which is not convex, whichever way its triangles are turned."""
+    """Weigh a non-convex torus equally with either triangle orientation."""
     torus = trimesh.creation.torus(1.0, 0.25)
     assert_same_mass(sb.TriangleMesh(torus.vertices, torus.faces), torus)
     assert_same_mass(sb.TriangleMesh(torus.vertices, torus.faces[:, ::-1]), torus)
 
 
 def test_open_mesh_has_no_mass():
-    """Refuse to weigh what has a hole, mixed winding or no area, and say what would help."""
+    """Reject a mass for a mesh with a hole, mixed orientation or no area, with a hint."""
     torus = trimesh.creation.torus(1.0, 0.25)
     turned = torus.faces.copy()
     turned[0] = turned[0, ::-1]
@@ -195,7 +195,7 @@ def test_open_mesh_has_no_mass():
 
 
 def test_mesh_is_closed_by_its_coordinates():
-    """Find a surface closed whose triangles share no vertices, as those of an STL file."""
+    """Recognize a closed surface without shared vertices, as in an STL file."""
     cube = trimesh.creation.box((1, 2, 3))
     loose = sb.TriangleMesh(cube.triangles.reshape(-1, 3), np.arange(36).reshape(12, 3))
     assert loose.is_closed
@@ -203,7 +203,7 @@ def test_mesh_is_closed_by_its_coordinates():
 
 
 def test_height_field_keeps_its_grid():
-    """Hold heights by rows along y, and the box of the ground below them."""
+    """Store heights by rows along y, and the bounds around the ground below them."""
     heights = np.array([[0.0, 1.0, 2.0], [0.5, 0.5, 3.0]])
     field = sb.HeightField(heights, (4.0, 2.0))
     np.testing.assert_array_equal(field.heights, heights)
@@ -211,8 +211,8 @@ def test_height_field_keeps_its_grid():
 
 
 @pytest.mark.parametrize('shape', [sb.Plane(), sb.HeightField(np.zeros((2, 2)), (1, 1))])
-def test_what_has_no_end_has_no_mass(shape):
-    """Refuse the mass of ground."""
+def test_infinite_shapes_have_no_mass(shape):
+    """Reject a mass for infinite ground."""
     with pytest.raises(InvalidValueError, match='finite volume'):
         shape.mass_properties(1000.0)
 
@@ -251,13 +251,13 @@ def test_equal_primitives_are_equal():
     ],
 )
 def test_wrong_values_are_refused(make, message):
-    """Name what is wrong with a shape, its value and what it should be."""
+    """Name a shape's invalid field, its value and the accepted values."""
     with pytest.raises(InvalidValueError, match=message):
         make()
 
 
 def test_shapes_cannot_be_changed():
-    """Share shapes without fear: neither fields nor arrays can be written."""
+    """Reject writes to fields and arrays, so that shapes can be shared."""
     with pytest.raises(AttributeError):
         sb.Sphere(1.0).radius = 2.0
     hull = sb.ConvexHull(random_solid(1))
@@ -266,7 +266,7 @@ def test_shapes_cannot_be_changed():
 
 
 def test_composite_weighs_its_parts():
-    """Add up turned and moved parts as trimesh adds up their meshes."""
+    """Sum turned and moved parts as trimesh sums their meshes."""
     turn = np.array([0.2, -0.4, 0.1, 0.8])
     turn /= np.linalg.norm(turn)
     parts = as_placed(
@@ -286,7 +286,7 @@ def test_composite_weighs_its_parts():
 
 
 def test_hulls_thinner_than_their_rounding_have_two_sides():
-    """Keep the sides of needles apart, as of a mesh one corner of which is damaged."""
+    """Keep both sides of needles, for example in a mesh with one damaged corner."""
     rng = np.random.default_rng(0)
     thin = 0
     for _ in range(200):
@@ -303,6 +303,6 @@ def test_hulls_thinner_than_their_rounding_have_two_sides():
     'shape', [sb.Sphere(1e200), sb.Box((1e150, 1e150, 1e150)), sb.Capsule(1e200, 1.0)]
 )
 def test_mass_that_is_not_finite_is_refused(shape):
-    """A shape too large for numbers has no mass properties, and says so."""
+    """Reject mass properties for a shape too large for floats."""
     with pytest.raises(InvalidValueError, match='finite'):
         shape.mass_properties(1000.0)

@@ -1,4 +1,4 @@
-"""Surfaces of shapes are closed, seen from outside, and of the shapes' volumes."""
+"""Shape surfaces: closed, facing outwards, with the shapes' volumes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHAPES = {
 
 @pytest.mark.parametrize('name', SHAPES)
 def test_solids_enclose_their_volume(name):
-    """Meet every edge twice, in opposite directions; enclose mass and centre of the solid."""
+    """Use each edge twice, in opposite directions; enclose the solid's mass and centre."""
     shape = SHAPES[name]
     vertices, triangles = tessellated(shape, 128)
     _, number = np.unique(vertices.round(12), axis=0, return_inverse=True)
@@ -46,7 +46,7 @@ def test_solids_enclose_their_volume(name):
 
 
 def test_meshes_of_terrain_reach_down_to_their_bottom():
-    """Close an open mesh by sides and a flat underside, and leave one without a margin open."""
+    """Close an open mesh with sides and a flat underside; leave one without a margin open."""
     vertices = np.array([(0, 0, 0), (1, 0, 0), (1, 1, 0.3), (0, 1, 0.3)])
     triangles = [(0, 1, 2), (0, 2, 3)]
     drawn = tessellated(sb.TriangleMesh(vertices, triangles, 0.5))
@@ -58,6 +58,6 @@ def test_meshes_of_terrain_reach_down_to_their_bottom():
 
 
 def test_a_plane_has_no_surface_to_draw():
-    """Refuse what has no end."""
+    """Reject an infinite shape."""
     with pytest.raises(sb.InvalidValueError, match='finite surface'):
         tessellated(sb.Plane())

@@ -1,4 +1,4 @@
-"""VRML97 files as meshes: what is drawn, parts by name, files in files."""
+"""VRML97 files as meshes: drawn geometry, named parts, Inline files."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SOLIDS = {
 
 @pytest.mark.parametrize('geometry', SOLIDS, ids=lambda text: text.split()[0])
 def test_solids_have_their_volume(tmp_path, geometry):
-    """Mesh each solid, round ones with sides, all along y; a mirror keeps their faces outside."""
+    """Mesh each solid, all along y; a mirror keeps the faces outside."""
     path = tmp_path / 'solid.wrl'
     path.write_text(
         f'{HEADER}Transform {{ translation 5 0 0 scale -1 1 1 children '
@@ -34,13 +34,13 @@ def test_solids_have_their_volume(tmp_path, geometry):
     solid = mesh.mass_properties(1.0)
     assert solid.mass == pytest.approx(SOLIDS[geometry], rel=0.02)
     assert solid.center_of_mass[0] == pytest.approx(5.0)
-    # a cone's centre lies a quarter of its height above its base
+    # a cone's centre is a quarter of its height above its base
     expected = {'Cone': -0.75, 'Extrusion': 0.5}.get(geometry.split()[0], 0.0)
     assert solid.center_of_mass[1] == pytest.approx(expected, abs=1e-9)
 
 
 def test_parts_and_files_in_files(tmp_path):
-    """Take a part by its name, through a file that another one names."""
+    """Read a part by its name, through an Inline file."""
     (tmp_path / 'inner.wrl').write_text(
         'DEF A Transform { translation 9 0 0 children Shape { geometry Box { size 2 2 2 } } } '
         'DEF B Shape { geometry Sphere { radius 3 } }'

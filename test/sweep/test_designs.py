@@ -1,4 +1,4 @@
-"""Designs: which inputs runs have, and that they depend on nothing but the study."""
+"""Designs: run inputs depend on the study alone."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ INPUTS = {'a': Uniform(0.0, 1.0), 'b': Normal(2.0, 0.5), 'c': Values(('x', 'y', 
     ],
 )
 def test_distributions_are_those_of_scipy(own, other):
-    """Have the quantiles of the distributions that they are named after."""
+    """Match SciPy's quantiles."""
     shares = np.linspace(0.001, 0.999, 50)
     assert [own.quantile(u) for u in shares] == pytest.approx(other.ppf(shares), rel=1e-9)
 
 
 def test_whole_numbers_and_values_are_equally_likely():
-    """Give each of n values the same share."""
+    """Give each of n values the same probability."""
     shares = (np.arange(600) + 0.5) / 600
     counts = np.bincount([Integers(3, 8).quantile(u) for u in shares])
     assert counts.tolist() == [0, 0, 0, 100, 100, 100, 100, 100, 100]
@@ -36,7 +36,7 @@ def test_whole_numbers_and_values_are_equally_likely():
 
 
 def test_random_runs_follow_their_distributions():
-    """Draw independent samples; a run has the same ones whatever is drawn before."""
+    """Draw independent samples; a run has the same ones in any order."""
     design = Design('random', INPUTS, 7, 2000)
     runs = [design.of(run) for run in range(2000)]
     assert kstest([run['a'] for run in runs], 'uniform').pvalue > 0.01
@@ -47,7 +47,7 @@ def test_random_runs_follow_their_distributions():
 
 
 def test_grids_have_every_combination():
-    """Vary the last input fastest, repeat each point, and draw what is no list."""
+    """Vary the last input fastest, repeat each point, and draw inputs without a list."""
     design = Design(
         'grid',
         {'a': Values((1, 2)), 'u': Uniform(0.0, 1.0), 'c': Values(('x', 'y'))},
@@ -69,7 +69,7 @@ def test_grids_have_every_combination():
 
 
 def test_lists_are_read_side_by_side():
-    """Take the k-th value of each list."""
+    """Take the k-th value from each list."""
     design = Design('list', {'a': Values((1, 2, 3)), 'b': Values((0.5, 1, 2))}, 1)
     assert [design.of(run) for run in range(design.count)] == [
         {'a': 1, 'b': 0.5},
@@ -79,7 +79,7 @@ def test_lists_are_read_side_by_side():
 
 
 def test_sobol_points_are_spread_better_than_random_ones():
-    """Have less than a tenth of the discrepancy of random points."""
+    """Have less than a tenth of random points' discrepancy."""
 
     def discrepancy(kind: str) -> float:
         design = Design(kind, {'a': Uniform(0.0, 1.0), 'b': Uniform(0.0, 1.0)}, 3, 256)
@@ -89,7 +89,7 @@ def test_sobol_points_are_spread_better_than_random_ones():
 
 
 def test_saltelli_runs_mix_two_points():
-    """Make of each sample the runs A, B, and A with each input of B."""
+    """Make for each sample the runs A, B, and A with each input from B."""
     design = Design('saltelli', {'a': Uniform(0.0, 1.0), 'b': Uniform(2.0, 3.0)}, 3, 8)
     assert design.count == 32
     a, b, first, second = (design.of(run) for run in range(4, 8))
@@ -98,7 +98,7 @@ def test_saltelli_runs_mix_two_points():
 
 
 def test_noise_is_each_runs_own_unless_it_is_to_be_the_same():
-    """Give runs seeds of their own, which the number of runs does not change."""
+    """Give runs separate seeds, whatever the run count."""
     own = [Design('random', INPUTS, 1, 10).noise_seed(run) for run in range(10)]
     assert len(set(own)) == 10
     same = Design('random', INPUTS, 1, 10, is_noise_same=True)

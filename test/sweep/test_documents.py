@@ -1,4 +1,4 @@
-"""The studies and functions that documents show: they run."""
+"""Studies and functions in the documents: they run."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from sim_bridge.sweep.study import read_study
 
 
 def block(page: Path, language: str) -> str:
-    """Return the first block of a page in a language."""
+    """Return the first block in a language on a page."""
     return re.search(rf'^```{language}\n(.*?)^```', page.read_text(), re.M | re.S)[1]
 
 
 def test_the_study_of_the_page_is_the_file_beside_it(repository):
-    """Show in docs/sweeps.md what docs/pushes.yaml holds, and make runs of it."""
+    """Compare docs/sweeps.md with docs/pushes.yaml, and make its runs."""
     file = repository / 'docs' / 'pushes.yaml'
     assert block(repository / 'docs' / 'sweeps.md', 'yaml') == file.read_text()
     study = read_study(file)
@@ -31,7 +31,7 @@ def test_the_study_of_the_page_is_the_file_beside_it(repository):
 
 
 def test_the_function_of_the_page_controls(repository, tmp_path):
-    """Hold the arm by the function in docs/sweeps.md."""
+    """Hold the arm with the function in docs/sweeps.md."""
     page = repository / 'docs' / 'sweeps.md'
     (tmp_path / 'mine.py').write_text(block(page, 'python'))
     content = yaml.safe_load(block(page, 'yaml'))['study']
@@ -56,8 +56,8 @@ def test_the_function_of_the_page_controls(repository, tmp_path):
     assert soft.measures['sag'] > 2.0 * stiff.measures['sag'] > 0.001
 
 
-def test_the_recipe_finds_what_matters(repository, tmp_path):
-    """Sweep the study of docs/howto/sweep.md, and read it as the recipe does."""
+def test_the_recipe_finds_the_important_inputs(repository, tmp_path):
+    """Sweep the study in docs/howto/sweep.md, and read it like the recipe."""
     page = repository / 'docs' / 'howto' / 'sweep.md'
     (tmp_path / 'robust.yaml').write_text(block(page, 'yaml'))
     study = read_study(tmp_path / 'robust.yaml')
@@ -91,5 +91,5 @@ def test_the_recipe_finds_what_matters(repository, tmp_path):
     ],
 )
 def test_every_disturbance_is_in_the_page(repository, kind):
-    """Document what can happen in a run."""
+    """Document each disturbance kind."""
     assert f'`{kind}`' in (repository / 'docs' / 'sweeps.md').read_text()

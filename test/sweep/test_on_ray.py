@@ -1,4 +1,4 @@
-"""Sweeps on a real Ray cluster of two nodes, one of whose workers is killed on the way."""
+"""Sweeps on a real Ray cluster with two nodes; one worker is killed on the way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.sweep.store import Store
 from sim_bridge.sweep.study import Study
 from sim_bridge.sweep.sweep import sweep
 
-# Ray's own processes leave sockets and files to its end
+# Ray's own processes keep sockets and files until the end
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore')]
 
 RUNS = 2000
@@ -30,13 +30,13 @@ RAY = Path(sys.executable).with_name('ray')
 NODES = ('--num-cpus', '1', '--object-store-memory', '100000000', '--disable-usage-stats')
 
 
-# above those of Ray's workers, and below those that the system gives to whoever asks for any: one
-# of these may be taken before the head listens there
+# above the ports of Ray's workers, and below the system's ephemeral ports: one may be taken
+# before the head listens there
 PORTS = range(20_000, 32_000)
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
+    """Return a port without a listener."""
     first = 97 * os.getpid()
     for number in range(len(PORTS)):
         port = PORTS[(first + number) % len(PORTS)]
@@ -52,10 +52,10 @@ def free_port() -> int:
 @pytest.fixture(autouse=True)
 def own_token(monkeypatch) -> None:
     """
-    Let clusters ask for a token that nobody else has.
+    Let clusters require a private token.
 
-    Without one `--ray local` would have Ray write one to the user's folder, and every later
-    `ray start` ask for that. Before Ray is imported here, which reads these once.
+    Without it `--ray local` would let Ray write a token to the user's folder, and each later
+    `ray start` would require it. Set before the import of Ray, which reads these variables once.
     """
     monkeypatch.setenv('RAY_AUTH_MODE', 'token')
     monkeypatch.setenv('RAY_AUTH_TOKEN', TOKEN)
@@ -63,8 +63,8 @@ def own_token(monkeypatch) -> None:
 
 @pytest.fixture
 def cluster() -> Iterator[str]:
-    """Start a head and a second node on this machine; end them and all that they started."""
-    # not the test's own folder: paths of sockets may have 107 characters
+    """Start a head and a second node on this machine; end them and all their children."""
+    # not the test's folder: socket paths are limited to 107 characters
     with tempfile.TemporaryDirectory(prefix='ray', ignore_cleanup_errors=True) as folder:
         address = f'127.0.0.1:{free_port()}'
         environment = {**os.environ, 'RAY_USAGE_STATS_ENABLED': '0', 'RAY_TMPDIR': folder}
@@ -109,7 +109,7 @@ def cluster() -> Iterator[str]:
 def wait_for_nodes(
     address: str, nodes: list[subprocess.Popen], log: Path, environment: dict[str, str]
 ) -> None:
-    """Wait until a cluster has so many nodes; log: what the last of them says."""
+    """Wait until a cluster has all nodes; log: the last one's output."""
     program = (
         'import ray, sys, time\n'
         f'ray.init({address!r}, logging_level="error", log_to_driver=False)\n'
@@ -132,7 +132,7 @@ def wait_for_nodes(
 
 
 def workers(study: Study) -> list[int]:
-    """Return the processes of Ray that have runs made, by those that make them."""
+    """Return the Ray processes whose children make runs."""
     found = []
     for entry in Path('/proc').iterdir():
         if not entry.name.isdigit():
@@ -148,7 +148,7 @@ def workers(study: Study) -> list[int]:
 
 
 def test_a_cluster_gives_the_rows_of_this_machine(cluster, tmp_path):
-    """Make 2000 runs on two nodes, and lose none where a worker is killed with its runs."""
+    """Make 2000 runs on two nodes, and lose none after a worker is killed with its runs."""
     from sim_bridge.sweep.on_ray import RayExecutor
 
     study = write_study(tmp_path, {**PUSHED, 'samples': RUNS})
@@ -157,7 +157,7 @@ def test_a_cluster_gives_the_rows_of_this_machine(cluster, tmp_path):
     seen: set[int] = set()
 
     def kill(progress: object) -> None:
-        """Kill a worker in the middle, with SIGKILL."""
+        """Kill a worker during the sweep, with SIGKILL."""
         seen.update(workers(study) if len(seen) < 2 else ())
         if not killed and store.count > RUNS // 4 and (busy := workers(study)):
             killed.append(busy[0])
@@ -174,8 +174,8 @@ def test_a_cluster_gives_the_rows_of_this_machine(cluster, tmp_path):
     assert [row.same() for row in there] == [row.same() for row in here]
 
 
-def test_a_cluster_that_is_not_there_is_told(tmp_path):
-    """Say how to start one."""
+def test_a_missing_cluster_is_reported(tmp_path):
+    """Print how to start a cluster."""
     study = write_study(tmp_path, PUSHED)
     told = subprocess.run(
         [
@@ -195,8 +195,8 @@ def test_a_cluster_that_is_not_there_is_told(tmp_path):
     assert 'there is no Ray cluster at' in told.stderr and 'ray start --head' in told.stderr
 
 
-def test_a_cluster_that_asks_for_a_token_is_told(cluster, tmp_path):
-    """Say what is missing where a cluster wants a token."""
+def test_a_missing_token_is_reported(cluster, tmp_path):
+    """Name the missing token."""
     study = write_study(tmp_path, PUSHED)
     environment = {**os.environ, 'RAY_AUTH_MODE': 'disabled'}
     told = subprocess.run(
@@ -211,7 +211,7 @@ def test_a_cluster_that_asks_for_a_token_is_told(cluster, tmp_path):
 
 
 def test_a_cluster_is_started_and_runs_that_crash_are_rows(tmp_path):
-    """Start a cluster for one sweep, which ends with it; a crash costs no more than its run."""
+    """Start a cluster for one sweep, and end it afterwards; a crash costs only its own run."""
     (tmp_path / 'fragile.py').write_text(
         'import os\n\n\ndef make(joints, number):\n    def answer(time_s, q, dq):\n'
         '        if number == 3:\n            os.abort()\n        return -30.0 * dq\n'

@@ -1,4 +1,4 @@
-"""Measures: numbers of what changes over time."""
+"""Measures: numbers from series over time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from sim_bridge.ros.bag.expressions import Expression, Series
 from sim_bridge.sweep.reductions import MEASURING
 
 TIMES = np.linspace(0.0, 2.0, 201)
-# a step response of second order
+# second-order step response
 DECAY = 1.0 - np.exp(-3.0 * TIMES) * np.cos(9.0 * TIMES)
 
 
 def measure(text: str, **columns: np.ndarray) -> float:
-    """Return the value of a measure of the field /a.x, and of others."""
+    """Return a measure's value for the field /a.x, and others."""
     expression = Expression(text, MEASURING)
     given = {'x': DECAY, **columns}
     return expression.number(
@@ -60,7 +60,7 @@ def measure(text: str, **columns: np.ndarray) -> float:
         ('time_above(/a.x, 1)', 0.01 * np.sum(DECAY[:-1] > 1.0)),
     ],
 )
-def test_measures_are_what_numpy_says(text, value):
+def test_measures_match_numpy(text, value):
     """Compare each reduction with its definition."""
     if value == 'series':
         with pytest.raises(InvalidValueError, match='one number'):
@@ -71,7 +71,7 @@ def test_measures_are_what_numpy_says(text, value):
 
 
 def test_settling_time_is_that_of_the_last_value_outside():
-    """Say from when on values stay in the band; never is infinite."""
+    """Return the time from which values stay in the band; inf for never."""
     settled = measure('settling_time(/a.x, 1, 0.05)')
     after = settled <= TIMES
     assert np.all(np.abs(DECAY[after] - 1.0) <= 0.05)
@@ -80,8 +80,8 @@ def test_settling_time_is_that_of_the_last_value_outside():
     assert measure('settling_time(/a.x, 1, 5)') == 0.0
 
 
-def test_what_has_several_columns_is_reduced_by_some():
-    """Take the greatest of all columns, and ask which where one is needed."""
+def test_several_columns_need_a_suitable_reduction():
+    """Take the greatest value over all columns, and require one column elsewhere."""
     both = np.stack([DECAY, 2.0 * DECAY], axis=1)
     assert measure('max(/a.y)', y=both) == 2.0 * DECAY.max()
     assert measure('last(norm(/a.y))', y=both) == pytest.approx(math.sqrt(5.0) * DECAY[-1])
@@ -89,8 +89,8 @@ def test_what_has_several_columns_is_reduced_by_some():
         measure('last(/a.y)', y=both)
 
 
-def test_what_cannot_be_measured_is_told():
-    """Refuse times without values, series without a reduction, wrong arguments."""
+def test_impossible_measures_are_reported():
+    """Reject times without values, series without a reduction, wrong arguments."""
     with pytest.raises(StateError, match='after leaves nothing'):
         measure('max(after(/a.x, 3))')
     with pytest.raises(StateError, match='no value at 5 s'):

@@ -1,4 +1,4 @@
-"""The folder of results: rows are kept once, and those of one study only."""
+"""Results folder: each row is kept once, for one study only."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.sweep.study import read_study, Study
 
 @pytest.fixture
 def study(tmp_path) -> Study:
-    """Return a study of 40 runs, with inputs of all kinds."""
+    """Return a study with 40 runs and inputs of all kinds."""
     return write_study(
         tmp_path,
         {
@@ -40,7 +40,7 @@ def study(tmp_path) -> Study:
 
 
 def row(study: Study, run: int, **changes: object) -> Row:
-    """Return a row as a run would have it."""
+    """Return a row like a real run's."""
     values = {
         'success': True,
         'inputs': study.design.of(run),
@@ -61,8 +61,8 @@ def shown(rows: list[Row]) -> list[str]:
     return [repr(each) for each in rows]
 
 
-def test_rows_are_what_was_added(study, tmp_path):
-    """Keep every bit of every column, in parts and in the one file, by run."""
+def test_rows_are_stored_bit_by_bit(study, tmp_path):
+    """Keep each bit in each column, in parts and in the one file, by run."""
     rows = [row(study, run) for run in range(study.design.count)]
     assert len(rows) == 80
     with Store(study, tmp_path / 'results', part_size=30) as store:
@@ -83,7 +83,7 @@ def test_rows_are_what_was_added(study, tmp_path):
 
 
 def test_runs_without_measures_have_rows(study, tmp_path):
-    """Keep why a run failed."""
+    """Keep a failed run's reason."""
     crashed = Row(3, 'crashed', 'its process was ended by SIGSEGV', False, study.design.of(3))
     with Store(study, tmp_path / 'results') as store:
         store.add([crashed])
@@ -91,7 +91,7 @@ def test_runs_without_measures_have_rows(study, tmp_path):
 
 
 def test_a_store_goes_on_where_it_was(study, tmp_path):
-    """Find all rows again, whatever was being written; one that is cut off was never there."""
+    """Find all rows again after any interrupted write; drop an incomplete line."""
     folder = tmp_path / 'results'
     with Store(study, folder, part_size=10) as store:
         store.add(row(study, run) for run in range(10))
@@ -115,8 +115,8 @@ def test_a_store_goes_on_where_it_was(study, tmp_path):
             store.add([row(study, 16)])
 
 
-def test_what_is_damaged_is_told_or_made_again(study, tmp_path):
-    """Leave out rows that no longer are, make the one file anew; name what cannot be mended."""
+def test_damage_is_reported_or_repaired(study, tmp_path):
+    """Leave out damaged rows, rebuild the one file; name irreparable files."""
     folder = tmp_path / 'results'
     with Store(study, folder) as store:
         store.add([row(study, 0), row(study, 1), row(study, 2)])

@@ -1,4 +1,4 @@
-"""Runs: the same wherever they are made; what fails, crashes or hangs is a row."""
+"""Runs: the same on any process; failures, crashes and timeouts are rows."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def folder(tmp_path) -> Path:
 
 
 def test_rows_do_not_depend_on_processes(tmp_path):
-    """Make the same rows, hashes too, by one process and by two, and measure what happens."""
+    """Make the same rows and hashes with one process and with two, and measure the motion."""
     study = write_study(tmp_path, PUSHED)
     one, two = (swept(study, tmp_path / f'by_{n}', n) for n in (1, 2))
     assert [row.run for row in one] == list(range(6))
@@ -91,8 +91,8 @@ def test_a_bag_of_a_run_has_its_bits(tmp_path):
         assert expression.number(data) == row.measures[name]
 
 
-def test_what_goes_wrong_is_a_row(folder):
-    """Give a crash, a hang and errors a row with the reason; others go on."""
+def test_failures_are_rows(folder):
+    """Give a crash, a timeout and errors a row with the reason; the others continue."""
     log = str(folder / 'log')
     study = write_study(
         folder,
@@ -111,7 +111,7 @@ def test_what_goes_wrong_is_a_row(folder):
 
 
 def test_errors_of_a_run_are_its_reason(folder):
-    """Tell what a controller did wrong, and where."""
+    """Report the controller's error, and its place."""
     study = write_study(
         folder,
         with_controller(
@@ -136,8 +136,8 @@ def test_errors_of_a_run_are_its_reason(folder):
         ('last(joint_states.position)', 'Name one in brackets'),
     ],
 )
-def test_a_measure_of_nothing_is_told(tmp_path, measure, told):
-    """Name what there is instead of the topic, field or item."""
+def test_a_measure_of_a_missing_topic_is_reported(tmp_path, measure, told):
+    """Name the existing topics, fields or items instead."""
     study = write_study(tmp_path, {**PUSHED, 'measure': {'worst': measure}, 'samples': 1})
     (row,) = swept(study, tmp_path / 'results', 1)
     assert row.status == 'failed' and told in row.reason
@@ -146,7 +146,7 @@ def test_a_measure_of_nothing_is_told(tmp_path, measure, told):
 
 
 def test_functions_and_nodes_are_controllers_as_the_laws_are(folder, ros_environment):
-    """Move an arm by the law, by its node in lockstep, and by a node of one's own, alike."""
+    """Move an arm by the law, by its node in lockstep, and by a user's node, alike."""
     pose = {'positions': BENT, 'natural_frequency': 40.0}
     (folder / 'mine.py').write_text(
         'from sim_bridge.control.pd_controller import main\nraise SystemExit(main())\n'
@@ -188,14 +188,14 @@ def test_functions_and_nodes_are_controllers_as_the_laws_are(folder, ros_environ
     assert law.measures == node.measures
     assert law.measures['sag'] > function.measures['sag'] > 0.001
     assert nobody.measures['sag'] == 0.0, 'joints lock until the first command'
-    # and its bag has what the node sent
+    # its bag contains the node's commands
     again = run_apart(study, 1, 120.0, str(folder / 'bag'))
     assert again.same() == node.same()
     assert replay(folder / 'bag').is_same
 
 
 def test_a_node_that_ends_or_dies_ends_no_sweep(folder, ros_environment):
-    """Tell of a node that fails; let one that is to be killed be dead, and the run go on."""
+    """Report a failing node; continue the run after a planned death."""
     study = write_study(
         folder,
         {
@@ -228,7 +228,7 @@ def test_a_node_that_ends_or_dies_ends_no_sweep(folder, ros_environment):
 
 
 def effort_after(faults: dict[str, Any], folder: Path) -> Any:
-    """Return efforts of a joint [N m] and whether a run is that without faults."""
+    """Return joint efforts [N m], without and with faults."""
     study = write_study(
         folder,
         {
@@ -291,15 +291,15 @@ def effort_after(faults: dict[str, Any], folder: Path) -> Any:
     ids=lambda fault: next(iter(fault)),
 )
 def test_disturbances_and_faults_act_from_their_time_on(tmp_path, fault):
-    """Change nothing before, and something after."""
+    """Change nothing before the begin, and something after it."""
     clean, faulty = effort_after(fault, tmp_path)
-    # measures at 0.02, 0.03 …: eight of them until 0.09
+    # measures at 0.02, 0.03 …: eight of them before 0.09
     assert np.array_equal(clean[:8], faulty[:8])
     assert not np.array_equal(clean[9:], faulty[9:])
 
 
 def test_scenes_differ_by_values_of_their_files(tmp_path):
-    """Put values into a scene file, which itself stays as it is; entities are moved."""
+    """Override values from a scene file, without changing it; move entities."""
     (tmp_path / 'hall.yaml').write_text(
         'world:\n  ground: true\n  objects:\n'
         '    ball: {sphere: 0.1, mass: 1.0, position: [0, 0, 0.5]}\n'
@@ -346,8 +346,8 @@ def test_scenes_differ_by_values_of_their_files(tmp_path):
     assert replay(tmp_path / 'bag').is_same
 
 
-def test_a_disturbance_that_cannot_be_is_told(tmp_path):
-    """Name the disturbance, and what there is instead."""
+def test_an_impossible_disturbance_is_reported(tmp_path):
+    """Name the disturbance, and the accepted values."""
     run = copy.deepcopy(PUSHED['run'])
     run['disturbances']['push']['link'] = 'tool_flnge'
     (row,) = swept(write_study(tmp_path, {**PUSHED, 'run': run, 'samples': 1}), tmp_path / 'r', 1)
@@ -356,7 +356,7 @@ def test_a_disturbance_that_cannot_be_is_told(tmp_path):
 
 
 def test_a_crash_tells_where_it_was(folder):
-    """Keep the calls of a crash in its reason, and no list of modules."""
+    """Keep the crash location in the reason, without the module list."""
     (folder / 'aborting.py').write_text(
         'import os\n\ndef stop(joints, number):\n    return lambda t, q, dq: os.abort()\n'
     )
@@ -368,7 +368,7 @@ def test_a_crash_tells_where_it_was(folder):
 
 
 def test_a_worker_ends_with_who_started_it(tmp_path):
-    """Leave no process behind where the one that started it is killed."""
+    """Leave no process behind after the parent is killed."""
     study = write_study(tmp_path, {**PUSHED, 'run': {**PUSHED['run'], 'duration': 10_000.0}})
     program = (
         'import sys, time\nfrom sim_bridge.sweep.host import Host, Job\n'

@@ -1,4 +1,4 @@
-"""Sensitivity: Sobol indices and rank correlations of functions whose ones are known."""
+"""Sensitivity: Sobol indices and rank correlations, known in closed form."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ RUNS = [DESIGN.of(run) for run in range(DESIGN.count)]
 
 
 def ishigami(x: float, y: float, z: float) -> float:
-    """Return the function that Sobol indices are usually tried with."""
+    """Return the Ishigami function, the usual test for Sobol indices."""
     return math.sin(x) + A * math.sin(y) ** 2 + B * z**4 * math.sin(x)
 
 
 def test_sobol_indices_are_those_of_the_ishigami_function():
-    """Come near the indices that are known in closed form."""
+    """Approximate the indices known in closed form."""
     shares = sobol(np.array([ishigami(**run) for run in RUNS]), 3)
     variance = A**2 / 8 + B * math.pi**4 / 5 + B**2 * math.pi**8 / 18 + 0.5
     of_x = 0.5 * (1.0 + B * math.pi**4 / 5) ** 2
@@ -38,7 +38,7 @@ def test_sobol_indices_are_those_of_the_ishigami_function():
 
 
 def test_samples_with_failed_runs_are_left_out():
-    """Use a power of 2 of the samples that are whole."""
+    """Use complete samples, their count a power of 2."""
     values = np.array([ishigami(**run) for run in RUNS])
     values[[7, 400, 1000]] = math.nan
     shares = sobol(values, 3)
@@ -49,7 +49,7 @@ def test_samples_with_failed_runs_are_left_out():
 
 
 def test_rank_correlations_are_spearmans():
-    """Find what goes up and down with an input, whatever its shape; infinities have ranks."""
+    """Find monotonic relations of any shape; infinities have ranks."""
     draw = np.random.default_rng(1)
     x, other = draw.random(200), draw.random(200)
     found = correlation(x.tolist(), np.exp(5.0 * x) + 0.1 * other)
@@ -62,7 +62,7 @@ def test_rank_correlations_are_spearmans():
 
 
 def test_texts_explain_a_share_of_ranks():
-    """Tell inputs that are no numbers apart by how much they explain."""
+    """Measure the variance explained by text inputs."""
     groups = ['a', 'b', 'c'] * 40
     draw = np.random.default_rng(2)
     values = np.array([{'a': 2.0, 'b': 0.0, 'c': 1.0}[each] for each in groups])

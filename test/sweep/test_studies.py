@@ -1,4 +1,4 @@
-"""Reading studies: every defect is told with its line."""
+"""Reading studies: all defects are reported with their lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.sweep.study import read_study, StudyError
 
 
 def test_a_study_is_read(tmp_path):
-    """Know inputs, runs and what they are made of."""
+    """Read inputs, runs and their contents."""
     study = write_study(tmp_path, PUSHED)
     assert study.design.count == 6
     assert list(study.inputs) == ['frequency', 'friction', 'push']
@@ -25,8 +25,8 @@ def test_a_study_is_read(tmp_path):
     assert plan.changes['arm']['joints']['joint_2']['friction'] == inputs['friction']
 
 
-def test_the_digest_is_of_what_decides_about_runs(tmp_path):
-    """Keep results when comments change, and not when a number does."""
+def test_the_digest_depends_on_the_runs_only(tmp_path):
+    """Keep the digest when comments change, and change it with each number."""
     digest = write_study(tmp_path, PUSHED).digest
     file = tmp_path / 'study.yaml'
     file.write_text('# held\n' + file.read_text().replace('study:', 'study:\n  description: held'))
@@ -63,8 +63,8 @@ WRONG = {
 
 
 @pytest.mark.parametrize(('line', 'told'), WRONG.items(), ids=WRONG)
-def test_defects_are_told_with_their_line(tmp_path, line, told):
-    """Name key, value, line and what is accepted."""
+def test_defects_are_reported_with_their_line(tmp_path, line, told):
+    """Name key, value, line and accepted values."""
     write_study(tmp_path, copy.deepcopy(PUSHED))
     file = tmp_path / 'study.yaml'
     lines = file.read_text().splitlines()
@@ -97,7 +97,7 @@ def test_defects_are_told_with_their_line(tmp_path, line, told):
 
 
 def test_a_kind_that_is_none_is_one_defect(tmp_path):
-    """Say nothing of the keys beside it, which another kind may take."""
+    """Report no neighbouring keys, since another kind may accept them."""
     run = {**PUSHED['run'], 'controller': {'kind': 'pod', 'stiffness': 3.0}}
     with pytest.raises(StudyError) as raised:
         write_study(tmp_path, {**PUSHED, 'run': run})
@@ -105,8 +105,8 @@ def test_a_kind_that_is_none_is_one_defect(tmp_path):
     assert "did you mean 'pd'?" in finding.message
 
 
-def test_files_that_are_not_there_are_told(tmp_path, capsys):
-    """Name robot, scene, parameters and function by check, and before the first run."""
+def test_missing_files_are_reported(tmp_path, capsys):
+    """Name missing robot, scene, parameters and function by check, and before the first run."""
     for number, (changes, told) in enumerate(
         (
             ({'robot': 'arn'}, "Did you mean 'arm'?"),
@@ -135,8 +135,8 @@ def test_files_that_are_not_there_are_told(tmp_path, capsys):
         assert not (tmp_path / f'{number}_results').exists()
 
 
-def test_designs_take_what_they_can(tmp_path):
-    """Refuse samples that are no power of 2, texts for Sobol indices, lists of other lengths."""
+def test_invalid_designs_are_rejected(tmp_path):
+    """Reject samples that are no power of 2, texts for Sobol indices, unequal lists."""
 
     def refused(**changes: object) -> str:
         with pytest.raises(StudyError) as raised:
@@ -158,7 +158,7 @@ def test_designs_take_what_they_can(tmp_path):
 
 
 def test_a_study_that_is_not_there(tmp_path):
-    """Say which file is missing."""
+    """Name the missing file."""
     with pytest.raises(StudyError, match='nowhere.yaml'):
         read_study(tmp_path / 'nowhere.yaml')
 
@@ -179,7 +179,7 @@ def test_a_study_that_is_not_there(tmp_path):
     ],
 )
 def test_criteria_compare_measures_and_inputs(text, holds):
-    """Do arithmetic, comparisons and logic; nothing holds of what is no number."""
+    """Evaluate arithmetic, comparisons and logic; NaN satisfies no criterion."""
     values = {
         'a': 1.5,
         'b': 2.0,
@@ -192,7 +192,7 @@ def test_criteria_compare_measures_and_inputs(text, holds):
 
 
 def test_criteria_call_nothing_of_pythons():
-    """Refuse attributes, items, calls of calls, comprehensions, and numbers by themselves."""
+    """Reject attributes, items, nested calls, comprehensions, and bare numbers."""
     numbers = 'a + 1', '-a', '1', 'a < 2 and 3', 'not 1', 'abs(a)'
     calls = 'a.real', 'a[0]', '(lambda: 1)()', '[x for x in a]', 'abs(*a)', 'f"{a}"'
     for text in (*numbers, *calls):

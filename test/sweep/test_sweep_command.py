@@ -1,4 +1,4 @@
-"""`sim_bridge sweep`: runs, goes on after it was killed, reports, makes runs again."""
+"""`sim_bridge sweep`: runs, continues after a kill, reports, repeats runs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_bridge.sweep.sweep import sweep
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# bounds what is bound to come
+# time limit for expected events
 PATIENCE_S = 240.0
 
 LOGGING = """
@@ -37,7 +37,7 @@ def logged(joints, number, log):
 
 @pytest.fixture
 def logging_study(tmp_path) -> Path:
-    """Return a study of 30 runs that note in a file that they began."""
+    """Return a study with 30 runs; each logs its begin in a file."""
     (tmp_path / 'logging_controller.py').write_text(LOGGING)
     return write_study(
         tmp_path,
@@ -65,7 +65,7 @@ def start(*arguments: object) -> subprocess.Popen:
 
 
 def wait_for_rows(process: subprocess.Popen, folder: Path, count: int) -> None:
-    """Wait until so many rows are in a folder of results."""
+    """Wait until a results folder has enough rows."""
     end = time.monotonic() + PATIENCE_S
     file = folder / 'rows.jsonl'
     while not file.exists() or file.read_bytes().count(b'\n') < count:
@@ -78,7 +78,7 @@ def wait_for_rows(process: subprocess.Popen, folder: Path, count: int) -> None:
     ('number', 'code'), [(signal.SIGKILL, -9), (signal.SIGINT, 130)], ids=['killed', 'interrupted']
 )
 def test_a_sweep_goes_on_where_it_was(logging_study, tmp_path, number, code):
-    """Make no run again that has a row, lose none, and have the rows of an undisturbed sweep."""
+    """Repeat no run with a row, lose none, and have the rows of an undisturbed sweep."""
     folder = logging_study.with_name('study_results')
     process = start(logging_study, '--processes', 2)
     wait_for_rows(process, folder, 5)
@@ -95,7 +95,7 @@ def test_a_sweep_goes_on_where_it_was(logging_study, tmp_path, number, code):
     begun = Counter(float(line) for line in (tmp_path / 'log').read_text().split())
     assert set(begun) == set(range(30))
     assert {begun[run] for run in kept} == {1}
-    # beside those that have a row, two were under way
+    # two more runs were in progress
     assert sum(begun.values()) <= 32
     study = read_study(logging_study)
     rows = rows_of(parquet.read_table(folder / 'results.parquet'), study)
@@ -104,7 +104,7 @@ def test_a_sweep_goes_on_where_it_was(logging_study, tmp_path, number, code):
 
 
 def test_a_killed_process_costs_no_run(logging_study, tmp_path):
-    """Make a run again whose process is killed, as by a system that is out of memory."""
+    """Repeat a run whose process is killed, for example by the system out of memory."""
     study = read_study(logging_study)
     executor = LocalExecutor(2, 120.0)
     killed: list[int] = []
@@ -124,7 +124,7 @@ def test_a_killed_process_costs_no_run(logging_study, tmp_path):
 
 
 def test_first_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
-    """End a sweep whose first runs all fail, and say why; go on if asked to."""
+    """End a sweep if its first runs all fail, with the reason; continue on request."""
     study = write_study(
         tmp_path,
         {**PUSHED, 'samples': 15, 'measure': {'worst': 'max(abs(joint_state.position[a]))'}},
@@ -138,7 +138,7 @@ def test_first_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
 
 
 def test_few_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
-    """Say why all of a small study failed, also by the same command later on."""
+    """Report a small study whose runs all fail, also at the next call."""
     study = write_study(
         tmp_path, with_controller({'kind': 'function', 'call': 'nowhere:hold', 'number': 0})
     )
@@ -151,7 +151,7 @@ def test_few_runs_that_all_fail_are_a_mistake(tmp_path, capsys):
 
 
 def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
-    """Do all of it by the command, and refuse what does not fit."""
+    """Do everything by the command, and reject wrong arguments."""
     study = write_study(tmp_path, {**PUSHED, 'samples': 8, 'design': 'sobol'})
     file, folder = str(study.source), tmp_path / 'study_results'
 
@@ -193,8 +193,8 @@ def test_a_study_is_swept_reported_and_replayed(tmp_path, capsys):
     assert run(str(tmp_path / 'nothing.yaml'))[0] == 2
 
 
-def test_a_run_that_hangs_is_the_same_whatever_the_timeout(tmp_path, capsys):
-    """Compare of a run that took too long that it does, not how long was waited."""
+def test_a_timed_out_run_is_the_same_for_any_timeout(tmp_path, capsys):
+    """Compare for a timed-out run only the timeout itself, not its length."""
     (tmp_path / 'slow.py').write_text(
         'import time\n\ndef law(joints, number):\n    return lambda t, q, dq: time.sleep(100)\n'
     )
@@ -210,8 +210,8 @@ def test_a_run_that_hangs_is_the_same_whatever_the_timeout(tmp_path, capsys):
     assert main(['sweep', 'replay', str(study.source), '--run', '0', '--timeout', '1']) == 0
 
 
-def test_a_row_that_was_changed_is_told(tmp_path, capsys):
-    """Say that a run is not what its row says."""
+def test_a_changed_row_is_reported(tmp_path, capsys):
+    """Report a run different from its row."""
     study = write_study(tmp_path, {**PUSHED, 'samples': 1})
     folder = tmp_path / 'study_results'
     swept(study, folder, 1)
@@ -225,7 +225,7 @@ def test_a_row_that_was_changed_is_told(tmp_path, capsys):
 
 
 def test_sobol_indices_are_reported(tmp_path, capsys):
-    """Say of a saltelli design what depends on which input: a push moves what it pushes."""
+    """Report for a saltelli design how measures depend on inputs: a push moves its own arm."""
     study = write_study(
         tmp_path,
         {

@@ -1,4 +1,4 @@
-"""Belts and tracks on the page: stripes that go as fast as the surface."""
+"""Belts and tracks on the page: stripes at the surface speed."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SIZE = (2.0, 0.4, 0.2)
 
 
 def stripes(viewer, client) -> np.ndarray:
-    """Return (n, 2, 3) the stripes."""
+    """Return the stripes (n, 2, 3)."""
     viewer.sync()
     found: np.ndarray = client.nodes['/world/belts']['points'].reshape(-1, 2, 3)
     return found
 
 
 def test_stripes_of_a_conveyor_run_as_its_surface():
-    """Move the stripes on top by speed times time, from edge to edge; start and stop them."""
+    """Move the upper stripes by speed times time, from edge to edge; start and stop them."""
     world = sb.World(STEP)
     world.add_body(sb.Box(SIZE), name='belt', motion='static', position=(0.0, 0.0, 0.3))
     belt = world.robots['belt'].geometries[0]
@@ -49,7 +49,7 @@ def test_stripes_of_a_conveyor_run_as_its_surface():
 
 
 def test_stripes_of_a_track_run_backwards_on_the_ground():
-    """Run about the track's axis: at the bottom of a track that drives forwards, backwards."""
+    """Run about the track's axis: backwards at the bottom of a track that drives forwards."""
     world = sb.World(STEP)
     robot = world.load_urdf(ROBOTS / 'tracked_vehicle.urdf', position=(0.0, 0.0, 1.0))
     for crawler in robot.crawlers:

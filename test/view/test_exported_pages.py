@@ -1,4 +1,4 @@
-"""Pages that hold a recorded motion, decoded as a browser does it."""
+"""Pages with a recorded motion, decoded like in a browser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tape():
 
 
 def arrows(page: str) -> list[np.ndarray]:
-    """Return the arrows (n, 2, 3) of contact forces, each time they change."""
+    """Return the arrows (n, 2, 3) of contact forces, at each change."""
     return [
         message['updates']['points'].reshape(-1, 2, 3)
         for _, message in recording(page)[1]
@@ -36,7 +36,7 @@ def arrows(page: str) -> list[np.ndarray]:
 
 
 def test_contact_forces_are_exported_where_they_are_wanted(tape):
-    """Draw arrows that bear the weight at the end, and none before the box has landed."""
+    """Draw arrows with the box's weight at the end, and none before the landing."""
     assert not arrows(html(tape))
     found = arrows(html(tape, shows_forces=True))
     scale = tape.takes[0].structure.force_scale

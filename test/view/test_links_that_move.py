@@ -1,4 +1,4 @@
-"""Links of a robot on a fixed base: they can be pulled, and forces are drawn on them."""
+"""Movable links of a robot on a fixed base: mouse drag, and drawn forces."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def world(request):
 
 
 def test_contact_forces_push_the_link_that_moves(world):
-    """Draw the force of the ground on the tip upwards, as large as the weight that it bears."""
+    """Draw the force of the ground on the tip upwards, as large as the carried weight."""
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
         client.wait_for('Contact forces')
         client.set('Contact forces', True)
@@ -56,7 +56,7 @@ def test_contact_forces_push_the_link_that_moves(world):
 
 
 def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
-    """Lift the tip, which has no mass of its own, by the page; leave the base where it is."""
+    """Lift the massless tip from the page; the base stays in place."""
     tip, base = world.robots['press'].link('tip'), world.robots['press'].link('base')
     with world.view(browser=False, speed=0.0) as viewer, PageClient(viewer.url) as client:
 
@@ -71,7 +71,7 @@ def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
 
         def rises():
             world.step(5)
-            # what a spring of this stiffness is stretched by the weight
+            # bound: extension of this spring under the weight
             return abs(tip.p[2] - target[2]) < 0.1
 
         client.wait('the tip at its target', rises)
@@ -106,8 +106,8 @@ def test_a_spring_comes_to_rest_where_it_bears_the_weight():
     assert abs(robot.dq[0]) < 1e-4
 
 
-def test_what_cannot_move_cannot_be_pulled():
-    """Name a link of the fixed base, and what could be pulled."""
+def test_immovable_links_cannot_be_dragged():
+    """Name a link of the fixed base, and the movable links."""
     world = sb.World(STEP)
     robot = world.load_urdf(PRESS, fixed_base=True)
     with pytest.raises(sb.SimBridgeError, match=r"'base'.*can move"):
@@ -115,7 +115,7 @@ def test_what_cannot_move_cannot_be_pulled():
 
 
 def test_motion_is_that_of_the_nearest_joint_that_moves():
-    """Tell links on fixed, kinematic and free bases apart."""
+    """Distinguish links on fixed, kinematic and free bases."""
     from sim_bridge.robots.body_type import motion_of_link
 
     world = sb.World(STEP)

@@ -1,4 +1,4 @@
-"""`World.view`: the page of a world that a program steps."""
+"""`World.view`: page of a world stepped by a program."""
 
 from contextlib import suppress
 import gc
@@ -45,7 +45,7 @@ def running():
         while not is_done.is_set():
             while not calls.empty():
                 calls.get()()
-            # it is on the page
+            # the error is shown on the page
             with suppress(ZeroDivisionError):
                 world.step()
 
@@ -65,7 +65,7 @@ def says(client: PageClient) -> float:
 
 @pytest.fixture
 def between_steps(running):
-    """Return a function that has functions called between steps, where programs change worlds."""
+    """Return a function for calls between steps, as programs change worlds."""
     return running[3]
 
 
@@ -79,7 +79,7 @@ def page(running):
 
 
 def test_the_page_shows_bodies_where_they_are(page):
-    """Place bodies as the world does."""
+    """Place bodies like the world."""
     _, _, client = page
     client.wait(
         'the box in its place',
@@ -88,7 +88,7 @@ def test_the_page_shows_bodies_where_they_are(page):
 
 
 def test_a_paused_world_stays_and_a_step_is_one(page):
-    """Hold the clock while paused, and move it by the steps that were asked for."""
+    """Hold the clock while paused, and advance it by the requested steps."""
     world, _, client = page
     client.pause()
     before = world.step_count
@@ -111,7 +111,7 @@ def test_reset_starts_again(page):
 
 
 def test_snapshots_are_kept_by_name(page):
-    """Save, restore and delete snapshots; say why one cannot be restored."""
+    """Save, restore and delete snapshots; report a failed restore."""
     world, _, client = page
     client.pause()
     client.set('Name', 'here')
@@ -132,7 +132,7 @@ def test_snapshots_are_kept_by_name(page):
 
 
 def test_sliders_command_joints(page):
-    """Command the effort that a slider says."""
+    """Command the effort of a slider."""
     _, _, client = page
     client.set('Command', 'position')
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
@@ -161,7 +161,7 @@ def test_bodies_are_pulled(page):
 
 
 def test_bodies_are_pushed_for_a_while(page):
-    """Accelerate a body by a force for so many steps."""
+    """Accelerate a body by a force for some steps."""
     world, _, client = page
     client.press('Reset')
     client.pause()
@@ -187,7 +187,7 @@ def test_bodies_are_pushed_for_a_while(page):
     ],
 )
 def test_pushes_end_at_resets_and_snapshots(request_of):
-    """Push nothing after a jump of the state; refuse what cannot be pushed."""
+    """End pushes at a state jump; reject pushes on immovable links."""
     world = sb.World(STEP)
     box = world.add_body(sb.Box(SIZE), name='box')
     world.add_body(sb.Box(SIZE), name='wall', motion='static', position=(3.0, 0.0, 0.0))
@@ -205,7 +205,7 @@ def test_pushes_end_at_resets_and_snapshots(request_of):
 
 
 def test_contacts_are_points_and_arrows(page):
-    """Draw the contacts of a box at its corners, with forces that bear its weight."""
+    """Draw a box's contacts at its corners, with forces equal to its weight."""
     world, _, client = page
     client.press('Reset')
     for label in ('Contact points', 'Contact forces'):
@@ -224,7 +224,7 @@ def test_contacts_are_points_and_arrows(page):
 
 
 def test_speed_is_that_of_the_page(page):
-    """Obey the speed of the page, and refuse what is none."""
+    """Use the speed from the page, and reject invalid values."""
     _, viewer, client = page
     for speed in (0.5, 0.0, 1.0):
         client.set('Speed', speed)
@@ -232,7 +232,7 @@ def test_speed_is_that_of_the_page(page):
 
 
 def test_numbers_may_be_finer_than_their_steps(page):
-    """Let browsers send what is typed, which they round to the decimals of a field."""
+    """Let browsers send typed numbers, which they round to a field's decimals."""
     _, _, client = page
     for label in ('Speed', 'Force scale', 'Least force', 'Size of marks', 'Scale of both'):
         assert client.wait_for(label)['precision'] >= 6, label
@@ -240,7 +240,7 @@ def test_numbers_may_be_finer_than_their_steps(page):
 
 
 def test_commands_are_those_that_do_something(page):
-    """List no keys of recordings where there is none."""
+    """List no keys for recordings without a recording."""
     assert set(page[2].commands) == {'Pause or play', 'Step', 'Reset'}
 
 
@@ -261,8 +261,8 @@ def test_sliders_command_in_all_controls(page, control, read):
     client.press('Reset')
 
 
-def test_what_is_followed_stays_and_can_be_pulled(page):
-    """Keep a followed link in its place, and pull at the right point of it."""
+def test_a_followed_link_stays_and_can_be_dragged(page):
+    """Keep a followed link in its place, and drag it at the right point."""
     world, _, client = page
     client.set('Follow', 'box/box')
     client.wait(
@@ -270,7 +270,7 @@ def test_what_is_followed_stays_and_can_be_pulled(page):
         lambda: np.allclose(client.nodes['/world']['position'], -client.box(SIZE)[2], atol=1e-3),
     )
     name, number, place = client.box(SIZE)
-    # a browser tells where in the scene, which has moved
+    # a browser sends scene coordinates, and the scene has moved
     client.drag(name, number, 'start', (0.0, 0.0, 0.1), (0.0, 0.0, 0.1))
     client.drag(name, number, 'update', (0.0, 0.0, 0.1), (0.0, 0.0, 1.1))
     client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > 0.6)
@@ -283,7 +283,7 @@ def test_what_is_followed_stays_and_can_be_pulled(page):
 
 
 def test_who_leaves_lets_go(page):
-    """Let go of what somebody holds whose connection ends."""
+    """End a disconnecting client's drag."""
     _, viewer, client = page
     name, number, place = client.wait('the box', lambda: client.box(SIZE))
     with PageClient(viewer.url) as other:
@@ -294,7 +294,7 @@ def test_who_leaves_lets_go(page):
 
 
 def test_pushes_of_the_program_are_arrows(page, between_steps):
-    """Draw the forces that a program and fields apply."""
+    """Draw the forces applied by the program and by fields."""
     world, _, client = page
     force = np.array((0.0, 0.0, 50.0))
     link = world.robots['box'].links[0]
@@ -334,7 +334,7 @@ def test_layers_come_and_go(page, label, node):
 
 
 def test_bodies_come_and_go_while_the_page_is_open(page, between_steps):
-    """Draw bodies that are added, and no longer those that are removed."""
+    """Draw added bodies, and erase removed ones."""
     world, _, client = page
     size = (0.11, 0.12, 0.13)
 
@@ -359,7 +359,7 @@ def test_bodies_come_and_go_while_the_page_is_open(page, between_steps):
 
 
 def test_errors_of_the_program_are_on_the_page(page):
-    """Show what `World.step` raises."""
+    """Show errors raised by `World.step`."""
     world, _, client = page
 
     def fail(world):
@@ -367,7 +367,7 @@ def test_errors_of_the_program_are_on_the_page(page):
 
     hook = world.before_step(fail)
     client.wait('the error', lambda: any('ZeroDivisionError' in text for text in client.texts))
-    # those that differ by their numbers are one
+    # messages that differ by numbers only are one
     message = client.wait(
         'more of them',
         lambda: [
@@ -381,22 +381,22 @@ def test_errors_of_the_program_are_on_the_page(page):
 
 
 def test_a_world_has_one_page(page):
-    """Refuse a second page of a world; open another after the first."""
+    """Reject a second page of a world; open another after the first."""
     world, viewer, _ = page
     with pytest.raises(StateError, match='has a page'):
         world.view(browser=False)
     assert world.simulation.hooks.watcher is viewer
 
 
-def test_without_viser_it_says_what_to_install(monkeypatch):
-    """Name the extra that is missing."""
+def test_a_missing_viser_is_named(monkeypatch):
+    """Name the missing extra."""
     monkeypatch.setitem(sys.modules, 'viser', None)
     with pytest.raises(MissingPackageError, match=r'\"sim_bridge\[view\]\".*`make tools`'):
         sb.World().view(browser=False)
 
 
 def test_nobody_else_sees_the_token(page, monkeypatch):
-    """Programs' arguments can be read by everybody on the machine."""
+    """Keep the token out of program arguments, which all users can read."""
     _, viewer, _ = page
     token = viewer.url.partition('=')[2]
     from sim_bridge.view.browser import open_browser
@@ -417,7 +417,7 @@ def test_nobody_else_sees_the_token(page, monkeypatch):
 
 
 def test_a_browser_that_is_not_there_leaves_the_address(monkeypatch, capsys):
-    """Open the page where no browser starts."""
+    """Open the page without a browser."""
     from sim_bridge.view.browser import open_browser
 
     opened = []
@@ -438,7 +438,7 @@ def wait_until_closed(url: str) -> None:
 
 
 def test_a_page_that_is_killed_is_missed_by_nobody():
-    """Step on at full speed after the page's process is killed, and leave no shared memory."""
+    """Continue at full speed after the page's process is killed, and leave no shared memory."""
     world = sb.World(STEP)
     world.add_body(sb.Box(SIZE), name='box')
     viewer = world.view(browser=False, paused=True)
@@ -463,7 +463,7 @@ viewer.wait()
 """
     with subprocess.Popen([sys.executable, '-c', code], stdout=subprocess.PIPE, text=True) as run:
         url, page = run.stdout.readline().split()
-        # memory that is in no folder goes with the processes that have it
+        # unlinked memory ends with its processes
         maps = Path(f'/proc/{page}/maps').read_text()
         shared = [line for line in maps.splitlines() if '/dev/shm' in line]
         assert all(line.endswith('(deleted)') for line in shared)
@@ -472,7 +472,7 @@ viewer.wait()
 
 
 def test_a_page_ends_with_its_world():
-    """Leave no process, thread or socket of a page whose world nobody holds."""
+    """Leave no process, thread or socket of a page after its world is deleted."""
     world = sb.World()
     page = world.view(browser=False)._page
     assert page.is_alive

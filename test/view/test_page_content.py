@@ -1,4 +1,4 @@
-"""What a page is sent to draw, against the world's own poses, forces and readings."""
+"""Data sent to the page, compared with the world's poses, forces and readings."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROBOT = f"""<robot name="r">
 
 @pytest.fixture(scope='module')
 def scene(tmp_path_factory):
-    """Yield a world that stands still, its viewer, and a client."""
+    """Yield a resting world, its viewer, and a client."""
     folder: Path = tmp_path_factory.mktemp('robot')
     trimesh.creation.box((0.1, 0.2, 0.3)).export(folder / 'part.stl')
     (folder / 'two.mtl').write_text('newmtl a\nKd 1 1 0\nnewmtl b\nKd 0 1 1\n')
@@ -67,7 +67,7 @@ def scene(tmp_path_factory):
 
 
 def wait(scene, what, is_so):
-    """Publish until something is so."""
+    """Publish until a condition holds."""
     _, viewer, client = scene
 
     def look():
@@ -78,7 +78,7 @@ def wait(scene, what, is_so):
 
 
 def rows(client: PageClient, role: str):
-    """Return (node, place in it, position, quaternion w x y z) of all parts of a role."""
+    """Return (node, index in it, position, quaternion w x y z) of all parts with a role."""
     return [
         (node, k, position, wxyz)
         for name, node in client.nodes.items()
@@ -94,7 +94,7 @@ def rows(client: PageClient, role: str):
 
 
 def found(client: PageClient, role: str, position, size: float | None = None):
-    """Return the node and the place in it of the part at a position; KeyError without."""
+    """Return the node and the index in it of the part at a position; KeyError without."""
     for node, k, p, _ in rows(client, role):
         if np.allclose(p, position, atol=1e-5) and (
             size is None or np.isclose(node['batched_scales'].reshape(-1, 3)[k, 0], size)
@@ -122,14 +122,14 @@ def test_visuals_are_where_their_links_are_in_their_colours(scene):
     assert color(part) == (255, 0, 0)
     node, k = part
     assert node['batched_scales'].tolist() == [2.0, 2.0, 2.0]
-    # mirrored, so that its triangles still look outwards
+    # mirrored, with triangles still facing outwards
     corners = node['vertices'].reshape(-1, 3)[node['faces'].reshape(-1, 3)]
     volume = np.einsum('ij,ij->', corners[:, 0], np.cross(corners[:, 1], corners[:, 2])) / 6.0
     assert volume == pytest.approx(0.1 * 0.2 * 0.3)
 
 
-def test_a_mesh_of_two_materials_is_a_model_and_a_broken_one_is_told(scene):
-    """Draw a mesh with its materials; name one that is broken."""
+def test_a_mesh_with_two_materials_is_a_model_and_a_broken_one_is_reported(scene):
+    """Draw a mesh with its materials; name a broken one."""
     world, _, client = scene
     base = world.robots['r'].link('base')
     node, _ = wait(
@@ -139,12 +139,12 @@ def test_a_mesh_of_two_materials_is_a_model_and_a_broken_one_is_told(scene):
     )
     assert np.allclose(node['batched_positions'], base.p)
     wait(scene, 'a warning', lambda: any('broken.dae' in text for text in client.texts))
-    # which cannot be seen otherwise
+    # it is invisible otherwise
     wait(scene, 'its collision shape', lambda: found(client, 'collision', base.p, 0.31))
 
 
 def test_collision_shapes_wireframe_and_colours_by_motion(scene):
-    """Draw collision shapes, wires and colours of motion where they are chosen."""
+    """Draw collision shapes, wires and motion colours on request."""
     world, _, client = scene
     arm = world.robots['r'].link('arm')
     client.set('Shapes', 'Collision')
@@ -167,7 +167,7 @@ def test_collision_shapes_wireframe_and_colours_by_motion(scene):
 
 
 def test_changed_heights_and_motions_are_shown(scene):
-    """Draw height fields and colours anew when they change."""
+    """Redraw height fields and colours when they change."""
     world, _, client = scene
     field, ball = world.robots['field'].geometries[0], world.robots['ball']
     field.set_heights(np.full((1, 1), 0.7), 1, 1)
@@ -187,7 +187,7 @@ def test_changed_heights_and_motions_are_shown(scene):
 
 
 def test_rays_end_where_the_lidar_sees_the_wall(scene):
-    """Draw rays as long as the lidar measures."""
+    """Draw rays with the length measured by the lidar."""
     world, _, client = scene
     arm, eye = world.robots['r'].link('arm'), world.robots['r'].device('eye')
     wait(scene, 'rays', lambda: client.nodes['/world/rays']['points'].size)
@@ -203,7 +203,7 @@ def test_rays_end_where_the_lidar_sees_the_wall(scene):
 
 
 def test_sensors_show_places_forces_and_torques(scene):
-    """Draw sensors where they are, with the force and torque that they measure."""
+    """Draw sensors at their poses, with the measured force and torque."""
     world, _, client = scene
     arm, felt = world.robots['r'].link('arm'), world.robots['r'].device('felt')
     client.set('Force and torque', True)

@@ -1,4 +1,4 @@
-"""The live page in a headless browser: every control, by what is drawn and what the world does."""
+"""Live page in a headless browser: all controls, by the drawing and the world's reaction."""
 
 from contextlib import contextmanager
 from itertools import cycle
@@ -13,7 +13,7 @@ from shipped import path_of
 
 import sim_bridge as sb
 
-# a processor that draws takes seconds for each picture
+# software rendering takes seconds for each picture
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 SCENE = {
@@ -53,7 +53,7 @@ SCENE = {
     }
 }
 
-# what is drawn more, or otherwise, by a check box in the tab Show; and how it is at first
+# effect of each check box in the tab Show: more is drawn, or something else; initial state
 DRAWN = {
     'Wireframe': False,
     'Stripes of belts': True,
@@ -72,11 +72,11 @@ DRAWN = {
 
 
 class Shown:
-    """A world that steps on a thread, its viewer, and a hand on its page."""
+    """World stepped on a thread, its viewer, and a simulated hand on its page."""
 
     def __init__(self, browser, world, viewer):
         self.world, self.viewer = world, viewer
-        # of each step; while paused a step waits, and holds it
+        # held by each step; a paused step waits, and keeps it
         self.lock = threading.Lock()
         self.hand = Hand(browser, viewer.url)
 
@@ -97,7 +97,7 @@ class Shown:
 
 @contextmanager
 def shown(browser, world):
-    """Yield a world that steps on a thread and is on a page."""
+    """Yield a world stepped on a thread and shown on a page."""
     is_done = threading.Event()
     with world.view(browser=False) as viewer:
 
@@ -137,7 +137,7 @@ def page(browser):
 
 
 def test_the_clock_obeys(page):
-    """Step, step by several, by keys; reset, play; with nothing asked of elsewhere."""
+    """Step, step several, use keys; reset, play; request nothing from other servers."""
     hand, world = page.hand, page.world
     before = world.step_count
     hand.press('Step')
@@ -165,7 +165,7 @@ def test_the_clock_obeys(page):
 
 
 def test_snapshots_are_kept_and_restored(page):
-    """Save under a name, go on, come back, and forget."""
+    """Save under a name, continue, return, and delete."""
     hand, world = page.hand, page.world
     kept = world.step_count
     hand.type('Name', 'before')
@@ -181,7 +181,7 @@ def test_snapshots_are_kept_and_restored(page):
 
 
 def touching(page):
-    """Step until there are contacts; return the hand, on the tab Show, and what is seen."""
+    """Step until there are contacts; return the hand, on the tab Show, and the picture."""
     hand = page.hand
     hand.type('Steps at once', 300)
     before = page.world.step_count
@@ -192,8 +192,8 @@ def touching(page):
     return hand, hand.still()
 
 
-def test_what_is_shown_can_be_chosen(page):
-    """Draw more or less by each check box of the tab Show, and again what was before."""
+def test_check_boxes_change_the_drawing(page):
+    """Change the drawing with each check box in the tab Show, and back."""
     hand, base = touching(page)
     for label, is_on in DRAWN.items():
         hand.check(label, not is_on)
@@ -203,7 +203,7 @@ def test_what_is_shown_can_be_chosen(page):
 
 
 def test_shapes_and_marks_are_drawn_as_chosen(page):
-    """Draw other shapes, colours and sizes, and again what was before."""
+    """Draw other shapes, colours and sizes, and the first ones again."""
     hand, base = touching(page)
     for label, options in (
         ('Shapes', ('Collision', 'Both', 'Visual')),
@@ -246,7 +246,7 @@ def test_a_link_is_followed(page):
 
 
 def test_forces_and_torques_are_drawn(page):
-    """Draw what the wrist's sensor feels, through surfaces that can be seen through."""
+    """Draw the wrist sensor's readings, through transparent surfaces."""
     hand, _ = touching(page)
     hand.type('Opacity', 0.05)
     base = hand.still()
@@ -259,8 +259,8 @@ def test_forces_and_torques_are_drawn(page):
     hand.returns('Force and torque', base)
 
 
-def test_what_is_seen_is_saved_as_a_picture(page):
-    """Download a PNG that is as the scene on the page."""
+def test_the_view_is_saved_as_a_picture(page):
+    """Download a PNG equal to the scene on the page."""
     hand, base = touching(page)
     with hand.page.expect_download() as download:
         hand.press('Save picture')
@@ -276,12 +276,12 @@ def test_what_is_seen_is_saved_as_a_picture(page):
     seen = np.asarray(smaller).astype(int)[
         SEEN['y'] : SEEN['y'] + SEEN['height'], SEEN['x'] : SEEN['x'] + SEEN['width']
     ]
-    # lines of the grid are smoothed otherwise
+    # grid lines are smoothed differently
     assert different(seen, base) < 0.05 * base[:, :, 0].size
 
 
 def test_a_link_is_pushed_by_numbers(page):
-    """Push the box towards the eye; draw the push, and hide it."""
+    """Push the box towards the camera; draw the push, and hide it."""
     hand, box = page.hand, page.world.robots['box']
     before = box.root_link.p.copy()
     hand.choose('Link', 'box/box')
@@ -307,7 +307,7 @@ def test_a_link_is_pushed_by_numbers(page):
 
 
 def test_a_body_is_pulled_by_the_mouse(browser):
-    """Pull what is in the middle of the picture to the right, and let go."""
+    """Drag the body in the picture's middle to the right, and release it."""
     world = sb.World(1e-3, gravity=(0.0, 0.0, 0.0))
     box = world.add_body(sb.Box((0.5, 0.5, 0.5)), 'box', mass=5.0, position=(0.0, 0.0, 1.0))
     box.root_link.angular_velocity_damping = (5.0, 5.0, 5.0)
@@ -347,7 +347,7 @@ def test_a_body_is_pulled_by_the_mouse(browser):
 
 
 def test_values_are_plotted_while_they_come(page):
-    """Draw curves; hold them still and let them go on; clear them."""
+    """Draw curves; hold and release them; clear them."""
     hand = page.hand
     hand.tab('Plots')
     empty = hand.wait('a plot', hand.plots)
@@ -377,7 +377,7 @@ def test_values_are_plotted_while_they_come(page):
 
 
 def test_joints_are_commanded_by_sliders(page):
-    """Let a slider command the position of a joint; go back to what is measured."""
+    """Command a joint position by a slider; return to measured values."""
     hand, arm = page.hand, page.world.robots['arm']
     page.play()
     hand.tab('Joints')
@@ -401,7 +401,7 @@ def test_joints_are_commanded_by_sliders(page):
 
 
 def test_every_control_has_a_test(browser):
-    """Find no control that the tests above do not touch."""
+    """Find no control without a test above."""
     world = sb.World(1e-3)
     world.load_scene(SCENE)
     tested = {

@@ -1,4 +1,4 @@
-"""Surfaces that a page is told: colours of VRML files, and heights that change."""
+"""Surfaces on the page: VRML colours, and changing heights."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_vrml_meshes_have_the_colours_of_their_materials(tmp_path):
 
 
 def test_changed_heights_are_sent_and_nothing_else():
-    """Draw one of two fields anew when it is dug; leave all other nodes as they are."""
+    """Redraw one of two fields when it is dug; leave all other nodes unchanged."""
     world = sb.World(1e-3)
     field = sb.HeightField(np.zeros((3, 3)), (1.0, 1.0))
     for number in range(2):

@@ -1,4 +1,4 @@
-"""Scenes hold what a picture shows: shapes in their places, contacts and forces."""
+"""Scenes of pictures: shapes at their poses, contacts and forces."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sim_bridge.foundation.errors import MissingPackageError
 
 @pytest.fixture
 def world():
-    """Return a world of ground, a turned box on it and a ball in the air."""
+    """Return a world with ground, a turned box on it and a ball in the air."""
     world = sb.World()
     world.add_ground(height=0.5)
     turn = (0.0, 0.0, np.sin(np.pi / 8), np.cos(np.pi / 8))
@@ -25,7 +25,7 @@ def world():
 
 
 def test_shapes_are_in_their_places(world):
-    """Place corners where the geometry's frame puts them; draw ground about what is there."""
+    """Place corners by the geometry's frame; draw ground around the other parts."""
     box, ball, ground = sb.view.Scene(world).parts
     assert [box.name, ball.name, ground.name] == ['box', 'ball', 'ground']
     body = world.robots['box'].root_link
@@ -42,7 +42,7 @@ def test_shapes_are_in_their_places(world):
 
 
 def test_a_scene_keeps_the_time_at_which_it_was_made(world):
-    """Add the same world twice, before and after it moved, with its own opacity and colours."""
+    """Add the same world twice, before and after a motion, with its own opacity and colours."""
     scene = sb.view.Scene(world, {'ball': (0.1, 0.2, 0.3)})
     world.step(100)
     scene.add_world(world, {'ball': (0.1, 0.2, 0.3, 0.5)}, opacity=0.5)
@@ -59,7 +59,7 @@ def test_a_scene_keeps_the_time_at_which_it_was_made(world):
 
 
 def test_contacts_forces_and_lines(world):
-    """Put arrows from the points along the forces, of their lengths; discs across normals."""
+    """Put arrows from the points along the forces, with their lengths; discs across normals."""
     contacts = world.find_contacts(margin=1e-3)
     assert len(contacts) == 4
     scene = sb.view.Scene()
@@ -95,8 +95,8 @@ def test_contacts_forces_and_lines(world):
         (lambda scene, world: scene.save('x.png', eye=scene.center), 'apart from the target'),
     ],
 )
-def test_what_is_wrong_is_named(world, call, words):
-    """Name the value and what would do; add nothing."""
+def test_invalid_scene_arguments_are_named(world, call, words):
+    """Name the value and the accepted ones; add nothing."""
     scene = sb.view.Scene()
     with pytest.raises(sb.SimBridgeError, match=words):
         call(scene, world)
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_named(world, call, words):
 
 @pytest.mark.parametrize('pixels', [(640, 480), (300, 600)])
 def test_the_camera_shows_all(world, monkeypatch, pixels):
-    """See every vertex within the angle of view, and nearly at its edge."""
+    """See all vertices within the angle of view, and nearly at its edge."""
     seen = []
     monkeypatch.setattr('sim_bridge.view.scene.draw', lambda parts, view, path: seen.append(view))
     scene = sb.view.Scene(world)
@@ -124,7 +124,7 @@ def test_the_camera_shows_all(world, monkeypatch, pixels):
 
 
 def test_a_missing_renderer_is_named(world, monkeypatch, tmp_path):
-    """Say what to install where VTK is not."""
+    """Name the package to install without VTK."""
     original = builtins.__import__
 
     def without(name, *args, **kwargs):

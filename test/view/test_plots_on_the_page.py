@@ -1,4 +1,4 @@
-"""Curves on the page, against what the world has been."""
+"""Curves on the page, compared with the world's history."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ AXES = 'xyz'
 
 @pytest.fixture(scope='module')
 def plotted():
-    """Return the curves of a rover that was thrown, and what it did, by times."""
+    """Return the curves of a thrown rover, and its motion, by times."""
     world = sb.World(STEP, gravity=(0.0, 0.0, 0.0))
     rover = world.load_urdf('rover', position=(0.0, 0.0, 1.0), orientation=(0.1, 0.2, 0.3, 0.9))
     rover.set_base_velocity((0.4, -0.3, 0.2), (0.5, 1.0, -0.7))
@@ -36,7 +36,7 @@ def plotted():
             *(f'angular velocity {axis} [rad/s]' for axis in AXES),
         )
     ]
-    shown = [*names[:7], f'rover/{base.name} x [m]']  # as many as there may be
+    shown = [*names[:7], f'rover/{base.name} x [m]']  # the greatest number of curves
     with world.view(browser=False) as viewer, PageClient(viewer.url) as client:
         client.wait(
             'all names', lambda: {*shown, *names} <= set(client.widgets['Value']['options'])
@@ -63,10 +63,10 @@ def plotted():
 
 
 @pytest.mark.parametrize('number', range(8))
-def test_curves_are_what_the_world_has_been(plotted, number):
-    """Plot orientations, twists in the axes of the base, and positions, at their times."""
+def test_curves_match_the_history_of_the_world(plotted, number):
+    """Plot orientations, twists in base axes, and positions, at their times."""
     (times, values), been = plotted[0][number], plotted[1]
-    # also before it was chosen; the page may see the world only after its first step
+    # also before it was chosen; the page may get its first frame after the first step
     assert times[0] <= STEP and np.ptp(values) > 1e-3
     column = 9 if number == 7 else number
     expected = [been[step][column] for step in np.round(times / STEP).astype(int)]
@@ -84,13 +84,13 @@ def test_curves_are_what_the_world_has_been(plotted, number):
     ],
 )
 def test_a_chart_has_a_range_that_can_be_read(values, expected):
-    """Leave the range to the chart unless its labels would be the same, or none."""
+    """Let the chart choose the range unless its labels would be identical, or missing."""
     scale = _scales(np.array([values])).get('y')
     assert (scale and scale['range']) == (expected and pytest.approx(expected))
 
 
-def test_what_is_not_finite_leaves_the_rest_to_be_seen():
-    """Choose the range of a chart by the numbers, where a sensor meets nothing for a while."""
+def test_charts_scale_by_finite_values():
+    """Choose the range by the finite numbers, while a sensor has no hit."""
     world = sb.World(STEP, gravity=(0.0, 0.0, 0.0))
     world.load_scene(
         {

@@ -1,4 +1,4 @@
-"""Recordings in a headless browser: the page with their time, and the file to share."""
+"""Recordings in a headless browser: page with time controls, and the exported file."""
 
 import threading
 
@@ -11,7 +11,7 @@ from sim_bridge.page.tape import Mark
 from sim_bridge.view.player import Player
 from sim_bridge.view.taping import Taping
 
-# a processor that draws takes seconds for each picture
+# software rendering takes seconds for each picture
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
 
 STEP = 1e-3
@@ -38,7 +38,7 @@ def browser():
 
 
 def test_time_is_scrubbed_and_marks_are_found(browser, tape):
-    """Go where the bar says, from mark to mark, and on to the end."""
+    """Seek by the bar, from mark to mark, and to the end."""
     with Player(tape, paused=True) as player:
         thread = threading.Thread(target=player.run)
         thread.start()
@@ -76,7 +76,7 @@ def test_time_is_scrubbed_and_marks_are_found(browser, tape):
 
 
 def test_a_shared_page_plays_from_a_file(browser, tape, tmp_path):
-    """Open the file, which asks for nothing else, and see the box fall."""
+    """Open the file, which requests nothing else, and see the box fall."""
     path = tmp_path / 'fall.html'
     path.write_text(html(tape), encoding='utf-8')
     hand = Hand(browser, path.as_uri(), 'input[value="1x"]')
