@@ -1,5 +1,5 @@
 """
 Subscribed inputs: commands, trajectories, joint controls, lockstep.
 
-Imports `ros.publish` and what that may import.
+Imports `ros.publish` and its dependencies.
 """

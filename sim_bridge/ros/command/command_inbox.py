@@ -1,4 +1,4 @@
-"""The command topics of a robot, and how their messages are read."""
+"""A robot's command topics, and the readers for their messages."""
 
 from __future__ import annotations
 
@@ -45,24 +45,24 @@ if TYPE_CHECKING:
     from sim_bridge.ros.process.polling import Poll, PollingMixin
     from sim_bridge.ros.wire.joint_state_reader import JointValues
 
-# How often topics without known publishers are looked at: each look costs as much as three steps
-# of an arm.
+# Poll period for topics without known publishers: each poll costs as much as three steps with an
+# arm.
 _UNLIKELY_NS = 10_000_000
 
-# the one whose messages say which joint_states they answer
+# topic whose messages name the answered joint_states by their stamp
 STAMPED_TOPIC = 'joint_commands'
 
 
 @dataclass(frozen=True)
 class CommandTopic:
-    """A topic for commands; only the graph knows its full name."""
+    """A command topic; only the graph knows its full name."""
 
     name: str
     message_type: type
     take: Callable[[bytes], None]
 
 
-# called with a command's bytes, and what to record of it
+# called with a command's bytes, and the input to record
 Take = Callable[[bytes, Message], None]
 
 
@@ -88,9 +88,9 @@ class CommandInbox:
         """
         Prepare to take messages.
 
-        prefix: of the topics, '' or ending in a slash. drives: the first takes `cmd_vel`.
-        lockstep: the sources to wait for before a step. is_stamped: whether drives that do not say
-        it take TwistStamped rather than Twist. signals: inputs of a scene, on topics of their own.
+        prefix: for the topics, '' or ending with a slash. drives: the first one takes `cmd_vel`.
+        lockstep: sources awaited before a step. is_stamped: whether drives without their own
+        setting take TwistStamped rather than Twist. signals: scene inputs with their own topics.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
         self._hardware, self._lockstep = hardware, lockstep
@@ -98,17 +98,17 @@ class CommandInbox:
         self._stamp_reader = JointStateReader()
         self._logger = get_logger('sim_bridge')
         self.topics: list[CommandTopic] = []
-        """Those that commands are taken on."""
+        """All command topics."""
         self._polls: list[Poll] = []
-        # those on whose topics somebody publishes, as far as is known
+        # polls of topics with known publishers
         self._likely: list[Poll] = []
-        # those of commands that stay in force until a timeout
+        # polls of commands in force until a timeout
         self._lasting: list[Poll] = []
-        # whether any was taken since their publishers were last seen to be gone
+        # whether any of those was taken since their publishers were last found gone
         self._is_commanded = False
         self._polled_ns = 0
         self.actions: list[FollowJointTrajectory] = []
-        """Those that report to clients how their goals go."""
+        """Action servers, which report the progress of goals to clients."""
         self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
         self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
         for number, drive in enumerate(drives):
@@ -126,15 +126,15 @@ class CommandInbox:
 
     def poll(self, until_ns: int) -> None:
         """
-        Take the commands that have arrived; on the physics thread.
+        Take the commands received; on the physics thread.
 
-        until_ns: time.monotonic_ns() after which only a few messages of each topic are taken.
-        When the last publisher of commands for joints has left, their timeout policy applies.
+        until_ns: time.monotonic_ns() after which only a few messages per topic are taken. When the
+        last publisher of joint commands has left, the timeout policy applies.
         """
         self._polled_ns = until_ns
         for poll in self._polls:
             poll(until_ns)
-        # asked for after what they sent was taken, so that none that has just come counts as gone
+        # checked after taking messages, so a publisher with a new message does not count as gone
         if self._is_commanded and not any(poll.has_senders() for poll in self._lasting):
             self._is_commanded = False
             self._commands.lose_senders()
@@ -155,9 +155,10 @@ class CommandInbox:
         """Take commands from the graph from now on."""
         self._logger = self._trajectories.logger = node.get_logger()
         for topic in self.topics:
-            # answers must wake a waiting lockstep; a long trajectory takes long to read
+            # Answers must wake a waiting lockstep, and a long trajectory takes long to read. Both
+            # are therefore taken by the executor.
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
-                # a drive has a timeout of its own
+                # a drive has its own timeout
                 is_lasting = topic.message_type in (JointState, Float64MultiArray)
                 take = functools.partial(self._take_lasting, topic) if is_lasting else topic.take
                 poll = node.create_poll(topic.message_type, topic.name, take, POLLED_QOS)
@@ -175,7 +176,7 @@ class CommandInbox:
             )
         actions = optional_messages('control_msgs', 'action')
         if actions is not None:
-            # imported here, since it brings all of rclpy's actions along
+            # imported here, since it loads all of rclpy's actions
             from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
 
             for controller in self._trajectories.controllers:
@@ -203,7 +204,7 @@ class CommandInbox:
     def _accept(
         self, name: str, message_type: type, take: Take, prefix: str | None = None
     ) -> None:
-        """Take commands on a topic; invalid ones are logged and counted; prefix: the robot's."""
+        """Take commands on a topic; log and count invalid ones. prefix: topic name prefix."""
         prefix = self._prefix if prefix is None else prefix
         full_name = name if name.startswith('/') else prefix + name
         most = (
@@ -216,7 +217,7 @@ class CommandInbox:
             try:
                 take(data, Message(full_name, data))
             except SimBridgeError as err:
-                # of what could be read, the commands themselves keep count
+                # commands count their own errors, except for unreadable messages
                 self._commands.counts.rejected += isinstance(err, MalformedMessageError)
                 self._complain(name, err)
 
@@ -236,12 +237,12 @@ class CommandInbox:
     def _hold_back(
         self, name: str, full_name: str, data: bytes, attempt: Callable[[bytes], None]
     ) -> None:
-        """Pass a command to the lockstep, which takes commands that name the state they answer."""
+        """Pass a command to the lockstep; it must name the state it answers."""
         try:
             if name != STAMPED_TOPIC:
                 raise StateError(
-                    f'commands on {full_name} have no stamp to tell which state they '
-                    f'answer, as lockstep asks for. Send them on {self._prefix}{STAMPED_TOPIC}'
+                    f'commands on {full_name} have no stamp that names the state they answer, as '
+                    f'required in lockstep. Send them on {self._prefix}{STAMPED_TOPIC}'
                 )
             command = self._stamp_reader.read(data)
             self._lockstep.offer(
@@ -271,7 +272,7 @@ class CommandInbox:
         self._take_parts(self._hardware_reader.read(data), source)
 
     def _take_parts(self, command: JointValues, source: Message) -> None:
-        """Take what a message of topic-based hardware commands, if any controller does."""
+        """Take the commanded parts of a message from topic-based hardware, if there are any."""
         if parts := self._hardware.parts(command):
             self._commands.queue.accept_fitting(parts, command.time_ns, source)
 
@@ -279,7 +280,7 @@ class CommandInbox:
         self._commands.queue.accept_ordered(deserialize(data, Float64MultiArray).data, source)
 
     def _accept_twists(self, drive: CommandedDrive, is_stamped: bool, names: list[str]) -> None:
-        """Take twists for a drive, on the topics named and on its own."""
+        """Take twists for a drive, on the given topics and on its own topic."""
         own = drive.drive.description
         kind, read = (
             (TwistStamped, from_stamped)
@@ -307,14 +308,14 @@ class CommandInbox:
 
 
 def check_distinct(topic_names: Iterable[str]) -> None:
-    """Raise InvalidValueError where two robots would take commands on one topic."""
+    """Raise InvalidValueError if two robots would take commands on one topic."""
     seen: set[str] = set()
     for name in topic_names:
         if name in seen:
             raise InvalidValueError(
                 'command topic',
                 name,
-                'one of its own for each robot; in ros2_control set '
+                'a separate topic for each robot; in ros2_control set '
                 'joint_commands_topic and joint_states_topic of each hardware',
             )
         seen.add(name)

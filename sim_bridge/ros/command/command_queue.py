@@ -1,4 +1,4 @@
-"""Checked commands and other inputs of a robot, waiting for the next control step."""
+"""Checked commands and other inputs for a robot, waiting for the next control step."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 
 Gains = tuple[str, float, float]
-"""New control of an axis with its gains kp [N m/rad or N/m] and kd [the same times s]."""
+"""New control mode of an axis with its gains kp [N m/rad or N/m] and kd [the same times s]."""
 
 
 class NewInputs(NamedTuple):
     """
-    The inputs since the last control step.
+    Inputs since the last control step.
 
     commands: (n,) new values by quantity, nan for none; one item per axis and crawler. changes:
-    new controls by axis. requests: functions to call. is_abandoned: whether the publishers of
+    new control modes by axis. requests: functions to call. is_abandoned: whether the publishers of
     commands have left the graph.
     """
 
@@ -49,11 +49,11 @@ class NewInputs(NamedTuple):
 
 class CommandQueue:
     """
-    Checks commands and keeps the newest value of each axis until `take`.
+    Checks commands and stores the newest value for each axis until `take`.
 
-    A message is taken whole or refused whole. `accept_named`, `accept_ordered`, `accept_fitting`,
-    `accept_repeat` and `learn` are called by one thread at a time, `set_control` and `submit` on
-    the executor's thread, `take`, `clear` and `flush` on the physics thread.
+    A message is accepted or refused as a whole. `accept_named`, `accept_ordered`,
+    `accept_fitting`, `accept_repeat` and `learn` are called by one thread at a time, `set_control`
+    and `submit` on the executor's thread, `take`, `clear` and `flush` on the physics thread.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class CommandQueue:
         self._table, self._order = table, order
         self._counts, self._timing, self._late_answers = counts, timing, late_answers
         self.refusal = ''
-        """Reason of the latest rejected command."""
+        """Reason for the latest rejection."""
         self.time_ns = 0
         """Simulated time of the latest control step [ns]."""
         # guards the table and everything below, while a command is checked or taken
@@ -84,7 +84,7 @@ class CommandQueue:
         self._fresh: set[int] = set()
         self._changes: dict[str, Gains] = {}
         self._inputs: list[Input] = []
-        # each with the function to call when commands are dropped
+        # pairs: the request, and the function called instead when commands are dropped
         self._requests: list[tuple[Request, Request]] = []
         # the publishers of all commands so far have left
         self._is_abandoned = False
@@ -109,13 +109,13 @@ class CommandQueue:
         Take a command for some axes and crawlers; the others keep their commands.
 
         position [rad or m], velocity [rad/s or m/s], effort [N m or N]: each is empty or has a
-        value for each name. As in messages of ros2_control's topic-based hardware, a list may
-        instead have a value for each named axis whose control has the name of the list
-        (position also stands for servo). A position without a velocity means rest at this
-        position. stamp_ns: simulated time of the stamp [ns]; 0 for none. source: input to record.
+        value for each name. As in messages from ros2_control's topic-based hardware, a list may
+        instead have a value for each named axis whose control mode has the list's name (position
+        also stands for servo). A position without a velocity means rest at this position.
+        stamp_ns: simulated time in the stamp [ns]; 0 for none. source: input to record.
 
-        Raises UnknownNameError or InvalidValueError, or StateError for a quantity that a joint
-        does not take; then only the count of rejected commands changes.
+        Raises UnknownNameError or InvalidValueError, or StateError for a quantity not accepted by
+        a joint; then only the count of rejected commands changes.
         """
         with self._taking():
             rows = self._table.known_rows_of(names)
@@ -129,7 +129,7 @@ class CommandQueue:
         """
         Take a serialized joint state if it is similar to the learnt one; return whether it was.
 
-        Otherwise as `accept_named`; a command beyond the limits is not taken here.
+        Otherwise like `accept_named`; commands beyond the limits are not taken here.
         """
         if self._late_answers.are_possible:
             # its stamp must be read before its values are taken
@@ -147,7 +147,7 @@ class CommandQueue:
             self._repeats.learn(data, reader, names)
 
     def accept_ordered(self, efforts: Values, source: Input | None = None) -> None:
-        """Take the efforts of all ordered joints; otherwise as `accept_named`."""
+        """Take efforts for all ordered joints; otherwise like `accept_named`."""
         with self._taking():
             if len(efforts) != len(self._order):
                 joints = ', '.join(self._table.names[row] for row in self._order)
@@ -165,10 +165,10 @@ class CommandQueue:
         source: Input | None = None,
     ) -> None:
         """
-        Take the commanded quantities that the joints' controls accept; ignore the rest.
+        Take the commanded quantities accepted by the joints' control modes; ignore the rest.
 
-        parts: quantity, names and (n,) their values. Otherwise as `accept_named`; also raises
-        StateError if no quantity is accepted.
+        parts: quantity, names, (n,) values. Otherwise like `accept_named`; also raises StateError
+        if no quantity is accepted.
         """
         with self._taking():
             fitting, refused = [], None
@@ -184,9 +184,9 @@ class CommandQueue:
 
     def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
         """
-        Change the control of an axis from the next control step on, without a jerk.
+        Change an axis' control mode from the next control step on, without a jerk.
 
-        control: as `Motor.control`. kp, kd: gains of 'servo' [N m/rad or N/m, and times s].
+        control: see `Motor.control`. kp, kd: gains for 'servo' [N m/rad or N/m, and times s].
         """
         with self._lock:
             row = self._table.note_control(axis, control)
@@ -200,14 +200,14 @@ class CommandQueue:
         Queue a function for the start of the next control step, after earlier inputs.
 
         source: input to record. dropped: called instead if commands are dropped before; None: the
-        request itself, whose client learns its outcome.
+        request itself, so its client learns the outcome.
         """
         with self._lock:
             self._requests.append((request, dropped or request))
             self._log(source)
 
     def lose_senders(self, robot: str) -> None:
-        """Note that the last publisher of commands has left; robot: its name, for the record."""
+        """Note that the last publisher of commands has left. robot: its name, for recordings."""
         with self._lock:
             self._is_abandoned = True
             self._log(InputNote(SENDERS_LEFT, {'robot': robot}))
@@ -228,12 +228,12 @@ class CommandQueue:
         return NewInputs(commands, changes, [request for request, _ in requests], is_abandoned)
 
     def clear(self) -> None:
-        """Drop commands and requests; changes of controls stay."""
+        """Drop commands and requests; changes of control modes remain."""
         with self._lock:
             self._pending[:] = np.nan
             self._fresh.clear()
             self._is_abandoned = False
-            # changes of controls outlive a reset
+            # changes of control modes outlive a reset
             self._inputs = [each for each in self._inputs if isinstance(each, ControlChange)]
             requests, self._requests = self._requests, []
         for _, dropped in requests:
@@ -241,7 +241,7 @@ class CommandQueue:
         self._timing.restart()
 
     def restore_controls(self, axes: Mapping[str, Axis]) -> None:
-        """Drop changes of controls, and read the controls that a snapshot has restored."""
+        """Drop changes of control modes; read the modes restored from a snapshot."""
         with self._lock:
             self._changes.clear()
             self._inputs.clear()
@@ -251,7 +251,7 @@ class CommandQueue:
         """
         Record all inputs from now on.
 
-        record: gets the inputs since the previous step, in order; called on the physics thread.
+        record: called on the physics thread with the inputs since the previous step, in order.
         """
         self._record, self._is_recorded = record, True
 
@@ -264,7 +264,7 @@ class CommandQueue:
 
     @contextlib.contextmanager
     def _taking(self) -> Iterator[None]:
-        """Take a command while no control changes; count it if it is rejected."""
+        """Take a command while no control mode changes; count it if it is rejected."""
         with self._lock:
             try:
                 yield
@@ -295,7 +295,7 @@ class CommandQueue:
             self._pending[quantity, at] = values
             self._fresh.add(quantity)
             if quantity == POSITION:
-                # velocities, if there are any, come next
+                # velocities in the message follow and replace this
                 self._pending[VELOCITY, at] = 0.0
                 self._fresh.add(VELOCITY)
             is_clamped = is_clamped or is_beyond

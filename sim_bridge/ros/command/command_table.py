@@ -1,4 +1,4 @@
-"""What can be commanded on a robot, and whether a command is valid."""
+"""Commandable quantities of a robot, and the check of commands."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.robots.joints.axis import Axis
 
-# values of a quantity, one for each name
+# values for a quantity, one per name
 Values = Sequence[float] | np.ndarray
 
-# commanded quantities, in the order of the rows of pending commands
+# commanded quantities, in the row order of pending commands
 POSITION, VELOCITY, EFFORT = range(3)
 QUANTITIES = ('position', 'velocity', 'effort')
 _SEVERAL = ('positions', 'velocities', 'efforts')
 _UNITS = ('rad or m', 'rad/s or m/s', 'N m or N')
 
-# by the control of an axis: the quantity that it is named after, and all those that it takes
+# by control mode of an axis: the quantity it is named after, and all accepted quantities
 CRAWLER = 'crawler'
 _MAIN = {
     'effort': EFFORT,
@@ -38,7 +38,7 @@ _TAKEN = {
 
 
 class CommandTable:
-    """One row per axis, then one per crawler: the quantities it takes, and their limits."""
+    """Accepted quantities and limits: one row per axis, then one per crawler."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class CommandTable:
         parameter_prefix: str,
     ) -> None:
         """
-        Read the limits and controls of the axes.
+        Read the limits and control modes of the axes.
 
         robot_name: for messages. parameter_prefix: prefix of the axes' parameter names, for
         messages.
@@ -56,7 +56,7 @@ class CommandTable:
         self._robot_name, self._parameter_prefix = robot_name, parameter_prefix
         self._axis_count = len(axes)
         self.names = [*axes, *crawlers]
-        """By row."""
+        """Names by row."""
         self._rows = {name: row for row, name in enumerate(self.names)}
         shape = len(QUANTITIES), len(self.names)
         # finite, so that an infinite value is beyond any limit
@@ -64,7 +64,7 @@ class CommandTable:
         self._controls = [CRAWLER] * len(self.names)
         self._main = np.full(len(self.names), _MAIN[CRAWLER])
         self.takes = np.zeros(shape, bool)
-        """(3, n) which quantities each row takes."""
+        """(3, n) whether each row accepts each quantity."""
         self.takes[_TAKEN[CRAWLER], :] = True
         for row, axis in enumerate(axes.values()):
             self._upper[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
@@ -73,20 +73,20 @@ class CommandTable:
         for row, axis in enumerate(axes.values()):
             self._lower[EFFORT, row] = max(axis.lower_effort_limit, -sys.float_info.max)
         self.changes = 0
-        """How often what is taken has changed."""
+        """Number of changes to `takes`."""
         self.note_controls(axes)
         self._latest_names: list[str] = []
         self._latest_rows = np.zeros(0, dtype=int)
-        # of the latest rows, for quantities that all of them take
+        # limits for the latest rows, for quantities accepted by all of them
         self._latest_limits: dict[int, np.ndarray] = {}
 
     def note_controls(self, axes: Mapping[str, Axis]) -> None:
-        """Update the controls of all axes."""
+        """Update the control modes of all axes."""
         for name, axis in axes.items():
             self.note_control(name, axis.control)
 
     def note_control(self, name: str, control: str) -> int | None:
-        """Update the control of an axis; return its row if the control changed, else None."""
+        """Update an axis' control mode; return its row if the mode changed, else None."""
         row = self._rows[name]
         if control == self._controls[row]:
             return None
@@ -99,7 +99,7 @@ class CommandTable:
         return row
 
     def known_rows_of(self, names: Sequence[str]) -> np.ndarray:
-        """Return the rows of names, cached since names seldom change between messages."""
+        """Return the rows for names, cached since names seldom change between messages."""
         if names != self._latest_names or not names:
             if not names:
                 raise InvalidValueError('names', list(names), 'at least one joint name')
@@ -110,14 +110,14 @@ class CommandTable:
     def known_limits(
         self, names: Sequence[str], quantities: Sequence[int]
     ) -> tuple[np.ndarray, list[np.ndarray]] | None:
-        """Return rows and limits of the latest names if all take the quantities; else None."""
+        """Return rows and limits for the latest names if all accept the quantities; else None."""
         known = self._latest_limits
         if names != self._latest_names or not all(each in known for each in quantities):
             return None
         return self._latest_rows, [known[each] for each in quantities]
 
     def rows_of(self, names: Sequence[str]) -> np.ndarray:
-        """Return rows of names; raises UnknownNameError, InvalidValueError for repeated ones."""
+        """Return rows for names; raises UnknownNameError, InvalidValueError for repeated ones."""
         place = f'robot {self._robot_name!r}'
         for name in names:
             if name not in self._rows:
@@ -131,14 +131,14 @@ class CommandTable:
         self, quantity: int, rows: np.ndarray, given: Values
     ) -> tuple[np.ndarray, np.ndarray, bool]:
         """
-        Return the rows that values are for, the values, and whether they were clamped.
+        Return rows, their values, and whether values were clamped.
 
-        Raises InvalidValueError for invalid values, StateError for a quantity that a joint does
-        not take.
+        Raises InvalidValueError for invalid values, StateError for a quantity not accepted by a
+        joint.
         """
         values = np.asarray(given, dtype=float)
-        # the usual case: what came before, to joints that take it, within their limits, which NaN
-        # and infinity are not
+        # usual case: the same names as before, a quantity accepted by all, values within limits
+        # (false for NaN and infinity)
         known = self._latest_limits
         if rows is self._latest_rows and len(values) == len(rows):
             limits = known.get(quantity)
@@ -158,7 +158,7 @@ class CommandTable:
         if not takes.all():
             raise StateError(self.refusal(int(rows[np.argmin(takes)]), quantity))
         lower, upper = self._lower[quantity][rows], self._upper[quantity][rows]
-        # what is within both, whatever its sign
+        # symmetric limits within both bounds
         limits = np.minimum(-lower, upper)
         if rows is self._latest_rows:
             known[quantity] = limits
@@ -176,11 +176,11 @@ class CommandTable:
         return rows, within, bool((within != values).any())
 
     def refusal(self, row: int, quantity: int) -> str:
-        """Return why an axis or crawler does not take a quantity, and a remedy."""
+        """Return why an axis or crawler does not accept a quantity, and a remedy."""
         name = self.names[row]
         place = f'{QUANTITIES[quantity]} of robot {self._robot_name!r}'
         if row >= self._axis_count:
-            return f'{place}, crawler {name!r}: it takes a velocity, its speed [m/s], alone'
+            return f'{place}, crawler {name!r}: it takes only a velocity, its speed [m/s]'
         fitting = [c for c in _TAKEN if c != CRAWLER and quantity in _TAKEN[c]]
         parameter = f'control.{self._parameter_prefix}{name}'
         return (

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 class CommandTimeout:
     """
-    Tracks the time at which the latest command was applied.
+    Tracks when the latest command was applied.
 
     policy: 'zero', 'hold' or 'last'. is_over: whether the latest command has timed out.
     """
 
     def __init__(self, limit_ns: int, policy: str) -> None:
-        """Start without a command; limit_ns: age at which a command times out [ns], 0 for none."""
+        """Start without a command. limit_ns: age at which a command times out [ns], 0: never."""
         self._limit_ns = limit_ns
         self.policy = policy
         self.applied_at_ns: int | None = None
@@ -33,7 +33,7 @@ class CommandTimeout:
         self.applied_at_ns, self.is_over = None, False
 
     def restore(self, age_ns: int | None, is_over: bool, time_ns: int) -> None:
-        """Take the age [ns] and state of a snapshot; time_ns: simulated time now [ns]."""
+        """Take age [ns] and state from a snapshot. time_ns: current simulated time [ns]."""
         self.applied_at_ns = None if age_ns is None else time_ns - age_ns
         self.is_over = is_over
 

@@ -1,4 +1,4 @@
-"""Writes checked commands to the joint axes and crawlers of a robot."""
+"""Writes checked commands to a robot's joint axes and crawlers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 class CommandWriter:
     """
-    The commanded axes and crawlers of a robot.
+    A robot's commanded axes and crawlers.
 
-    axes: by name, see `axes.named_axes`. crawlers: the running ones. Rows of commands are the
-    axes, then the crawlers.
+    axes: by name, see `axes.named_axes`. crawlers: crawlers in use. Rows of commands are the axes,
+    then the crawlers.
     """
 
     def __init__(self, robot: Robot) -> None:
-        """Read the axes, crawlers and present motor targets of a robot."""
+        """Read a robot's axes, crawlers and current motor targets."""
         self._robot = robot
         self.axes = named_axes(robot)
         self.crawlers = running_crawlers(robot)
-        # the robot takes the commands of these at once; the other axes take them one by one
+        # joints come first and take all commands in one call; other axes take them one by one
         self._joint_count = len(robot.joint_names)
         self._others = list(enumerate(self.axes.values()))[self._joint_count :]
-        # motors of an OpenPLX scene run on without commands
+        # motors in an OpenPLX scene keep running without commands
         self._scene = next(
             (scene for scene in robot.world.openplx.values() if robot.name in scene.record.robots),
             None,
@@ -43,7 +43,7 @@ class CommandWriter:
 
     @property
     def is_of_scene(self) -> bool:
-        """Whether the robot belongs to an OpenPLX scene, which drives it without commands."""
+        """Whether the robot belongs to an OpenPLX scene; the scene drives it without commands."""
         return self._scene is not None
 
     def write(self, commands: Mapping[int, np.ndarray]) -> None:
@@ -62,7 +62,7 @@ class CommandWriter:
                     crawler.speed = speed
 
     def drop(self) -> None:
-        """Drop the commands of all axes, stop the crawlers, restart the signals of a scene."""
+        """Drop all axis commands, stop the crawlers, restart the scene's signals."""
         self._robot.drop_commands()
         for _, axis in self._others:
             axis.drop_command()
@@ -72,14 +72,14 @@ class CommandWriter:
             self._scene.restart(self._robot.name)
 
     def restart(self) -> None:
-        """Drop all commands, and set the motor targets that the scene file has set."""
+        """Drop all commands, and set the motor targets from the scene file."""
         self.drop()
         for axis, control, quantity, target in self._scene_targets:
             if axis.control == control:
                 _command(axis, quantity, target)
 
     def change_controls(self, changes: Mapping[str, Gains]) -> None:
-        """Set controls and gains by axis."""
+        """Set control modes and gains by axis."""
         for name, (control, kp, kd) in changes.items():
             axis = self.axes[name]
             if (kp, kd) != (axis.kp, axis.kd):
@@ -89,7 +89,7 @@ class CommandWriter:
 
 
 def _command(axis: Axis, quantity: int, value: float) -> None:
-    """Set an effort or a target that has already been checked."""
+    """Set an effort or a target, both already checked."""
     if quantity == EFFORT:
         axis.u = value
     else:
@@ -99,10 +99,10 @@ def _command(axis: Axis, quantity: int, value: float) -> None:
 
 def _moving_targets(axes: Mapping[str, Axis]) -> list[tuple[Axis, str, int, float]]:
     """
-    Return the motor targets set by a scene file, without those of motors at rest.
+    Return the motor targets set by a scene file, except motors at rest.
 
-    Each item has the axis, its control, the quantity and the target. Starts and resets are no
-    commands, and leave these targets.
+    Each item has axis, control mode, quantity and target. Starts and resets are not commands, and
+    keep these targets.
     """
     found = []
     for axis in axes.values():

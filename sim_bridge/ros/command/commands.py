@@ -1,5 +1,5 @@
 """
-The commands of one robot: taken from messages, applied at the start of each control step.
+Commands for one robot: taken from messages, applied at the start of each control step.
 
 The executor's thread or the physics thread puts commands into the queue; the physics thread
 applies them.
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 class SavedCommands(NamedTuple):
     """
-    The saved state of a robot's commands.
+    Saved state of a robot's commands.
 
     age_ns: age of the latest command [ns]; None before the first. following: saved state of the
     trajectory follower.
@@ -46,11 +46,11 @@ class SavedCommands(NamedTuple):
 
 class RobotCommands:
     """
-    Applies the commands of the queue to a robot, and the timeout policy without commands.
+    Applies queued commands to a robot, and the timeout policy without commands.
 
     `queue` checks and collects commands; all methods here are called on the physics thread.
-    Commands are for axes (see `axes.named_axes`), each according to its control, and for crawlers,
-    whose velocity is their speed. Efforts and velocities are limited.
+    Commands address axes (see `axes.named_axes`), each in its control mode, and crawlers, whose
+    velocity is their speed. Efforts and velocities are limited.
     """
 
     def __init__(
@@ -67,9 +67,9 @@ class RobotCommands:
         """
         Prepare for a robot, and hold it until the first command if `hold_until_first`.
 
-        robot: axes, limits, controls and crawlers are read once, here.
-        ordered_joints: axis names of `CommandQueue.accept_ordered`; raises UnknownNameError.
-        timeout_ns: simulated time without a command after which it times out [ns]; 0: never.
+        robot: axes, limits, control modes and crawlers are read once, here.
+        ordered_joints: axis names for `CommandQueue.accept_ordered`; raises UnknownNameError.
+        timeout_ns: simulated time without a command until it times out [ns]; 0: never.
         timeout_policy: 'zero', 'hold' or 'last'.
         parameter_prefix: prefix of the axes' parameter names, for messages.
         period_ns: expected simulated time between two commands [ns]; 0: none.
@@ -85,18 +85,18 @@ class RobotCommands:
             parameter_prefix,
         )
         self.names = table.names
-        """Names of all axes and crawlers that can be commanded."""
+        """Names of all commandable axes and crawlers."""
         order = table.rows_of(ordered_joints)
         self.joint_names = [table.names[row] for row in order]
-        """Names of the joints of `CommandQueue.accept_ordered`, in order."""
+        """Joint names for `CommandQueue.accept_ordered`, in order."""
         self._late_answers = LateAnswers()
         self.queue = CommandQueue(table, order, self.counts, self.timing, self._late_answers)
         self._timeout = CommandTimeout(timeout_ns, timeout_policy)
         self._hold_until_first = hold_until_first and not self._writer.is_of_scene
         self.following: Following = NOT_FOLLOWING
-        """Trajectory follower of the joints without other commands."""
+        """Trajectory follower for joints without other commands."""
         self.drops = 0
-        """Number of times that a reset or snapshot dropped all commands."""
+        """How often a reset or snapshot has dropped all commands."""
         self.restart(0)
         self._late_answers.forget()
 
@@ -123,7 +123,7 @@ class RobotCommands:
         """
         Apply the timeout policy in the next control step, unless a command comes before.
 
-        It does nothing without a timeout.
+        This has no effect without a timeout.
         """
         if self._timeout.has_limit:
             self.queue.lose_senders(self._robot.name)
@@ -158,11 +158,11 @@ class RobotCommands:
         self._timeout.shift(by_ns)
         self.following.shift(by_ns)
         if by_ns < 0:
-            # ages of earlier stamps are meaningless now
+            # ages of earlier stamps have become meaningless
             self.timing.restart()
 
     def save(self, time_ns: int) -> SavedCommands:
-        """Return the state for `restore`; time_ns: simulated time [ns]."""
+        """Return the state for `restore`. time_ns: simulated time [ns]."""
         return SavedCommands(self.age_ns(time_ns), self.is_timed_out, self.following.save(time_ns))
 
     def restore(self, saved: SavedCommands, time_ns: int) -> None:
@@ -178,9 +178,9 @@ class RobotCommands:
 
     def restart(self, time_ns: int, reason: str = 'the simulation was reset') -> None:
         """
-        Drop all commands and wait for the first; motors keep the targets of the scene file.
+        Drop all commands and wait for the first; motors keep the targets from the scene file.
 
-        time_ns: simulated time [ns]. reason: for clients whose goals end.
+        time_ns: simulated time [ns]. reason: told to clients whose goals end.
         """
         self._drop_new(time_ns)
         self.following.restart(reason)
@@ -196,7 +196,7 @@ class RobotCommands:
         self._late_answers.expect(time_ns)
 
     def _write(self, commands: Mapping[int, np.ndarray], time_ns: int) -> None:
-        """Write new values, by quantity, and end waiting or a timeout."""
+        """Write new values, by quantity; end waiting or a timeout."""
         timeout = self._timeout
         self._release_followed(commands)
         self._writer.write(commands)
@@ -206,7 +206,7 @@ class RobotCommands:
         timeout.apply(time_ns)
 
     def _release_followed(self, commands: Mapping[int, np.ndarray]) -> None:
-        """Release commanded joints from the trajectories that they follow."""
+        """Release commanded joints from followed trajectories."""
         if not self.following.is_aside:
             given = np.zeros((len(QUANTITIES), len(self.names)), bool)
             for quantity, values in commands.items():
@@ -219,7 +219,7 @@ class RobotCommands:
         self.counts.timeouts += 1
         if self._timeout.policy == 'last':
             return
-        # a later command may name only some joints: the others must not continue as before
+        # a later command may name only some joints; the others must not continue as before
         self._writer.drop()
         # a followed trajectory must not rely on earlier targets
         self.following.refresh(())

@@ -1,4 +1,4 @@
-"""The parameter block `trajectory_controllers`: the controllers, their joints and settings."""
+"""The parameter block `trajectory_controllers`: controllers, their joints and settings."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ _BLOCK = 'trajectory_controllers'
 
 @dataclass(frozen=True)
 class _Table:
-    """The parameters of one controller: the subset of ros2_control's that applies here."""
+    """Parameters of one controller: the supported subset of ros2_control's."""
 
-    joints: tuple[str, ...] = parameter((), 'Joints it takes trajectories for; [] for all')
+    joints: tuple[str, ...] = parameter((), 'Joints in its trajectories; [] for all')
     constraints: dict[str, Any] = parameter({}, 'Tolerances')
     gains: dict[str, Any] = parameter({}, 'Gains of joints driven by effort, or by velocity')
     action_monitor_rate: float = parameter(20.0, 'Rate of feedback', unit='Hz', low=0.1)
-    allow_partial_joints_goal: bool = parameter(True, 'Take trajectories of some joints')
-    allow_nonzero_velocity_at_trajectory_end: bool = parameter(False, 'Take such trajectories')
+    allow_partial_joints_goal: bool = parameter(True, 'Accept trajectories for some joints only')
+    allow_nonzero_velocity_at_trajectory_end: bool = parameter(
+        False, 'Accept trajectories that end with a velocity'
+    )
 
 
 @dataclass(frozen=True)
 class _Constraints:
-    """Tolerances of all joints."""
+    """Tolerances for all joints."""
 
     goal_time: float = parameter(0.0, 'Time to reach the goal', unit='s', low=0.0)
     stopped_velocity_tolerance: float = parameter(
@@ -43,7 +45,7 @@ class _Constraints:
 
 @dataclass(frozen=True)
 class _JointConstraints:
-    """Tolerances of one joint."""
+    """Tolerances for one joint."""
 
     trajectory: float = parameter(0.0, 'Along the way', unit='rad or m', low=0.0)
     goal: float = parameter(0.0, 'At the end', unit='rad or m', low=0.0)
@@ -51,22 +53,22 @@ class _JointConstraints:
 
 @dataclass(frozen=True)
 class _JointGains:
-    """Gains of one joint."""
+    """Gains for one joint."""
 
-    p: float = parameter(0.0, 'Of the error of position')
-    i: float = parameter(0.0, 'Of its integral')
-    d: float = parameter(0.0, 'Of the error of velocity')
-    i_clamp: float = parameter(0.0, 'Most that the integral gives; 0: anything', low=0.0)
-    ff_velocity_scale: float = parameter(0.0, 'Of the velocity wanted')
+    p: float = parameter(0.0, 'Gain of the position error')
+    i: float = parameter(0.0, 'Gain of its integral')
+    d: float = parameter(0.0, 'Gain of the velocity error')
+    i_clamp: float = parameter(0.0, 'Limit of the integral term; 0: none', low=0.0)
+    ff_velocity_scale: float = parameter(0.0, 'Gain of the desired velocity')
 
 
 @dataclass(frozen=True)
 class TrajectoryController:
     """
-    A named controller that takes trajectories for joints of a robot.
+    A named trajectory controller for joints of a robot.
 
-    joints: names. tolerances: of those joints, in order. gains: by joint. monitor_rate: of
-    feedback [Hz]. allows_part: whether a trajectory may name only some of the joints.
+    joints: names. tolerances: for these joints, in order. gains: by joint. monitor_rate: feedback
+    rate [Hz]. allows_part: whether a trajectory may name only some of the joints.
     allows_moving_end: whether a trajectory may end with a velocity.
     """
 
@@ -83,11 +85,11 @@ def controllers_of(
     block: Mapping[str, Any], joints: Sequence[str], all_joints: Sequence[str]
 ) -> list[TrajectoryController]:
     """
-    Return the controllers of a robot.
+    Return a robot's controllers.
 
-    block: the parameter. joints: the robot's joints that a trajectory may name. all_joints: those
-    of all robots; a controller whose joints belong to another robot is skipped. Raises
-    InvalidValueError or UnknownNameError, naming the parameter.
+    block: parameter value. joints: joints of the robot allowed in trajectories. all_joints: joints
+    of all robots; a controller for another robot's joints is skipped. Raises InvalidValueError or
+    UnknownNameError, naming the parameter.
     """
     found = []
     owners: dict[str, str] = {}
@@ -100,7 +102,7 @@ def controllers_of(
                 raise InvalidValueError(
                     f"parameter '{_BLOCK}.{name}.joints'",
                     list(controller.joints),
-                    f'joints of its own; {joint!r} is one of {owners[joint]!r}',
+                    f'joints of no other controller; {joint!r} belongs to {owners[joint]!r}',
                 )
             owners[joint] = name
         found.append(controller)
@@ -109,9 +111,9 @@ def controllers_of(
 
 def check_not_driven(block: Mapping[str, Any], driven: Mapping[str, str]) -> None:
     """
-    Raise InvalidValueError where a trajectory controller names a joint of a drive.
+    Raise InvalidValueError if a trajectory controller names a drive's joint.
 
-    block: the parameter. driven: names of drives, by joint.
+    block: parameter value. driven: drive names by joint.
     """
     for name, values in block.items():
         joints = values.get('joints', ()) if isinstance(values, Mapping) else ()
@@ -127,7 +129,7 @@ def check_not_driven(block: Mapping[str, Any], driven: Mapping[str, str]) -> Non
 def _controller(
     name: str, values: Any, joints: Sequence[str], all_joints: Sequence[str]
 ) -> TrajectoryController | None:
-    """Return a controller; None if the robot does not have its joints."""
+    """Return a controller; None if the robot lacks its joints."""
     place = f'{_BLOCK}.{name}'
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
@@ -173,14 +175,14 @@ def _gains(values: Any, place: str) -> Gains:
 
 
 def _parted(values: Mapping[str, Any], table: type, place: str) -> tuple[Any, dict[str, Any]]:
-    """Split a block into the values for all joints and the blocks of single joints."""
+    """Split a block into values for all joints and blocks for single joints."""
     blocks = {name: value for name, value in values.items() if isinstance(value, Mapping)}
     rest = {name: value for name, value in values.items() if name not in blocks}
     return _read(table, rest, place), blocks
 
 
 def _read(table: type, values: Any, place: str) -> Any:
-    """Check a block; errors give the full names of its parameters."""
+    """Check a block; errors contain the full parameter names."""
     if not isinstance(values, Mapping):
         raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
     return checked(table, values, f'{place}.')

@@ -1,7 +1,7 @@
 """
-Drives of a robot, commanded by twists on `cmd_vel`.
+A robot's drives, commanded by twists on `cmd_vel`.
 
-The executor's thread or the physics thread takes a command, the physics thread obeys it from the
+The executor's thread or the physics thread takes a command; the physics thread applies it from the
 next control step on. A drive and other commands take joints from each other.
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.inputs import Following, Message
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
-# m/s and rad/s: more is a mistake, and far from what overflows
+# m/s and rad/s: larger values are mistakes, yet far from overflow
 _FASTEST = 1e6
 
 
@@ -39,10 +39,10 @@ class SavedCommandedDrive(NamedTuple):
 
 class CommandedDrive:
     """
-    A drive that obeys the latest twist until it times out, then stops within its limits.
+    A drive following the latest twist until it times out; then it stops within its limits.
 
-    It is active from a command until it stands without one, or until something else commands one
-    of its joints. It is one of the `Following`s of the robot's commands.
+    It is active from a command until it stands still without one, or until another command
+    addresses one of its joints. It is one of the `Following`s of the robot's commands.
     """
 
     def __init__(
@@ -51,8 +51,8 @@ class CommandedDrive:
         """
         Prepare to take twists.
 
-        commands: of the robot. timeout_ns: simulated time [ns] without a command after which it
-        stops; 0: never. tick_ns: length of a control step [ns].
+        commands: the robot's commands. timeout_ns: simulated time without a command until the
+        drive stops [ns]; 0: never. tick_ns: control step [ns].
         """
         self.drive, self.name = drive, drive.name
         self.is_active = False
@@ -68,11 +68,11 @@ class CommandedDrive:
 
     def take(self, twist: Sequence[float], stamp_ns: int, source: Message) -> None:
         """
-        Obey a twist from the next control step on.
+        Follow a twist from the next control step on.
 
-        twist: forward, left and yaw rate [m/s, m/s, rad/s]. stamp_ns: simulated time of the stamp
-        [ns]; 0 for none. source: what to record of it. Raises InvalidValueError for what is not
-        finite or absurdly fast, StateError if a joint does not take what the drive commands.
+        twist: forward, left and yaw rate [m/s, m/s, rad/s]. stamp_ns: simulated time in the stamp
+        [ns]; 0 for none. source: input to record. Raises InvalidValueError for non-finite or
+        absurd values, StateError if a joint's control mode does not accept the drive's commands.
         """
         try:
             self._check(twist)
@@ -85,7 +85,7 @@ class CommandedDrive:
         self._commands.counts.accepted += 1
 
     def advance(self, time_ns: int) -> None:
-        """Command the joints for the control step that starts at this time [ns]."""
+        """Command the joints for the control step starting at this time [ns]."""
         if not self.is_active:
             return
         if (
@@ -101,26 +101,26 @@ class CommandedDrive:
             self.is_active = False
 
     def observe(self) -> None:
-        """Reckon the motion of the control step that was taken."""
+        """Update the odometry after a control step."""
         self.drive.observe(self._step)
 
     # --- Following -------------------------------------------------------------------------------
 
     @property
     def is_aside(self) -> bool:
-        """Whether it commands nothing that it could release."""
+        """Whether it has no joint to release."""
         return not self.is_active
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
-        """Release the joints if any of them gets another command; (n,) by rows of the commands."""
+        """Release the joints if any of them gets another command; (n,) by command row."""
         if bool((commanded & self._rows).any()):
             self.is_active = self.is_timed_out = False
 
     def take_rest(self) -> None:
-        """Do nothing: a drive has a timeout of its own."""
+        """Do nothing: a drive has its own timeout."""
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Release the joints if one of them has got another control."""
+        """Release the joints if the control mode of one of them has changed."""
         self.drive.renew()
         if not set(changed).isdisjoint(self._joints) and self._misfit() is not None:
             self.is_active = self.is_timed_out = False
@@ -130,26 +130,26 @@ class CommandedDrive:
         self._commanded_ns += by_ns
 
     def save(self, time_ns: int) -> SavedCommandedDrive:
-        """Return the state for `restore`; time_ns: now [ns]."""
+        """Return the state for `restore`. time_ns: current time [ns]."""
         return SavedCommandedDrive(
             self.is_active, self.is_timed_out, time_ns - self._commanded_ns, self.drive.save()
         )
 
     def restore(self, saved: SavedCommandedDrive, time_ns: int) -> None:
-        """Return to a saved state; time_ns: now [ns]."""
+        """Return to a saved state. time_ns: current time [ns]."""
         self.is_active, self.is_timed_out = saved.is_active, saved.is_timed_out
         self._commanded_ns = time_ns - saved.age_ns
         self.drive.restore(saved.drive)
 
     def restart(self, words: str = '') -> None:
-        """Release all joints, and reckon from the start again."""
+        """Release all joints, and restart the odometry."""
         self.is_active = self.is_timed_out = False
         self.drive.restart()
 
     # --- inside ----------------------------------------------------------------------------------
 
     def _obey(self, x: float, y: float, yaw_rate: float) -> None:
-        """Start to obey a twist; on the physics thread."""
+        """Start following a twist; on the physics thread."""
         now_ns, is_first = self._commands.queue.time_ns, not self.is_active or self.is_timed_out
         if not self.is_active:
             self.drive.start()
@@ -175,7 +175,7 @@ class CommandedDrive:
             )
 
     def _misfit(self) -> tuple[str, str, str] | None:
-        """Return the first joint with a control that the drive cannot use, and the right one."""
+        """Return the first joint with an unsuitable control mode, its mode, and the right one."""
         for name in self._joints:
             control = self._commands.axes[name].control
             wanted = 'position' if name in self._steering else 'velocity'
@@ -188,51 +188,51 @@ class Followings:
     """Several `Following`s as one, in order."""
 
     def __init__(self, *parts: Following) -> None:
-        """Join them."""
+        """Join several parts."""
         self._parts = parts
 
     @property
     def is_active(self) -> bool:
-        """Whether any of them is."""
+        """Whether any part is active."""
         return any(part.is_active for part in self._parts)
 
     @property
     def is_aside(self) -> bool:
-        """Whether all of them are."""
+        """Whether all parts are aside."""
         return all(part.is_aside for part in self._parts)
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
-        """Let all give way."""
+        """Let all parts give way."""
         for part in self._parts:
             part.give_way(commanded, by_effort)
 
     def take_rest(self) -> None:
-        """Let all take rest."""
+        """Let all parts take rest."""
         for part in self._parts:
             part.take_rest()
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Let all refresh."""
+        """Refresh all parts."""
         names = list(changed)
         for part in self._parts:
             part.refresh(names)
 
     def shift(self, by_ns: int) -> None:
-        """Shift all."""
+        """Shift all parts."""
         for part in self._parts:
             part.shift(by_ns)
 
     def save(self, time_ns: int) -> tuple[Any, ...]:
-        """Return the states of all."""
+        """Return the states of all parts."""
         return tuple(part.save(time_ns) for part in self._parts)
 
     def restore(self, saved: tuple[Any, ...], time_ns: int) -> None:
-        """Restore all."""
+        """Restore all parts."""
         for part, state in zip(self._parts, saved, strict=True):
             part.restore(state, time_ns)
 
     def restart(self, words: str = '') -> None:
-        """Restart all."""
+        """Restart all parts."""
         for part in self._parts:
             part.restart(words)
 
@@ -241,10 +241,10 @@ def drives_of(
     robot: Robot, parameters: SimulatorParameters, all_joints: Sequence[str]
 ) -> list[Drive]:
     """
-    Return the drives of a robot: those of its description, of the parameter, and of its tracks.
+    Return a robot's drives: from its description, from the parameter, and for its tracks.
 
-    all_joints: of all robots. Raises DescriptionError, UnknownNameError or InvalidValueError for
-    drives that the robot cannot have.
+    all_joints: joint names of all robots. Raises DescriptionError, UnknownNameError or
+    InvalidValueError for drives impossible on the robot.
     """
     description = robot.description
     described = () if description is None else description.drives
@@ -258,7 +258,7 @@ def drives_of(
 def commanded_drives(
     robot: Robot, commands: RobotCommands, drives: Iterable[Drive], parameters: SimulatorParameters
 ) -> list[CommandedDrive]:
-    """Return the drives with their timeouts, which are that of other commands if not their own."""
+    """Return the drives with their timeouts; the default is the timeout of other commands."""
     usual = 0.0 if parameters.command_timeout_policy == 'last' else parameters.command_timeout
     found = []
     for drive in drives:

@@ -41,10 +41,10 @@ class _Goal:
 
 class FollowJointTrajectory:
     """
-    Serves the action of one controller, as ros2_control's joint_trajectory_controller does.
+    Serves one controller's action like ros2_control's joint_trajectory_controller.
 
-    Invalid goals are rejected. Feedback is sent at the controller's rate in real time, and results
-    no later than the next feedback.
+    Invalid goals are rejected. Feedback is sent at the controller's rate in real time, results no
+    later than the next feedback.
     """
 
     def __init__(
@@ -58,17 +58,17 @@ class FollowJointTrajectory:
         """
         Create the action server.
 
-        action_type: control_msgs.action.FollowJointTrajectory. name: of the action.
+        action_type: control_msgs.action.FollowJointTrajectory. name: action name.
         """
         self._type, self._logger = action_type, node.get_logger()
         self._trajectories, self._controller = trajectories, controller
         self._goals: list[_Goal] = []
-        # the order of the goal that is being accepted: when that is done it may be over already
+        # order of the goal being accepted; it may have ended before the acceptance is complete
         self._accepted: Order | None = None
         self._server = DeferredActionServer(
             node, action_type, name, self._check, self._start, self._cancel
         )
-        # this node is the source of ROS time, and must not depend on it
+        # this node is the source of ROS time, so its timer must not depend on ROS time
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(1.0 / controller.monitor_rate, self.monitor, clock=steady)
 
@@ -98,14 +98,14 @@ class FollowJointTrajectory:
             raise InvalidValueError(
                 'multi_dof_trajectory',
                 list(goal.multi_dof_trajectory.joint_names),
-                'an empty one: trajectories are of joints with one axis',
+                'an empty one: trajectories are for joints with one axis',
             )
         return self._trajectories.read(
             self._controller, goal.trajectory, goal_tolerances(goal, self._controller)
         )
 
     def _start(self, handle: ServerGoalHandle) -> None:
-        # what `_check` has accepted right before
+        # the order accepted by `_check` just before
         order, self._accepted = self._accepted, None
         if order is not None:
             self._goals.append(_Goal(handle, self._trajectories.follow(order)))
@@ -146,7 +146,7 @@ class FollowJointTrajectory:
 
 def goal_tolerances(goal: Any, controller: TrajectoryController) -> Tolerances:
     """
-    Return the tolerances of a goal for a controller's joints.
+    Return a goal's tolerances for a controller's joints.
 
     A value of 0 means the controller's own tolerance, -1 means no tolerance. Raises
     UnknownNameError or InvalidValueError.

@@ -1,9 +1,9 @@
 """
 The simulator's side of ros2_control's topic-based hardware.
 
-A URDF whose `<ros2_control>` names such a plugin gives the topics and the command interfaces of
-each joint. The robot then subscribes to the plugin's commands and publishes states on the plugin's
-topic, with no configuration. If the topics are not joint_commands and joint_states, they replace
+If a URDF's `<ros2_control>` names a topic-based plugin, it defines the topics and each joint's
+command interfaces. The robot then subscribes to the plugin's commands and publishes states on the
+plugin's topic, without configuration. Topics other than joint_commands and joint_states replace
 joint_states, which then belongs to the joint_state_broadcaster.
 """
 
@@ -29,18 +29,18 @@ PLUGINS = (
     'joint_state_topic_hardware_interface/JointStateTopicSystem',
     'topic_based_ros2_control/TopicBasedSystem',
 )
-# what the plugins take where the URDF does not say it
+# the plugins' defaults
 _COMMANDS, _STATES = '/robot_joint_commands', '/robot_joint_states'
 
 
 @dataclass(frozen=True)
 class TopicBasedHardware:
     """
-    The topics and interfaces of a plugin.
+    Topics and interfaces of a plugin.
 
-    commands_topic, states_topic: names; '' for the robot's default topics. interfaces: the command
-    quantities of each joint, in the order of the plugin's messages. commandable: names of the
-    joints that do not mimic another joint.
+    commands_topic, states_topic: names; '' for the robot's default topics. interfaces: command
+    quantities of each joint, in the order of the plugin's messages. commandable: names of all
+    joints except mimic joints.
     """
 
     commands_topic: str
@@ -53,7 +53,7 @@ class TopicBasedHardware:
         Return whether a message may be the plugin's and needs to be split up.
 
         The plugin always names the same joints. A message with a finite effort for each of them,
-        none of which mimics another joint, means the same from any publisher.
+        without mimic joints, means the same from any publisher.
         """
         if not self.interfaces:
             return False
@@ -72,10 +72,9 @@ class TopicBasedHardware:
         """
         Return quantity, names and values of the commands in a plugin's message.
 
-        The message names all joints, but has values only for those with the interface in question.
-        Left out are values for joints that mimic another joint, and NaN, which is what the plugin
-        sends for interfaces that no controller has claimed. Empty if none has been. Raises
-        InvalidValueError.
+        The message names all joints, but has values only for joints with the interface in
+        question. Values for mimic joints are left out, and NaN, which the plugin sends for
+        interfaces without a controller. Empty without any controller. Raises InvalidValueError.
         """
         parts = []
         for quantity, name in enumerate(QUANTITIES):
@@ -101,15 +100,15 @@ class TopicBasedHardware:
 
 
 NO_HARDWARE = TopicBasedHardware('', '', {}, frozenset())
-"""Sends and reads nothing."""
+"""Hardware without topics."""
 
 
 def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
     """
-    Return the topic-based hardware in a robot's description, and set the joints' controls for it.
+    Return the topic-based hardware in a robot's description, and set the joints' control modes.
 
-    A joint is controlled by position if it has that command interface, else by velocity, else by
-    effort. Returns `NO_HARDWARE` if there is none. prefix: of relative topics. Raises
+    A joint's control mode is position if it has that command interface, else velocity, else
+    effort. Returns `NO_HARDWARE` if there is none. prefix: for relative topics. Raises
     InvalidValueError for several plugins with different topics.
     """
     xml = robot.description.xml if robot.description is not None else ''
@@ -157,7 +156,7 @@ def hardware_of(robot: Robot, prefix: str) -> TopicBasedHardware:
 
 
 def _resolved(name: str, prefix: str, usual: str) -> str:
-    """Return the name of a topic; '' for the default one."""
+    """Return a topic's name; '' for the default one."""
     if name in (usual, f'/{usual}', f'/{prefix}{usual}'):
         return ''
     return name if name.startswith('/') else prefix + name

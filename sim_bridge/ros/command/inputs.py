@@ -1,4 +1,4 @@
-"""The inputs of a robot, which are applied and recorded on the physics thread."""
+"""Inputs of a robot, applied and recorded on the physics thread."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
 
 
 class Message(NamedTuple):
-    """A received command: the name of its topic, and its bytes."""
+    """A received command: topic name and bytes."""
 
     topic: str
     data: bytes
 
 
 class ControlChange(NamedTuple):
-    """The arguments of `RobotCommands.set_control`."""
+    """Arguments of `CommandQueue.set_control`."""
 
     axis: str
     control: str
@@ -26,7 +26,7 @@ class ControlChange(NamedTuple):
 
 
 class InputNote(NamedTuple):
-    """Any other input: its kind, and values that JSON can represent."""
+    """Any other input: its kind, and values representable in JSON."""
 
     kind: str
     values: dict[str, Any]
@@ -35,14 +35,14 @@ class InputNote(NamedTuple):
 Input = Message | ControlChange | InputNote
 
 SENDERS_LEFT = 'senders_left'
-"""The kind of an InputNote: the last publisher of commands for joints has left."""
+"""Kind of an InputNote: the last publisher of joint commands has left."""
 
 # carries out a request, on the physics thread
 Request = Callable[[], None]
 
 
 class Following(Protocol):
-    """A trajectory follower, which commands joints until other commands take them over."""
+    """A trajectory follower; it commands joints until other commands take them over."""
 
     @property
     def is_active(self) -> bool:
@@ -50,13 +50,13 @@ class Following(Protocol):
 
     @property
     def is_aside(self) -> bool:
-        """Whether it has no joint to release, so that `give_way` does nothing."""
+        """Whether it has no joint to release, so `give_way` does nothing."""
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """
-        Release joints that get commands for position or velocity, or for effort.
+        Release joints with commands for position or velocity, or for effort.
 
-        Both are (m,): for the axes and crawlers that can be commanded, the robot's joints first.
+        Both are (m,): one item per commandable axis and crawler, the robot's joints first.
         """
 
     def take_rest(self) -> None:
@@ -67,23 +67,23 @@ class Following(Protocol):
         """
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Use the new controls of joints whose control has changed; all targets may be others."""
+        """Use the changed joints' new control modes; all motor targets may have changed, too."""
 
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by this much [ns]."""
 
     def save(self, time_ns: int) -> Any:
-        """Return the state for `restore`; time_ns: now [ns]."""
+        """Return the state for `restore`. time_ns: current time [ns]."""
 
     def restore(self, saved: Any, time_ns: int) -> None:
-        """Return to a saved state; trajectories in progress end; time_ns: now [ns]."""
+        """Return to a saved state; trajectories in progress end. time_ns: current time [ns]."""
 
     def restart(self, words: str = '') -> None:
-        """Release all joints; words: the reason, for clients whose goals end."""
+        """Release all joints. words: the reason, for clients whose goals end."""
 
 
 class _NotFollowing:
-    """Follows nothing."""
+    """A follower without trajectories."""
 
     is_active = False
     is_aside = True

@@ -1,4 +1,4 @@
-"""The parameters for the control of each joint, which may be changed while the node runs."""
+"""Parameters for each joint's control mode, settable at run time."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ _CONTROL, _P, _D = 'control.{}', 'gains.{}.p', 'gains.{}.d'
 _WORDS = ' or '.join(map(repr, CONTROLS))
 _GAIN = 'a finite number, at least 0.0'
 _DESCRIPTIONS = {
-    _CONTROL: f'How the joint is driven, beside the efforts commanded: {_WORDS}',
-    _P: "Effort of 'servo' per error of position [N m/rad or N/m]",
-    _D: "Effort of 'servo' per error of velocity [N m s/rad or N s/m]",
+    _CONTROL: f'Control mode of the joint, besides commanded efforts: {_WORDS}',
+    _P: "Effort of 'servo' per position error [N m/rad or N/m]",
+    _D: "Effort of 'servo' per velocity error [N m s/rad or N s/m]",
 }
 
-# robots' axes by their names in parameters: with the commands of whom, and under which name there
+# axes by their name in parameters: the robot's commands, and the axis name there
 _Axes = dict[str, tuple['RobotCommands', str]]
 
 
 def control_parameter(prefix: str, axis: str) -> str:
-    """Return the name of the parameter for the control of an axis; prefix: of the topics."""
+    """Return an axis' control parameter name. prefix: topic prefix."""
     return _CONTROL.format(prefix.replace('/', '.') + axis)
 
 
 class CommandedRobot(Protocol):
-    """A robot that takes commands; namespace, prefix: of its topics, the latter with a slash."""
+    """A robot accepting commands. namespace, prefix: for its topics, the prefix with a slash."""
 
     robot: Robot
     commands: RobotCommands
@@ -47,7 +47,7 @@ class CommandedRobot(Protocol):
 
 
 class NoNode:
-    """Stands for the node in a run without a graph: parameters are what was given."""
+    """Replacement for the node in a run without a graph: parameters keep their given values."""
 
     def declare_parameter(self, *arguments: Any, **options: Any) -> None:
         """Do nothing."""
@@ -67,9 +67,9 @@ class NoNode:
 
 class JointControls:
     """
-    The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d of all robots' axes.
+    The parameters control.<axis>, gains.<axis>.p and gains.<axis>.d for all robots' axes.
 
-    A robot's namespace precedes the axis' name: control.left.elbow. A change of control takes
+    A robot's namespace precedes the axis name: control.left.elbow. A change of control mode takes
     effect at the next control step, without a jerk.
     """
 
@@ -80,7 +80,7 @@ class JointControls:
         parameters: SimulatorParameters,
     ) -> None:
         """
-        Declare the parameters of all axes that do not mimic another, and apply the given ones.
+        Declare the parameters for all axes except mimic joints, and apply the given values.
 
         Raises UnknownNameError for an unknown joint, InvalidValueError for an invalid value.
         """
@@ -100,7 +100,7 @@ class JointControls:
                     'parameter',
                     name,
                     self._values,
-                    'those of joints that follow no other' if self._values else '',
+                    'those of joints that mimic no other' if self._values else '',
                 )
         values = self._checked(given)
         self._declare(self._axes, values)
@@ -109,10 +109,10 @@ class JointControls:
 
     def add(self, interface: CommandedRobot) -> None:
         """
-        Declare the parameters of a robot that was added later; on the executor's thread.
+        Declare the parameters of a robot added later; on the executor's thread.
 
-        Raises InvalidValueError, and declares nothing, if another robot has a parameter of that
-        name.
+        Raises InvalidValueError, and declares nothing, if another robot has a parameter with the
+        same name.
         """
         axes = self._own_axes(interface)
         values = _driven(axes)
@@ -131,7 +131,7 @@ class JointControls:
 
     def read_back(self) -> None:
         """
-        Update the parameters from the axes' controls, after other code has changed these.
+        Update the parameters from the axes' control modes, after other code has changed them.
 
         Call this on the executor's thread, while the physics thread waits.
         """
@@ -150,7 +150,7 @@ class JointControls:
         self._undeclare(self._values)
 
     def _own_axes(self, interface: CommandedRobot) -> _Axes:
-        """Return a robot's axes by their parameter names, which must not be in use."""
+        """Return a robot's axes by parameter name; names must not be in use."""
         commands, prefix = interface.commands, interface.prefix.replace('/', '.')
         axes = {
             prefix + name: (commands, name)
@@ -162,8 +162,7 @@ class JointControls:
                 raise InvalidValueError(
                     'namespace',
                     interface.namespace,
-                    'one in which no joint has the parameter '
-                    f"{_CONTROL.format(key)!r} of another robot's",
+                    f'one without the parameter {_CONTROL.format(key)!r}, which another robot has',
                     interface.robot.name,
                     code=ErrorCode.NAMESPACE_INVALID,
                 )
@@ -175,7 +174,7 @@ class JointControls:
         try:
             for kind, description in _DESCRIPTIONS.items():
                 for key in keys:
-                    # gains may be whole numbers, and what else is set is to be refused by `_set`
+                    # gains may be integers; `_set` refuses other types with a better message
                     descriptor = ParameterDescriptor(
                         description=description,
                         dynamic_typing=True,
@@ -203,11 +202,11 @@ class JointControls:
         return SetParametersResult(successful=True)
 
     def _checked(self, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all values with some changed; raises InvalidValueError."""
+        """Return all values after some changes; raises InvalidValueError."""
         values = {**self._values, **changes}
         for key in self._axes:
             control, p, d = (values[kind.format(key)] for kind in (_CONTROL, _P, _D))
-            # of whatever type it is set to, a list too
+            # parameters may be set to any type, even a list
             if not isinstance(control, str) or control not in CONTROLS:
                 raise InvalidValueError(f'parameter {_CONTROL.format(key)!r}', control, _WORDS)
             for kind, gain in ((_P, p), (_D, d)):
@@ -223,7 +222,7 @@ class JointControls:
         return values
 
     def _obey(self, values: Mapping[str, Any]) -> None:
-        """Apply the changed values to the robots."""
+        """Apply changed values to the robots."""
         for key, (commands, axis) in self._axes.items():
             names = [kind.format(key) for kind in (_CONTROL, _P, _D)]
             now = [values[name] for name in names]
@@ -234,7 +233,7 @@ class JointControls:
 
 
 def _driven(axes: _Axes) -> dict[str, Any]:
-    """Return the parameters that describe the present control of axes."""
+    """Return the parameters describing the axes' current control modes."""
     values: dict[str, Any] = {}
     for key, (commands, name) in axes.items():
         axis = commands.axes[name]

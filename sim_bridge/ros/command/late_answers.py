@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# time after a reset in which such answers may still arrive [ns]
+# time after a reset in which late answers may arrive [ns]
 _LATE_NS = 1_000_000_000
 
 
@@ -29,11 +29,11 @@ class LateAnswers:
         self._jumped_by_ns = by_ns
 
     def expect(self, time_ns: int) -> None:
-        """Expect late answers from now on; time_ns: simulated time after the reset [ns]."""
+        """Expect late answers from now on. time_ns: simulated time after the reset [ns]."""
         self._reset = time_ns - self._jumped_by_ns, time_ns
 
     def advance(self, time_ns: int) -> None:
-        """Stop expecting late answers once their time is over; time_ns: simulated time [ns]."""
+        """Stop expecting late answers once their time is over. time_ns: simulated time [ns]."""
         if self._reset is not None and time_ns > self._reset[1] + _LATE_NS:
             self._reset = None
 
@@ -45,12 +45,12 @@ class LateAnswers:
         """
         Return whether a stamp is from before the last reset.
 
-        stamp_ns: simulated time of the stamp [ns], 0 for none. time_ns: simulated time [ns].
+        stamp_ns: simulated time in the stamp [ns], 0 for none. time_ns: simulated time [ns].
         """
         if self._reset is None or not stamp_ns:
             return False
         before, after = self._reset
         if not before - _LATE_NS < stamp_ns <= before:
             return False
-        # a clock that was set back passes the stamp again: the nearer time decides
+        # after a clock was set back it reaches the stamp again: the nearer time decides
         return before < after or before - stamp_ns < stamp_ns - time_ns

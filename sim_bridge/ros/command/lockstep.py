@@ -1,9 +1,9 @@
 """
-Stepping in lockstep with the sources of commands.
+Steps in lockstep with command sources.
 
-A control step is taken once every command source has answered the joint states from which the step
-starts, with a command that bears their stamp. The sources' behaviour then depends only on what
-they received: closed loops over topics are bit-reproducible at any speed and under any load.
+A control step is taken once every command source has answered the current joint states with a
+command carrying their stamp. The sources' behaviour then depends only on received messages: closed
+loops over topics are bit-reproducible at any speed and under any load.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import time
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 
-# between the topic and the header.frame_id of a source; no topic's name has one
+# separates topic and header.frame_id in a source's name; topic names cannot contain it
 _SEPARATOR = ':'
 
-# wall time without an answer after which a state is published again [s]
+# wall time without an answer until a state is published again [s]
 _ASK_AGAIN_S = 0.5
 
 
@@ -28,7 +28,7 @@ class LockstepCounts:
     Counts of answers so far.
 
     answered: accepted. late: rejected, since their state was already answered or given up.
-    timeouts: steps taken without an answer of every source.
+    timeouts: steps taken without answers from all sources.
     """
 
     answered: int = 0
@@ -37,10 +37,10 @@ class LockstepCounts:
 
 
 class FreeRunning:
-    """Waits for no source: commands take effect when they arrive."""
+    """Waits for no source: commands take effect on arrival."""
 
     def __init__(self) -> None:
-        """Begin."""
+        """Start."""
         self.counts = LockstepCounts()
         self.on_answer: Callable[[], None] = lambda: None
         self.sources: Sequence[str] = ()
@@ -68,7 +68,7 @@ class FreeRunning:
 
 class Lockstep:
     """
-    Waits for the answers of command sources, and applies them in the order of the sources.
+    Waits for answers from command sources, and applies them in the order of the sources.
 
     `offer` is called on the executor's thread, all other methods on the physics thread.
     """
@@ -85,8 +85,8 @@ class Lockstep:
         Start without waiting.
 
         sources: each a topic, or a topic, a colon and the header.frame_id of its messages. topics:
-        valid topics. timeout_s: wall time [s] after which a step is taken without the missing
-        answers; 0: never. now: returns the wall time [s].
+        valid topics. timeout_s: wall time [s] until a step is taken without the missing answers;
+        0: never. now: returns the wall time [s].
 
         Raises UnknownNameError for another topic, InvalidValueError for a source named twice.
         """
@@ -101,15 +101,15 @@ class Lockstep:
             if self._sources.count(source) > 1:
                 raise InvalidValueError('parameter lockstep', list(sources), 'each source once')
         self.sources = [_name_of(source) for source in self._sources]
-        """The names of all sources."""
+        """Names of all sources."""
         self._lock = threading.Lock()
-        # guarded by the lock; of each source the stamp that it is to answer, and its command
+        # guarded by the lock; for each source, the stamp to answer, and its command
         self._asked: dict[tuple[str, str], int] = {}
         self._answers: dict[tuple[str, str], Callable[[], None]] = {}
 
     @property
     def missing(self) -> list[str]:
-        """The names of the sources whose answers are missing."""
+        """Names of sources with missing answers."""
         with self._lock:
             return [
                 _name_of(source)
@@ -119,15 +119,16 @@ class Lockstep:
 
     @property
     def waited_s(self) -> float:
-        """How long the lockstep has waited for them [s]."""
+        """Time the lockstep has waited for them [s]."""
         return self._now() - self._waiting_since
 
     @property
     def should_ask(self) -> bool:
-        """Whether no source was asked yet, or one that may have just started has not answered."""
+        """Whether no source was asked yet, or an unanswered question should be repeated."""
         if not self._latest:
             return True
-        # a state that needs no answer is published at the same steps whatever time these take
+        # A source may have just started. Without missing answers no state is repeated, so published
+        # states do not depend on wall time.
         return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
 
     def ask(self, topic: str, time_ns: int) -> None:
@@ -142,10 +143,10 @@ class Lockstep:
 
     def offer(self, topic: str, frame_id: str, time_ns: int, command: Callable[[], None]) -> None:
         """
-        Take a command that answers a request to its source; `release` will call it.
+        Take a command answering a request to its source; `release` will call it.
 
-        Raises UnknownNameError for a source that is not listed and InvalidValueError for a stamp
-        that no state has had. Late commands are counted and dropped.
+        Raises UnknownNameError for an unlisted source, InvalidValueError for a stamp that no state
+        had. Late commands are counted and dropped.
         """
         source = topic, frame_id
         if source not in self._sources:
@@ -169,7 +170,7 @@ class Lockstep:
             raise InvalidValueError(
                 'header.stamp',
                 time_ns,
-                'the stamp [ns] of the joint_states that it answers, in lockstep; the latest had '
+                'the stamp [ns] of the joint_states that it answers, in lockstep; the latest is '
                 f'{self._latest}',
                 topic,
             )
@@ -182,7 +183,7 @@ class Lockstep:
         return 0.0 < self._timeout_s <= self.waited_s
 
     def release(self) -> None:
-        """Apply the answers in the order of the sources, and expect no more."""
+        """Apply the answers in the order of the sources, and expect none."""
         with self._lock:
             answers, self._answers = self._answers, {}
             self.counts.timeouts += len(answers) < len(self._asked)
@@ -199,7 +200,7 @@ class Lockstep:
 
 
 LockstepPolicy = Lockstep | FreeRunning
-"""Decides when a control step may be taken."""
+"""Decides whether a control step may be taken."""
 
 
 def _source_of(text: str, topics: Collection[str]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The kernel that takes a command which differs from an earlier one in stamp and numbers only."""
+"""Kernel taking a command that differs from an earlier one in stamp and numbers only."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 from sim_bridge.compiler.entry import entry
 
 POSITION, VELOCITY, EFFORT = range(3)
-"""Rows of what is pending."""
+"""Rows of pending commands."""
 
 STAMP = 1
-"""The word of a message that is its stamp; the head ends before it."""
+"""Index of the message word with the stamp; the head ends before it."""
 
-# columns of lists: which quantity, its first word
+# columns of lists: quantity, index of its first word
 QUANTITY, FIRST = range(2)
 
 _SECOND = 1_000_000_000
@@ -29,12 +29,12 @@ def take_repeat(
     pending_out: FloatMatrix,
 ):
     """
-    Store the numbers of a message as pending commands; return its stamp [ns].
+    Store a message's numbers as pending commands; return its stamp [ns].
 
-    Returns -1 and changes nothing for a different message, or if a number is beyond its limit.
-    word, number: (n,) the message, two views of the same memory. known: (n,) the template message;
-    mask: (n,) bits that must equal those of the template. given: (k, 2) see the columns. row: (m,)
-    row of the pending commands for each name. limit: (k, m). pending_out: (3, …).
+    Returns -1 and changes nothing for a different message, or if a number exceeds its limit.
+    word, number: (n,) the message, two views of the same memory. known: (n,) template message.
+    mask: (n,) bits that must equal the template's. given: (k, 2) lists, see the columns. row: (m,)
+    row in the pending commands for each name. limit: (k, m). pending_out: (3, …).
     """
     for k in range(word.shape[0]):
         if (word[k] ^ known[k]) & mask[k] != 0:
@@ -42,7 +42,7 @@ def take_repeat(
     for k in range(given.shape[0]):
         first = given[k, FIRST]
         for at in range(row.shape[0]):
-            # nan is not within either
+            # false for nan, too
             if not abs(number[first + at]) <= limit[k, at]:
                 return -1
     for k in range(given.shape[0]):
@@ -50,6 +50,6 @@ def take_repeat(
         for at in range(row.shape[0]):
             pending_out[given[k, QUANTITY], row[at]] = number[first + at]
             if given[k, QUANTITY] == POSITION:
-                # velocities, if there are any, come next
+                # velocities in the message follow and replace this
                 pending_out[VELOCITY, row[at]] = 0.0
     return (word[STAMP] & 0xFFFFFFFF) * _SECOND + (word[STAMP] >> 32 & 0xFFFFFFFF)

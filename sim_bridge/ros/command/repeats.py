@@ -11,15 +11,15 @@ from sim_bridge.ros.command.command_table import CommandTable
 from sim_bridge.ros.command.repeating import POSITION, take_repeat, VELOCITY
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 
-# bytes of the head of a message, and of a word
+# size of a message's head and of a word [bytes]
 _HEAD, _WORD = 4, 8
 
 
 class Repeat:
     """
-    One parsed command, as the template of similar ones.
+    One parsed command, as the template for similar ones.
 
-    quantities: those that it commands. One compiled call checks and stores a similar command.
+    quantities: commanded quantities. One compiled call checks and stores a similar command.
     """
 
     def __init__(
@@ -34,15 +34,15 @@ class Repeat:
         """
         Learn a serialized command.
 
-        same: byte ranges that similar commands share with it. lists: quantity and offset of each
-        non-empty list of numbers. rows: row of `pending` for each name. limits: for each list.
-        pending: (3, n) output array.
+        same: byte ranges equal in similar commands. lists: quantity and offset of each non-empty
+        number list. rows: row in `pending` for each name. limits: for each list. pending: (3, n)
+        output array.
         """
         self.quantities = {quantity for quantity, _ in lists}
         if POSITION in self.quantities:
             self.quantities.add(VELOCITY)
         self._size = len(data)
-        # numbers are aligned to 8 bytes after the header, which is 4 bytes long
+        # numbers are aligned to 8 bytes after the 4-byte head
         words = np.zeros(len(data) // _WORD + 2, np.int64)
         self._bytes = words.data.cast('B')[_HEAD : _HEAD + len(data)]
         self._bytes[:] = data
@@ -65,7 +65,7 @@ class Repeat:
         )
 
     def take(self, data: bytes) -> int:
-        """Store the numbers of a similar command; return its stamp [ns], -1 for another one."""
+        """Store a similar command's numbers; return its stamp [ns], -1 for a different command."""
         if len(data) != self._size:
             return -1
         self._bytes[:] = data
@@ -73,13 +73,13 @@ class Repeat:
 
 
 class Repeats:
-    """The template for the commands of a topic, once two of them were similar."""
+    """Template for the commands on a topic, once two of them were similar."""
 
     def __init__(self, table: CommandTable, pending: np.ndarray) -> None:
-        """Start without a template. table: valid commands. pending: (3, n) output for commands."""
+        """Start without a template. table: valid commands. pending: (3, n) output array."""
         self._table, self._pending = table, pending
         self._repeat: Repeat | None = None
-        # change counts of the reader and of the table when the template was learnt
+        # change counts of reader and table when the template was learnt
         self._learnt = self._changes = -1
 
     def take(self, data: bytes) -> tuple[int, set[int]]:
@@ -89,7 +89,7 @@ class Repeats:
         return self._repeat.take(data), self._repeat.quantities
 
     def learn(self, data: bytes, reader: JointStateReader, names: Sequence[str]) -> None:
-        """Learn a command that was read and accepted, if the previous one was similar to it."""
+        """Learn an accepted command if the previous one was similar to it."""
         before = self._learnt, self._changes
         self._learnt, self._changes = reader.learnt, self._table.changes
         if before != (self._learnt, self._changes):

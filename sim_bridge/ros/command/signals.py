@@ -1,4 +1,4 @@
-"""Inputs of an OpenPLX scene, commanded on topics of their own."""
+"""Inputs of an OpenPLX scene, commanded on their own topics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.inputs import Message
     from sim_bridge.world.openplx import OpenPlxScene
 
-# message type and what to take from it, by the size of an input's value; 0 for true or false
+# message type, and function reading its value, by the size of an input's value; 0 for a flag
 _TYPES: dict[int, tuple[type, Callable[[Any], Any]]] = {
     0: (Bool, lambda message: message.data),
     1: (Float64, lambda message: message.data),
@@ -34,21 +34,21 @@ _TYPES: dict[int, tuple[type, Callable[[Any], Any]]] = {
 
 
 class CommandedSignal:
-    """An input whose values come on a topic and are written at the next control step."""
+    """A scene input; values from its topic are written at the next control step."""
 
     def __init__(
         self, topic: str, scene: OpenPlxScene, target: SceneInput, commands: RobotCommands
     ) -> None:
-        """Prepare to take messages; commands: of the robot through whose inbox they come."""
+        """Prepare to take messages. commands: commands of the robot whose inbox is used."""
         self.topic = topic
         self.message_type, self._value = _TYPES[0 if target.unit == FLAG else target.size]
         self._scene, self._target, self._commands = scene, target, commands
 
     def take(self, data: bytes, source: Message) -> None:
         """
-        Write the value of a message at the start of the next control step.
+        Write a message's value at the start of the next control step.
 
-        A reset or a snapshot before that drops it. source: what to record of it. Raises
+        A reset or a snapshot before that drops it. source: input to record. Raises
         InvalidValueError, or MalformedMessageError for another message.
         """
         given = self._value(deserialize(data, self.message_type))
@@ -62,7 +62,7 @@ class CommandedSignal:
         self._commands.counts.accepted += 1
 
     def _write(self, value: np.ndarray) -> None:
-        """Write to what is there now: a robot of the scene may have left."""
+        """Write to the current input: a robot of the scene may have been removed."""
         try:
             SceneInput(self._scene, self._target.signal).write(value)
         except SimBridgeError as err:
@@ -75,7 +75,7 @@ class CommandedSignal:
 def commanded_signals(
     prefix: str, scene: OpenPlxScene, commands: RobotCommands
 ) -> list[CommandedSignal]:
-    """Return the inputs of a scene; prefix: of the topics; commands: of one of its robots."""
+    """Return a scene's inputs. prefix: for the topics. commands: of one of its robots."""
     inputs = scene.inputs
     return [
         CommandedSignal(f'{prefix}inputs/{topic}', scene, inputs[name], commands)

@@ -13,10 +13,10 @@ class CommandCounts:
     """
     Counts of commands so far.
 
-    accepted, rejected: messages. clamped: accepted messages beyond an effort limit. late: messages
-    whose stamp was older than allowed. missed: times at which a command was expected and none
-    came. timeouts: how often commands timed out. outdated: messages that answered states of before
-    a reset, and were dropped.
+    accepted, rejected: messages. clamped: accepted messages beyond an effort or velocity limit.
+    late: messages with a stamp older than allowed. missed: expected commands not received.
+    timeouts: how often commands timed out. outdated: dropped messages, which answered states from
+    before a reset.
     """
 
     accepted: int = 0
@@ -30,9 +30,9 @@ class CommandCounts:
 
 class CommandTiming:
     """
-    Tracks the stamps of commands, and the times between them, in simulated time.
+    Tracks command stamps, and the times between commands, in simulated time.
 
-    A command that answers a state bears that state's stamp. Its age when it takes effect is the
+    A command answering a state carries the state's stamp. Its age when it takes effect is the
     latency of the whole loop, through both middlewares and the controller.
     """
 
@@ -42,8 +42,8 @@ class CommandTiming:
         """
         Start counting.
 
-        counts: where late and missed commands are counted. period_ns: expected time between two
-        commands [ns]; 0: none, and no command is counted as missed. limit_ns: age from which a
+        counts: counts of late and missed commands are updated. period_ns: expected time between
+        two commands [ns]; 0: none, and no command is counted as missed. limit_ns: age from which a
         command is late [ns]; 0: none.
         """
         self._counts, self._period_ns, self._limit_ns = counts, period_ns, limit_ns
@@ -57,10 +57,10 @@ class CommandTiming:
 
     def applied(self, time_ns: int, before_ns: int | None) -> None:
         """
-        Record that the arrived commands take effect; on the physics thread.
+        Record that received commands take effect; on the physics thread.
 
-        time_ns: now [ns]. before_ns: when the previous command took effect [ns]; None for the
-        first.
+        time_ns: current time [ns]. before_ns: time when the previous command took effect [ns];
+        None for the first.
         """
         while self._stamps:
             age = time_ns - self._stamps.popleft()
@@ -76,8 +76,8 @@ class CommandTiming:
         self._ages_ns.clear()
 
     def ages(self) -> dict[str, float]:
-        """Return percentiles of the age of recent stamps [s]; empty if there were none."""
-        # a list at once: the other thread goes on
+        """Return percentiles of recent stamp ages [s]; empty if there were none."""
+        # copied at once, since the other thread goes on
         ages = np.array(list(self._ages_ns)) * 1e-9
         if not len(ages):
             return {}

@@ -1,8 +1,8 @@
 """
-The trajectories of a robot: received in messages and goals, followed on the physics thread.
+Trajectories of a robot: received in messages and goals, followed on the physics thread.
 
 They are checked on the executor's thread, where the sender can be informed of errors.
-`TrajectoryFollower` follows them; this module gives it orders and keeps their outcomes.
+`TrajectoryFollower` follows them; this module gives it orders and stores their outcomes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim_bridge.trajectory.trajectory import Trajectory
 
 STARTED, REFUSED = 'started', 'refused'
 
-# kinds of notes about what came in
+# kinds of recorded inputs
 FOLLOW, CANCEL = 'follow_trajectory', 'cancel_trajectory'
 
 
@@ -37,8 +37,8 @@ class Order:
     A request to follow a trajectory.
 
     number: identifies the order. start_ns: simulated start time [ns]; 0: at once. run: None until
-    the order has been passed to the follower, or permanently if the follower refused it, with the
-    reason in `refusal`.
+    the order is passed to the follower, or permanently if the follower refused it; then `refusal`
+    holds the reason.
     """
 
     number: int
@@ -50,7 +50,7 @@ class Order:
 
     @property
     def outcome(self) -> str:
-        """The outcome of the order; '' until it has ended."""
+        """Outcome of the order; '' until it has ended."""
         if self.run is None:
             return REFUSED if self.refusal else ''
         return self.run.outcome
@@ -78,14 +78,14 @@ class Trajectories:
         """
         Prepare to take trajectories.
 
-        commands: of the robot; commands and trajectories take joints from each other. controllers:
-        those that take trajectories. now: returns the simulated time [ns].
+        commands: the robot's commands; commands and trajectories take joints from each other.
+        controllers: trajectory controllers. now: returns the simulated time [ns].
         """
         self.controllers = list(controllers)
         self.counts: Counter[str] = Counter()
         self.logger = get_logger('sim_bridge')
         self._robot, self._commands, self._now = robot, commands, now
-        # the other joints of a loop follow it, and must not be held
+        # the other joints of a loop follow from these, and must not be held
         held = () if robot.loop_joints else [j for each in controllers for j in each.joints]
         gains = {joint: gain for each in controllers for joint, gain in each.gains.items()}
         self._follower = TrajectoryFollower(robot, held, gains)
@@ -100,11 +100,11 @@ class Trajectories:
 
     @property
     def following(self) -> int:
-        """Number of trajectories that are followed or wait for their start time."""
+        """Number of trajectories being followed or waiting for their start time."""
         return len(self._follower.runs)
 
     def drive(self, time_ns: int, step_ns: int) -> None:
-        """Command the joints for the step that starts now [ns]; on the physics thread."""
+        """Command the joints for the step starting now [ns]; on the physics thread."""
         self._follower.drive(time_ns, step_ns)
         for order in [each for each in self._orders.values() if each.outcome]:
             self._conclude(order)
@@ -128,7 +128,7 @@ class Trajectories:
         """
         Return an order for a trajectory_msgs/JointTrajectory.
 
-        tolerances: of the controller's joints; None for the controller's own. Raises
+        tolerances: for the controller's joints; None for the controller's own. Raises
         InvalidValueError or UnknownNameError.
         """
         return self._order(controller, from_message(message), tolerances)
@@ -196,17 +196,17 @@ class Trajectories:
         self._commands.queue.submit(stop, self._note(CANCEL, number=number))
 
     def feed(self, kind: str, values: Mapping[str, Any]) -> None:
-        """Take an input that was recorded in another run of the same simulation."""
+        """Take an input recorded in another run of the same simulation."""
         if kind == CANCEL:
             self.cancel(**values)
         else:
             self.follow(from_values(values))
 
     def save(self, time_ns: int) -> None:
-        """Return None: the state of the follower is saved with the commands."""
+        """Return None: the follower's state is saved with the commands."""
 
     def restore(self, saved: None, time_ns: int) -> None:
-        """As `restart`."""
+        """Like `restart`."""
         self.restart(time_ns, '')
 
     def restart(self, time_ns: int, reason: str) -> None:
@@ -225,7 +225,7 @@ class Trajectories:
 
 
 def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) -> Tolerances:
-    """Return the tolerances of a subset of joints."""
+    """Return the tolerances for a subset of joints."""
     columns = [joints.index(name) for name in names]
     return Tolerances(
         tolerances.path[:, columns], tolerances.goal[:, columns], tolerances.goal_time
@@ -233,7 +233,7 @@ def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) 
 
 
 def to_values(order: Order) -> dict[str, Any]:
-    """Return an order as numbers and strings that JSON represents exactly."""
+    """Return an order as numbers and strings, exactly representable in JSON."""
     trajectory, tolerances = order.trajectory, order.tolerances
     return {
         'joints': list(trajectory.joints),
@@ -249,7 +249,7 @@ def to_values(order: Order) -> dict[str, Any]:
 
 
 def from_values(values: Mapping[str, Any]) -> Order:
-    """Return the order that `to_values` has converted."""
+    """Return the order converted by `to_values`."""
     trajectory = Trajectory(
         *(values[name] for name in ('joints', 'times', 'positions', 'velocities', 'accelerations'))
     )
@@ -262,6 +262,6 @@ def from_values(values: Mapping[str, Any]) -> Order:
 
 
 def _rows(table: np.ndarray) -> list[list[float] | None]:
-    """Return the rows of a table; None for rows without values."""
+    """Return a table's rows; None for rows without values."""
     are_empty = np.isnan(table).any(axis=1).tolist()
     return [None if empty else row for empty, row in zip(are_empty, table.tolist(), strict=True)]
