@@ -53,7 +53,7 @@ class TrajectoryMessage:
             raise InvalidValueError(
                 'effort of trajectory',
                 self.efforts[point].tolist(),
-                'none; efforts are taken on joint_commands, beside what motors give',
+                'none; send efforts on joint_commands, in addition to motor efforts',
                 f'point {point}',
             )
         return Trajectory(

@@ -102,5 +102,5 @@ def test_a_replay_tells_other_bundles(bag, tmp_path, monkeypatch):
         with pytest.raises(ReplayError, match=r'bundles 0\.19\.0; installed are 9\.9\.9'):
             replay(bag)
     monkeypatch.setenv('OPENPLX_BUNDLE_PATH', f'{bag.parent / "bundles"}:{copy}')
-    with pytest.raises(ReplayError, match=r'look at OPENPLX_BUNDLE_PATH\): .*elsewhere'):
+    with pytest.raises(ReplayError, match=r'see OPENPLX_BUNDLE_PATH\): .*elsewhere'):
         replay(bag)

@@ -415,7 +415,7 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
     taken.queue.accept_named(['right_track_joint'], velocity=[-0.1])
     taken.apply(MS)
     assert [crawler.speed for crawler in vehicle.crawlers] == [0.3, -0.1]
-    with pytest.raises(StateError, match="crawler 'left_track_joint': it takes a velocity"):
+    with pytest.raises(StateError, match="crawler 'left_track_joint': it takes only a velocity"):
         taken.queue.accept_named(['left_track_joint'], effort=[1.0])
     with pytest.raises(UnknownNameError, match="Did you mean 'left_track_joint'"):
         taken.queue.accept_named(['left_track'], velocity=[1.0])

@@ -258,7 +258,7 @@ def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_pa
 @pytest.mark.parametrize(
     ('block', 'said'),
     [
-        ({'a': {'joints': ['x']}, 'b': {'joints': ['x']}}, "'x' is one of 'a'"),
+        ({'a': {'joints': ['x']}, 'b': {'joints': ['x']}}, "'x' belongs to 'a'"),
         ({'a': {'joints': ['z']}}, "unknown joint 'z' in parameter 'trajectory_controllers.a'"),
         (
             {'a': {'constraints': {'y': {'goal': -1.0}}}},

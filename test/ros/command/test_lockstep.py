@@ -133,7 +133,7 @@ def test_stamps_that_no_state_had_are_refused(time_ns):
     """Answer without a stamp, and what was not asked yet."""
     bench = Bench(LEFT)
     bench.step(5)
-    with pytest.raises(InvalidValueError, match='header.stamp.*the latest had 5'):
+    with pytest.raises(InvalidValueError, match='header.stamp.*the latest is 5'):
         bench.offer(LEFT, time_ns)
 
 

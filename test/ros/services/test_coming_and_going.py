@@ -151,6 +151,6 @@ def test_a_robot_whose_parameters_cannot_be_declared_leaves_none(make_node):
     rival = SimpleNamespace(
         robot=pendulum, namespace='b', prefix='b/', commands=RobotCommands(pendulum, ['pivot'])
     )
-    with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot' of another"):
+    with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot', which another"):
         controls.add(rival)
     assert node.get_parameter('control.b.pivot').value == 'velocity'

@@ -73,7 +73,7 @@ def point_by_point(message: JointTrajectory) -> sb.Trajectory:
             raise InvalidValueError(
                 'effort of trajectory',
                 list(point.effort),
-                'none; efforts are taken on joint_commands, beside what motors give',
+                'none; send efforts on joint_commands, in addition to motor efforts',
                 f'point {number}',
             )
     times = [
