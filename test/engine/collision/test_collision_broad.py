@@ -1,4 +1,4 @@
-"""The broad phase: all pairs of boxes that overlap, in one order, and those that may collide."""
+"""Broad phase: all overlapping box pairs, in one order, and the pairs that may collide."""
 
 from __future__ import annotations
 
@@ -77,17 +77,17 @@ def _start(geometry, pose, velocity, root, h, margin, scratch, contacts):
 
 
 class Finder:
-    """The methods of the broad phase with their scratch memory for n boxes."""
+    """The broad-phase methods with their scratch memory for n boxes."""
 
     def __init__(self, n, pairs):
-        """Make the scratch arrays, full of what an earlier step might have left."""
+        """Allocate the scratch arrays, filled as if left by an earlier step."""
         geometry = build_geometry([GeometryRecord(SPHERE, size=(1.0,))] * n)
         self.scratch = make_collision_scratch(geometry, 1, pairs)
         for array in self.scratch:
             array.fill(7)
 
     def find(self, method, box):
-        """Return the number of overlaps and the pairs, as the method leaves them."""
+        """Return the number of overlaps, and the pairs left by the method."""
         s = self.scratch
         total = {
             'few': lambda: _few(box, s.found),
@@ -99,7 +99,7 @@ class Finder:
 
 
 def boxes(kind, n, rng):
-    """Make boxes of a kind of scene: rows of least and greatest corners."""
+    """Make boxes for one kind of scene: rows of least and greatest corners."""
     side = n ** (1 / 3)
     centre = rng.uniform(0.0, side, (n, 3))
     half = np.full((n, 3), 0.5)
@@ -126,7 +126,7 @@ def boxes(kind, n, rng):
 
 
 def brute_force(box):
-    """List all pairs of boxes that overlap."""
+    """List all overlapping box pairs."""
     low, high = box[:, :3], box[:, 3:]
     touch = np.all((low[:, None] <= high[None]) & (low[None] <= high[:, None]), axis=2)
     return [tuple(pair) for pair in np.argwhere(np.triu(touch, 1)).tolist()]
@@ -138,7 +138,7 @@ KINDS = ('pile', 'sizes', 'sheets', 'clusters', 'one place', 'line', 'points', '
 @pytest.mark.parametrize('n', [2, 5, FEW, FEW + 1, 300])
 @pytest.mark.parametrize('kind', KINDS)
 def test_all_overlaps_are_found_in_order(kind, n):
-    """Find exactly the pairs that comparing all boxes finds, ascending, whatever was before."""
+    """Find exactly the pairs found by comparing all boxes, ascending, after any earlier step."""
     box = boxes(kind, n, np.random.default_rng(n))
     expected = brute_force(box)
     finder = Finder(n, n * n)
@@ -148,7 +148,7 @@ def test_all_overlaps_are_found_in_order(kind, n):
 
 @pytest.mark.parametrize('kind', KINDS)
 def test_grid_and_tree_agree(kind):
-    """Find the same pairs by each of the methods that the choice is made from."""
+    """Find the same pairs with every method."""
     box = boxes(kind, 500, np.random.default_rng(3))
     expected = brute_force(box)
     finder = Finder(500, 130_000)
@@ -161,7 +161,7 @@ def test_grid_and_tree_agree(kind):
 
 
 def test_result_does_not_depend_on_history():
-    """Give the same arrays whether or not other boxes were looked at before."""
+    """Return the same arrays with or without earlier searches for other boxes."""
     rng = np.random.default_rng(5)
     box, other = boxes('sizes', 200, rng), boxes('pile', 200, rng)
     fresh, used = Finder(200, 40_000), Finder(200, 40_000)
@@ -170,8 +170,8 @@ def test_result_does_not_depend_on_history():
 
 
 @pytest.mark.parametrize('method', ['few', 'many'])
-def test_lack_of_room_is_told(method):
-    """Give the number of pairs even where there is no room for them, and write no further."""
+def test_lack_of_room_is_reported(method):
+    """Return the number of pairs even without room for them, and write no further."""
     box = boxes('pile', 100, np.random.default_rng(6))
     finder = Finder(100, 10)
     memory = np.full((50, 2), 7)
@@ -182,7 +182,7 @@ def test_lack_of_room_is_told(method):
 
 
 def start(records, pose, velocity=None, root=None, excluded=(), h=1e-3, margin=1e-4, pairs=None):
-    """Run the first stage; give the scratch arrays and the contacts."""
+    """Run the first stage; return the scratch arrays and the contacts."""
     geometry = build_geometry(records, excluded)
     pose = np.asarray(pose, float)
     scratch, contacts = make_collision_scratch(geometry, 8, pairs), make_contacts(8)
@@ -200,7 +200,7 @@ def start(records, pose, velocity=None, root=None, excluded=(), h=1e-3, margin=1
 
 
 def pairs_of(scratch):
-    """List the pairs that the narrow phase would look at."""
+    """List the pairs passed to the narrow phase."""
     return [tuple(pair) for pair in scratch.pair[: scratch.counts[PairCount.PAIRS], :2].tolist()]
 
 
@@ -266,8 +266,8 @@ def test_filters():
     assert pairs_of(scratch) == expected
 
 
-def test_pairs_that_are_kept_are_complete():
-    """Find the pairs that a search anew finds, whatever moved or changed since the last step."""
+def test_kept_pairs_are_complete():
+    """Find the same pairs as a new search, after any motion or change since the last step."""
     rng, n, h, margin = np.random.default_rng(11), 40, 1e-2, 1e-4
     records = [GeometryRecord(PLANE), GeometryRecord(PLANE, body=3)]
     records += [
@@ -310,8 +310,8 @@ def test_pairs_that_are_kept_are_complete():
     assert kept_steps > 200, 'most steps use the list'
 
 
-def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():
-    """Tell by them what is a surface, and which pairs arithmetic alone can do."""
+def test_shape_numbers_have_the_order_required_by_comparisons():
+    """Derive from the numbers which shapes are surfaces, and which pairs need arithmetic only."""
     round_ones = {CYLINDER, CONE, ELLIPSOID}
     convex = {SPHERE, CAPSULE, BOX, HULL, *round_ones}
     others = {MESH, HOLLOW, HEIGHT_FIELD}
@@ -330,7 +330,7 @@ def test_numbers_of_shapes_are_in_the_order_that_comparisons_rely_on():
 
 
 def test_a_triangle_is_no_shape_of_a_geometry():
-    """Refuse what only the narrow phase makes."""
+    """Refuse shapes made only by the narrow phase."""
     with pytest.raises(InvalidValueError, match='shape'):
         build_geometry([GeometryRecord(TRIANGLE)])
 
@@ -347,7 +347,7 @@ def test_a_triangle_is_no_shape_of_a_geometry():
     ],
 )
 def test_boxes_hold_the_shapes(shape, size):
-    """Put the tightest box around every shape in every pose, and half the margin around that."""
+    """Put the tightest box around every shape in every pose, plus half the margin."""
     rng = np.random.default_rng(9)
     vertices = rng.normal(size=(30, 3)) if shape == HULL else None
     triangles = np.array([[i, j, k] for i in range(3) for j in range(3) for k in range(3)])
@@ -370,12 +370,12 @@ def test_boxes_hold_the_shapes(shape, size):
     cloud += R @ record.position + p
     low, high = scratch.box[0, :3] + 1e-3, scratch.box[0, 3:] - 1e-3
     assert np.all(low <= cloud.min(axis=0) + 1e-9) and np.all(cloud.max(axis=0) <= high + 1e-9)
-    if shape != HULL:  # whose box is turned with it
+    if shape != HULL:  # a hull's box rotates with it
         np.testing.assert_allclose([low, high], [cloud.min(axis=0), cloud.max(axis=0)], atol=0.02)
 
 
 def surface_points(shape, size, vertices, rng):
-    """Scatter points over a shape, its corners among them."""
+    """Scatter points over a shape, including its corners."""
     d = rng.normal(size=(20_000, 3))
     d /= np.linalg.norm(d, axis=1, keepdims=True)
     if shape == SPHERE:
@@ -392,7 +392,7 @@ def surface_points(shape, size, vertices, rng):
 
 @pytest.mark.parametrize('tilt', [0.0, 0.3, 2.0])
 def test_planes_meet_what_comes_near(tilt):
-    """Pair a plane, level or tilted, with the bodies whose boxes it comes near, with no other."""
+    """Pair a plane, level or tilted, with exactly the bodies whose boxes come near it."""
     rng = np.random.default_rng(10)
     c, s = np.cos(tilt), np.sin(tilt)
     turned = np.array([[1, 0, 0], [0, c, -s], [0, s, c]])
@@ -407,7 +407,7 @@ def test_planes_meet_what_comes_near(tilt):
 
 
 def test_reach_grows_with_speed():
-    """Pair what can meet within the step: by its velocity, also that of turning about its tree."""
+    """Pair geometries that can meet within the step, by velocity and rotation about the tree."""
     ball = [GeometryRecord(SPHERE, size=(0.1,), body=k) for k in range(2)]
     still, fast, turning = np.zeros((2, 6)), np.zeros((2, 6)), np.zeros((2, 6))
     fast[0, 3] = 100.0
@@ -415,7 +415,7 @@ def test_reach_grows_with_speed():
     poses = at((0.0, 0.0, 0.0), (0.25, 0.0, 0.0))
     assert pairs_of(start(ball, poses, still)[0]) == []
     assert pairs_of(start(ball, poses, fast)[0]) == [(0, 1)]
-    # a ball that turns about its own centre stays where it is, one on an arm does not
+    # a ball turning about its own centre stays in place, a ball on an arm does not
     assert pairs_of(start(ball, poses, turning)[0]) == []
     poses = at((0.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.25, 1.0, 0.0))
     arm = [GeometryRecord(SPHERE, size=(0.1,), body=k) for k in (1, 2)]
@@ -433,7 +433,7 @@ def test_reach_grows_with_speed():
 
 
 def test_lack_of_room_for_pairs_overflows():
-    """Say that there are more pairs than room, and give none rather than some."""
+    """Report too many pairs for the room, and return none instead of some."""
     records = [GeometryRecord(SPHERE, size=(1.0,), body=k) for k in range(60)]
     scratch, contacts = start(records, at(*np.zeros((60, 3))), pairs=100)
     assert contacts.size[OVERFLOW] == 1

@@ -1,4 +1,4 @@
-"""The narrow phase against Coal, on random poses of every pair of convex shapes."""
+"""Narrow phase against Coal, on random poses for every pair of convex shapes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sim_bridge.engine.data.geometry import (
 PAIRS = [pair for pair in combinations_with_replacement(SHAPES, 2) if pair != (PLANE, PLANE)]
 POSES = 150
 ACCURACY = 1e-6
-# of Coal's iterations: the default is too coarse to compare with, with a finer one some fail
+# Coal's iteration tolerance: its default is too coarse for comparison, finer ones sometimes fail
 COAL_TOLERANCE = 1e-7
 
 
@@ -50,7 +50,7 @@ def random_shape(random, kind):
 
 
 def random_poses(random, count):
-    """Draw (count, 24) poses of two shapes that are as often apart as not."""
+    """Draw (count, 24) poses for two shapes that are apart as often as not."""
     offset = random.normal(size=(count, 3))
     offset *= random.uniform(0.0, 2.5, (count, 1)) / np.linalg.norm(offset, axis=1, keepdims=True)
     base = random.normal(size=(count, 3))
@@ -81,7 +81,7 @@ def ask_coal(shape_a, shape_b, pose):
 
 
 def best_partings(random, geometry, pair, pose, n, rounds=400):
-    """Search at random for the directions in which the shapes lie farthest apart."""
+    """Search at random for the directions with the greatest separation."""
     best_n, best = n, partings(geometry, pair, pose, n)
     for round_ in range(rounds):
         spread = 10.0 ** (-8.0 * round_ / rounds)
@@ -99,11 +99,11 @@ def best_partings(random, geometry, pair, pose, n, rounds=400):
 )
 def test_distance_as_coal(kind, other):
     """
-    Measure the distance, depth and normal that Coal does.
+    Measure the same distance, depth and normal as Coal.
 
-    The signed distance is the greatest parting along any direction. Coal has it where its own
-    normal parts the shapes that far, and ours no farther. Elsewhere no direction may part them
-    farther than ours.
+    The signed distance is the greatest separation along any direction. Coal has found it if its
+    own normal separates the shapes that far, and ours no farther. Otherwise no direction may
+    separate them farther than ours.
     """
     random = np.random.default_rng(100 * kind + other)
     shapes = [(random_shape(random, kind), random_shape(random, other)) for _ in range(5)]
@@ -135,18 +135,18 @@ def test_distance_as_coal(kind, other):
     is_unique = is_right & ((angle < 0.1) | (their_parting < gap - ACCURACY))
     assert np.mean(is_unique) > 0.85
     off = is_unique & ~(angle < 1e-3)
-    # an imprecise normal of Coal's is one along which the shapes part less
+    # along an imprecise normal from Coal, the separation is smaller
     assert np.all(their_parting[off] < gap[off] - 1e-10)
     assert np.mean(off) < 0.05
 
 
 @pytest.mark.parametrize('other', SHAPES, ids=SHAPES.values())
 def test_distance_of_truncated_cones(other):
-    """Part truncated cones, also upside down, as far as any direction does, and no farther."""
+    """Separate truncated cones, also upside down, as far as any direction does, and no farther."""
     random = np.random.default_rng(other)
     cones = [GeometryRecord(CONE, size=tuple(random.uniform(0.1, 0.8, 3))) for _ in range(5)]
     records = [(cone, random_shape(random, other)[0]) for cone in cones]
-    # a cylinder, and against its like
+    # a cylinder, and two cones against each other
     records += [(GeometryRecord(CONE, size=(0.3, 0.4, 0.3)), records[0][1]), (cones[0], cones[1])]
     geometry = build_geometry([record for pair in records for record in pair])
     rows = np.arange(POSES) % len(records)
@@ -157,7 +157,7 @@ def test_distance_of_truncated_cones(other):
     assert 0.1 * POSES < np.sum(gap > 0.0) < 0.9 * POSES
     np.testing.assert_allclose(x - y, gap * n, atol=ACCURACY)
     np.testing.assert_allclose(partings(geometry, pair, pose, n), gap[:, 0], atol=1e-9)
-    # a plane parts along its normal only
+    # a plane separates along its normal only
     best = gap[:, 0] if other == PLANE else best_partings(random, geometry, pair, pose, n)
     np.testing.assert_allclose(best, gap[:, 0], atol=ACCURACY)
     assert np.array_equal(found.count > 0, gap[:, 0] <= limit)
@@ -167,7 +167,7 @@ def test_distance_of_truncated_cones(other):
 
 
 def test_contacts_as_distances():
-    """Touch what is no farther apart than the limit, no deeper and no less than the distance."""
+    """Touch exactly up to the limit, with the deepest contact equal to the distance."""
     random = np.random.default_rng(5)
     kinds = [kind for kind in SHAPES for _ in range(4)]
     geometry = build_geometry([random_shape(random, kind)[0] for kind in kinds])

@@ -1,4 +1,4 @@
-"""Shapes of extreme and no size in extreme poses: finite, unit normals, true distances."""
+"""Shapes with extreme or zero size in extreme poses: finite, unit normals, true distances."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def record(kind, factor=1.0):
 
 
 def all_pairs(records):
-    """Build the geometry of some shapes; give it and the pairs of any two, or of one twice."""
+    """Build a geometry from shapes; return it and all pairs, including a shape with itself."""
     rows = range(len(records))
     return build_geometry(records), np.array(list(combinations_with_replacement(rows, 2)))
 
@@ -51,7 +51,7 @@ def poses_of(R_a, p_a, R_b, p_b, count):
 
 
 def assert_sound(geometry, pair, pose, size):
-    """Survey pairs and let no result be impossible; give it."""
+    """Survey pairs, require possible results, and return them."""
     limit = np.full(len(pair), 1e-3)
     found = survey(geometry, pair, pose, limit)
     is_wrong = flaws(geometry, pair, pose, found, limit, np.broadcast_to(size, len(pair)))
@@ -60,14 +60,14 @@ def assert_sound(geometry, pair, pose, size):
 
 
 def test_random_and_degenerate_configurations():
-    """Find nothing wrong in a sample of what the benchmark goes through a million times."""
+    """Find no fault in a sample from the benchmark's million configurations."""
     totals = np.sum(list(survey_hard_cases(7, 6000, per_kind=40)), axis=0)
     assert totals.tolist() == [6000, 0]
 
 
 @pytest.mark.parametrize('offset', [0.0, 1e-300, 1e-17, 1e-12, 1e-9, 1e-6])
 def test_identical_poses(offset):
-    """Part shapes whose centres coincide, or nearly, and that are turned alike."""
+    """Separate equally oriented shapes with equal or nearly equal centres."""
     geometry, pair = all_pairs([record(kind) for kind in SIZES])
     pose = poses_of(np.eye(3), (offset, 0.0, 0.0), np.eye(3), np.zeros(3), len(pair))
     found = assert_sound(geometry, pair, pose, 1.0)
@@ -78,8 +78,8 @@ def test_identical_poses(offset):
 @pytest.mark.parametrize('axis', [0, 1, 2])
 @pytest.mark.parametrize('tilt', [0.0, 1e-16, 1e-12, 1e-9, 1e-6, 1e-3])
 def test_touching_exactly(axis, tilt):
-    """Measure nothing between shapes that touch, with faces and edges parallel or nearly."""
-    # those that reach as far along the axis as their middle does
+    """Measure zero between touching shapes, with faces and edges parallel or nearly so."""
+    # shapes that reach as far along the axis as their middle
     centred = {CONE} if axis == 2 else set()
     centred |= {SPHERE, CAPSULE, BOX, CYLINDER, ELLIPSOID}
     geometry, pair = all_pairs([record(kind) for kind in SIZES if kind in centred])
@@ -96,7 +96,7 @@ def test_touching_exactly(axis, tilt):
 
 @pytest.mark.parametrize('ratio', [1e-6, 1e-3, 1e3, 1e6])
 def test_sizes_far_apart(ratio):
-    """Put small shapes on, in and beside ones a million times as large."""
+    """Put small shapes on, in and beside shapes a million times as large."""
     kinds = list(SIZES)
     geometry = build_geometry(
         [record(kind) for kind in kinds] + [record(kind, ratio) for kind in kinds]
@@ -162,7 +162,7 @@ def test_small_shape_inside():
 
 
 def test_a_face_whose_outline_is_no_loop_stays_in_triangles():
-    """Make faces of a surface with a hole that touches its edge, as rounding leaves of a hull."""
+    """Make faces for a surface with a hole at its edge, as left by rounding on a hull."""
     corners = [(0, 0, 0), (4, 0, 0), (4, 4, 0), (2, 1, 0), (3, 2, 0), (0, 4, 0)]
     triangles = [(0, 1, 3), (0, 3, 5), (3, 4, 5), (4, 2, 5), (4, 1, 2)]
     faces = polytope(np.array(corners, float), np.array(triangles))

@@ -37,25 +37,25 @@ from sim_bridge.engine.data.geometry import (
 
 ACCURACY = 1e-6
 IDENTITY = (np.eye(3), np.zeros(3))
-# radii below and above, half the length, radii of the bore
+# radii below and above, half length, bore radii
 SHAPES = {
     'cylinder': ((0.4, 0.3, 0.4), (0.25, 0.25)),
     'cone': ((0.5, 0.3, 0.3), (0.4, 0.15)),
     'funnel': ((0.3, 0.4, 0.5), (0.1, 0.45)),
     'hat': ((0.4, 0.3, 0.0), (0.3, 0.0)),
 }
-# the chords of so many are within 1e-6 m of their arcs
+# number of sections: their chords are within 1e-6 m of the arcs
 SECTIONS = 2048
 
 
 def hollow_record(name, **fields):
-    """Make the record of one of the SHAPES."""
+    """Return the record for one of the SHAPES."""
     size, bore = SHAPES[name]
     return GeometryRecord(HOLLOW, size=size, bore=bore, **fields)
 
 
 def coal_hollow(name, sections=SECTIONS):
-    """Make a fine mesh of one of the SHAPES for Coal."""
+    """Make a fine mesh from one of the SHAPES for Coal."""
     (low, half, high), (bore_low, bore_high) = SHAPES[name]
     profile = [(bore_low, -half), (low, -half), (high, half), (bore_high, half)]
     mesh = trimesh.creation.revolve([*profile, profile[0]], sections=sections)
@@ -79,7 +79,7 @@ def small(shape):
 
 
 def is_in_wall(point, name):
-    """Return whether a point in the frame of one of the SHAPES is in its material."""
+    """Return whether a point, in a shape's frame, is in the wall of one of the SHAPES."""
     (low, half, high), (bore_low, bore_high) = SHAPES[name]
     share, radius = 0.5 + 0.5 * point[2] / half, np.hypot(point[0], point[1])
     return (
@@ -92,7 +92,7 @@ def is_in_wall(point, name):
 @pytest.mark.parametrize('name', SHAPES)
 @pytest.mark.parametrize('shape', CONVEX)
 def test_convex_against_hollow_as_coal(shape, name):
-    """Be as far apart as a fine mesh, in the bore too, and overlap where it does."""
+    """Measure the same distance as for a fine mesh, in the bore too, and overlap like it."""
     rng = np.random.default_rng(shape)
     record, theirs = small(shape)
     pair, fine = Shapes([record, hollow_record(name)]), coal_hollow(name)
@@ -120,12 +120,12 @@ HOLE = GeometryRecord(HOLLOW, size=(0.08, 0.05, 0.08), bore=(0.05, 0.05))
 
 
 def pushing(records, *poses, margin=1e-3):
-    """Return the contacts of bodies at poses, sorted by where they are about the z axis."""
+    """Return the contacts between bodies at poses, sorted by angle about the z axis."""
     found = Bodies(records, margin=margin).touched(*poses)
     return sorted(found, key=lambda contact: np.arctan2(contact.point[1], contact.point[0]))
 
 
-def test_balls_in_the_bore_touch_where_geometry_says():
+def test_balls_touch_the_bore_at_computed_points():
     """Touch the wall at one point, and the rim at four, with gaps as computed by hand."""
     offset = np.array((0.004, 0.003, 0.02))
     (contact,) = pushing(
@@ -148,7 +148,7 @@ def test_balls_in_the_bore_touch_where_geometry_says():
 
 
 def test_a_peg_touches_the_bore_along_a_line():
-    """Touch at both ends of the line where a cylinder lies in the bore."""
+    """Touch at both ends of the line on which a cylinder lies in the bore."""
     found = pushing(
         [GeometryRecord(CYLINDER, size=(0.045, 0.2)), HOLE],
         (np.eye(3), np.array((0.005, 0.0, 0.0))),
@@ -171,7 +171,7 @@ def test_a_square_peg_touches_with_its_edges():
 
 
 def test_a_lid_rests_on_the_end_and_not_in_its_mouth():
-    """Keep contacts of a box on an end within the ring, with its corners or the rim."""
+    """Keep a box's contacts on an end within the ring, at its corners or the rim."""
     for half in (0.04, 0.06, 0.2):
         found = pushing(
             [GeometryRecord(BOX, size=(half, half, 0.01)), HOLE],
@@ -256,7 +256,7 @@ def test_a_pipe_lies_and_stands_on_surfaces(surface):
         if surface == 'field'
         else (mesh_record(field_triangles(peak, size)))
     )
-    # square pyramid of slope 1: its edges are the first in the bore
+    # square pyramid with slope 1: its edges enter the bore first
     found = pushing([HOLE, spike], (np.eye(3), np.array((0.0, 0.0, 0.3))), IDENTITY)
     distance = Shapes([HOLE, spike]).measure((np.eye(3), np.array((0.0, 0.0, 0.3))), IDENTITY)[0]
     assert all(abs(contact.gap - distance) > -1e-9 for contact in found)
@@ -264,7 +264,7 @@ def test_a_pipe_lies_and_stands_on_surfaces(surface):
 
 
 def are_linked(R, p, radius):
-    """Return whether a circle about z and one at a pose are linked, by where it goes through."""
+    """Return whether a circle about z and a circle at a pose are linked, by their crossings."""
     angle = np.linspace(0.0, 2.0 * np.pi, 2001)
     x = p + radius * (np.cos(angle)[:, None] * R[:, 0] + np.sin(angle)[:, None] * R[:, 1])
     through = np.flatnonzero(x[:-1, 2] * x[1:, 2] < 0.0)
@@ -273,7 +273,7 @@ def are_linked(R, p, radius):
 
 @pytest.mark.parametrize('bore', [(0.08, 0.08), (0.085, 0.07)])
 def test_linked_rings_are_as_far_apart_as_fine_meshes(bore):
-    """Be as far apart as Coal says of meshes, and touch there, however the rings are turned."""
+    """Match Coal's distance between meshes, and touch there, at any rotation of the rings."""
     ring = GeometryRecord(HOLLOW, size=(0.1, 0.01, 0.1), bore=bore)
     mesh = trimesh.creation.revolve(
         [(bore[0], -0.01), (0.1, -0.01), (0.1, 0.01), (bore[1], 0.01), (bore[0], -0.01)],
@@ -295,7 +295,7 @@ def test_linked_rings_are_as_far_apart_as_fine_meshes(bore):
         np.testing.assert_allclose(np.subtract(x, y), np.multiply(distance, n), atol=ACCURACY)
         if expected > 0.0:
             apart += 1
-            # of the chords of meshes
+            # tolerance for the chords in the meshes
             assert distance == pytest.approx(expected, abs=1e-5)
             found = bodies.touched((R, p), IDENTITY)
             assert (len(found) > 0) == (distance <= 0.004)
@@ -306,7 +306,7 @@ def test_linked_rings_are_as_far_apart_as_fine_meshes(bore):
 
 
 def test_pipes_in_pipes_and_on_pipes():
-    """Touch the inner wall of a pipe with the outside of another, and stack them."""
+    """Touch a pipe's inner wall with another pipe's outside, and stack pipes."""
     thin = GeometryRecord(HOLLOW, size=(0.045, 0.1, 0.045), bore=(0.04, 0.04))
     for records, sign in (([thin, HOLE], 1.0), ([HOLE, thin], -1.0)):
         poses = (np.eye(3), np.array((0.005, 0.0, 0.0))), IDENTITY

@@ -1,4 +1,4 @@
-"""Hollow shapes of extreme and no size in extreme poses; hollow ones among themselves."""
+"""Hollow shapes with extreme or zero size in extreme poses; hollow shapes with each other."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ def survey(
     table: Table, pair: IntMatrix, pose: FloatMatrix, size: FloatVector, flaw_out: IntVector
 ):
     """
-    Measure and collide pairs with a hollow shape; tell which results are impossible.
+    Measure and collide pairs with a hollow shape; report impossible results.
 
-    pair: (n, 2). pose: (n, 24) as hard_cases gives them. size: (n,) the larger one's [m].
-    flaw_out: (n,) 0 for none, 1: not finite, 2: a normal that is none, 3: points elsewhere than
-    the gap says.
+    pair: (n, 2). pose: (n, 24) from hard_cases. size: (n,) size of the larger shape [m]. flaw_out:
+    (n,) 0 for none, 1: not finite, 2: invalid normal, 3: points that contradict the gap.
     """
     geometry, scratch = world.geometry(table), world.collision(table)
     for row in range(pair.shape[0]):
@@ -59,7 +58,7 @@ def survey(
         gap, x, y, n = measure_any(geometry, a, b, scratch.pose, scratch)
         flaw = flaw_of(gap, x, n)
         slack = 1e-6 * size[row] + 1e-14 * (norm(x) + norm(y))
-        # what a needle without a wall has sunk into a surface is its depth by another point
+        # a needle without a wall, sunk into a surface, has its depth by another point
         is_sunk = gap < 0.0 and max(geometry.shape[a], geometry.shape[b]) >= MESH
         if flaw == 0 and not is_sunk and not norm(sub(sub(x, y), scale(gap, n))) <= slack:
             flaw = 3
@@ -79,15 +78,15 @@ def survey(
 
 @kernel
 def flaw_of(gap, point, n):
-    """Return what is wrong with a contact: 1, 2 as `survey`, or 0."""
+    """Return a contact's flaw: 1, 2 as `survey`, or 0."""
     if not math.isfinite(gap + point[0] + point[1] + point[2]):
         return 1
     return 0 if abs(norm(n) - 1.0) < 1e-6 else 2
 
 
 def shapes_of(random, per_kind):
-    """Make hollow and other shapes of all sizes, some flat, some thin; give also their radii."""
-    # `hard_cases` never pairs two of the first eighth
+    """Make hollow and other shapes in all sizes, some flat, some thin; return their radii too."""
+    # `hard_cases` never pairs two shapes from the first eighth
     records, radii = [GeometryRecord(PLANE)] * (per_kind * 3), [0.0] * (per_kind * 3)
     for number in range(17 * per_kind):
         unit = 10.0 ** random.uniform(-3, 3)
@@ -128,7 +127,7 @@ def shapes_of(random, per_kind):
 
 
 def flaws_in(seed, count):
-    """Survey so many pairs; return how many there were, and the flaws."""
+    """Survey `count` pairs; return the number of surveyed pairs, and the flaws."""
     random = np.random.default_rng(seed)
     records, radii = shapes_of(random, 6)
     geometry = build_geometry(records)
@@ -148,11 +147,11 @@ def flaws_in(seed, count):
 
 
 def test_random_and_degenerate_configurations():
-    """Find nothing impossible in a sample of a million."""
+    """Find nothing impossible in a sample from a million configurations."""
     assert flaws_in(3, 500) == (500, [])
 
 
-# four minutes each where nothing else is at work
+# four minutes each on an otherwise idle machine
 @pytest.mark.timeout(1200)
 @pytest.mark.long
 @pytest.mark.parametrize('seed', range(10))
@@ -162,11 +161,11 @@ def test_a_million_degenerate_configurations(seed):
 
 
 def test_a_point_on_a_wall_without_thickness_touches_it():
-    """Measure 0 between a tube without a wall and a hollow shape without a size on its side."""
+    """Measure 0 between a tube without wall thickness and a hollow point on its side."""
     radius = 0.04697745792818337
     tube = GeometryRecord(HOLLOW, size=(radius, 0.011, radius), bore=(radius, radius))
     point = GeometryRecord(HOLLOW, size=(0.0, 0.0, 0.0), bore=(0.0, 0.0))
-    # as a search for impossible results has found it
+    # found by a search for impossible results
     turned = np.array([[0.0, 0.0, -1.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]])
     place = np.array([1.0237773550869016, 0.5873405591366165, -1.1662968879190192])
     other = np.array([1.0237773550869016, 0.5403631012084331, -1.1662968879190192])
@@ -177,9 +176,9 @@ def test_a_point_on_a_wall_without_thickness_touches_it():
 
 
 def test_two_hollow_shapes_are_at_least_so_far_apart():
-    """Never measure more than fine meshes have between them, and mostly as much."""
+    """Never measure more than the distance between fine meshes, and mostly the same."""
     rng, exact, apart = np.random.default_rng(8), 0, 0
-    # chords of 256 are so far within their arcs
+    # 256 chords are this far within their arcs
     names, tolerance = list(SHAPES), 0.5 * (1.0 - math.cos(math.pi / 256))
     fine = {name: coal_hollow(name, 256) for name in names}
     for a, b in [(a, b) for k, a in enumerate(names) for b in names[k:]]:

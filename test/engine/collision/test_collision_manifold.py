@@ -1,4 +1,4 @@
-"""The contact points of resting shapes: how many, where, in what order and under what names."""
+"""Contact points of resting shapes: number, places, order and feature names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Touch:
     """The contact points of one pair."""
 
     def __init__(self, records, R, p):
-        """Collide the first shape, at a pose, with the second at the origin."""
+        """Collide the first shape, at a pose, with the second shape at the origin."""
         pose = np.hstack([np.ravel(R), p, np.eye(3).ravel(), np.zeros(3)])[None]
         found = survey(build_geometry(records), np.array([[0, 1]]), pose, LIMIT)
         rows = found.valid()[0]
@@ -42,7 +42,7 @@ class Touch:
 
 
 def box(kind, half):
-    """Make a box, as such or as a hull."""
+    """Make a box, as a BOX or as a HULL."""
     return hull_record(box_corners(half)) if kind == HULL else GeometryRecord(kind, size=half)
 
 
@@ -57,13 +57,13 @@ def ground(kind):
 
 
 def floor_pose(kind, R, p):
-    """Return the arguments that put a shape on a floor, whose own frame the survey leaves out."""
+    """Return arguments to place a shape on a floor; the survey ignores the floor's own frame."""
     lift = np.array((0.0, 0.0, 1.0 if kind == BOX else 0.0))
     return R, p + lift
 
 
 def assert_at(points, expected, atol=1e-9):
-    """Find each expected place (u, v) among the points, and no other."""
+    """Require each expected place (u, v) among the points, and no other."""
     assert len(points) == len(expected)
     order = np.lexsort(np.round(points, 6).T)
     expected = np.asarray(expected)
@@ -91,7 +91,7 @@ def test_box_rests_on_four_corners(kind, floor, depth):
 @pytest.mark.parametrize('first', [BOX, HULL])
 @pytest.mark.parametrize('second', [BOX, HULL])
 def test_crossed_boxes_touch_where_their_faces_overlap(first, second):
-    """Touch at the corners of the rectangle that both faces share, and of the octagon."""
+    """Touch at the corners of the rectangle shared by both faces, and of the octagon."""
     records = [box(first, (0.5, 0.1, 0.1)), box(second, (0.1, 0.4, 0.1))]
     touch = Touch(records, np.eye(3), np.array((0.0, 0.0, 0.2)))
     assert_at(touch.point, [(x, y, 0.1) for x in (-0.1, 0.1) for y in (-0.1, 0.1)])
@@ -124,7 +124,7 @@ def test_box_on_an_edge_and_on_a_corner():
 
 
 def test_crossed_edges_touch_in_one_point():
-    """Touch two boxes edge on edge at the crossing, along the normal of both edges."""
+    """Touch two boxes edge on edge at the crossing, along the normal to both edges."""
     side = 0.2
     R_a = turn(0.25 * np.pi, 0)
     R_b = turn(0.25 * np.pi, 1)
@@ -140,7 +140,7 @@ def test_crossed_edges_touch_in_one_point():
 @pytest.mark.parametrize('floor', [PLANE, BOX])
 @pytest.mark.parametrize('kind', [CYLINDER, CONE])
 def test_cylinder_and_cone_stand_on_their_rim(kind, floor):
-    """Stand on points of the rim that enclose the centre."""
+    """Stand on rim points that enclose the centre."""
     touch = Touch(
         [GeometryRecord(kind, size=(0.2, 0.3)), ground(floor)],
         *floor_pose(floor, turn(0.7, 2), np.array((0.1, 0.0, 0.3 - 1e-5))),
@@ -192,7 +192,7 @@ def test_round_shapes_touch_in_one_point(kind, floor):
     ],
 )
 def test_features_keep_their_names(first, second):
-    """Call the same points by the same numbers while a resting shape trembles."""
+    """Keep the same feature numbers for the same points while a resting shape trembles."""
     sizes = {BOX: (0.3, 0.2, 0.1), CYLINDER: (0.2, 0.1), CAPSULE: (0.1, 0.2), CONE: (0.2, 0.1)}
     shape = (
         hull_record(box_corners(HALF))
@@ -216,7 +216,7 @@ def test_features_keep_their_names(first, second):
 
 
 def test_points_lie_on_both_surfaces():
-    """Keep every point within half its gap of the surfaces of both boxes, along the normal."""
+    """Keep every point within half its gap from both boxes' surfaces, along the normal."""
     random = np.random.default_rng(8)
     geometry = build_geometry([GeometryRecord(BOX, size=HALF), box(HULL, HALF)] * 2)
     pair = np.array([(0, 2), (0, 3), (1, 3)] * 200)
@@ -240,8 +240,8 @@ def test_points_lie_on_both_surfaces():
 
 
 @pytest.mark.parametrize('kinds', [(BOX, BOX), (HULL, HULL), (BOX, HULL)])
-def test_sides_that_are_aligned_to_rounding_are_cut_where_they_are(kinds):
-    """Find all points within both boxes, no deeper than they overlap, at turns below 1e-8."""
+def test_sides_aligned_to_rounding_are_clipped_in_place(kinds):
+    """Find all points within both boxes, no deeper than the overlap, at angles below 1e-8."""
     rng = np.random.default_rng(4)
     for _ in range(400):
         half = rng.uniform((0.002, 0.05, 0.05), 0.3)

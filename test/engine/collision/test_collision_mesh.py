@@ -26,19 +26,19 @@ from sim_bridge.engine.data.geometry import BOX, CAPSULE, HEIGHT_FIELD, PLANE, S
 
 ACCURACY = 1e-6
 IDENTITY = (np.eye(3), np.zeros(3))
-# of Coal's iterations: the default is too coarse to compare with, with a finer one some fail
+# Coal's iteration tolerance: its default is too coarse for comparison, finer ones sometimes fail
 COAL_TOLERANCE = 1e-7
 
 
 def tightened(request):
-    """Let Coal compute as exactly as it can."""
+    """Make Coal compute as exactly as it can."""
     request.gjk_tolerance = request.epa_tolerance = COAL_TOLERANCE
     request.gjk_max_iterations = request.epa_max_iterations = 1000
     return request
 
 
 def coal_distance(shape_a, pose_a, shape_b, pose_b):
-    """Ask Coal for the signed distance."""
+    """Return Coal's signed distance."""
     return coal.distance(
         shape_a,
         coal.Transform3s(*pose_a),
@@ -50,7 +50,7 @@ def coal_distance(shape_a, pose_a, shape_b, pose_b):
 
 
 def soup_distance(shape, pose, mesh, mesh_pose):
-    """Ask Coal for the least of the signed distances to each triangle."""
+    """Return the least of Coal's signed distances to each triangle."""
     return min(
         coal_distance(shape, pose, coal_mesh((mesh[0][corners], np.array([[0, 1, 2]]))), mesh_pose)
         for corners in mesh[1]
@@ -59,7 +59,7 @@ def soup_distance(shape, pose, mesh, mesh_pose):
 
 @pytest.mark.parametrize('shape', CONVEX)
 def test_convex_against_mesh_as_coal(shape):
-    """Measure what Coal measures: apart the distance to the mesh, in contact that to each face."""
+    """Measure the same as Coal: the distance to the mesh if apart, to each face in contact."""
     rng = np.random.default_rng(shape)
     mesh = soup(rng, 60)
     pair = Shapes([convex_record(shape), mesh_record(mesh)])
@@ -82,7 +82,7 @@ def test_convex_against_mesh_as_coal(shape):
 
 
 def test_mesh_against_mesh_as_coal():
-    """Measure two meshes as Coal does where they are apart, with the same verdict elsewhere."""
+    """Measure two meshes like Coal if they are apart, with the same verdict otherwise."""
     rng = np.random.default_rng(3)
     first, second = soup(rng, 15), lumpy_ball(5, 6)
     theirs, their_second = coal_mesh(first), coal_mesh(second)
@@ -104,7 +104,7 @@ def test_mesh_against_mesh_as_coal():
 
 @pytest.mark.parametrize('shape', CONVEX)
 def test_convex_against_height_field_as_coal(shape):
-    """Overlap a height field where Coal does; above it be as far from it as from its triangles."""
+    """Overlap a height field like Coal; above it, match the distance to its triangles."""
     rng = np.random.default_rng(10 + shape)
     heights = 0.4 * rng.normal(size=(7, 9))
     pair = Shapes(
@@ -140,7 +140,7 @@ def test_convex_against_height_field_as_coal(shape):
 
 
 def field_triangles(heights, half):
-    """Make the mesh of a height field's surface."""
+    """Make a mesh from a height field's surface."""
     rows, columns = heights.shape
     x, y = np.meshgrid(
         np.linspace(-half[0], half[0], columns), np.linspace(-half[1], half[1], rows)
@@ -178,8 +178,8 @@ def test_plane_against_mesh():
             assert np.min(np.abs(height - c.gap)) < 1e-12
 
 
-def test_what_is_inside_a_solid_overlaps():
-    """Overlap with what a closed mesh encloses, however far its faces, but not an open one."""
+def test_shapes_inside_a_solid_overlap():
+    """Overlap with shapes enclosed by a closed mesh, however far its faces; not by an open one."""
     mesh = lumpy_ball()
     ball = GeometryRecord(SPHERE, size=(0.1,))
     opened = mesh[0], mesh[1][1:]
@@ -193,7 +193,7 @@ def test_what_is_inside_a_solid_overlaps():
 
 
 def test_inside_out_mesh_is_turned():
-    """Take a closed mesh for solid whichever way its triangles run."""
+    """Treat a closed mesh as solid, whichever way its triangles run."""
     vertices, triangles = lumpy_ball()
     geometry = build_geometry([mesh_record((vertices, triangles[:, ::-1]))])
     assert geometry.flags[0] & SOLID
@@ -204,7 +204,7 @@ def test_inside_out_mesh_is_turned():
 @pytest.mark.parametrize('surface', ['mesh', 'height field'])
 @pytest.mark.parametrize('depth', [1e-3, 1e-5, -5e-5])
 def test_box_on_fine_floor_rests_on_its_corners(surface, depth):
-    """Push a box on a floor of many triangles straight up, by points out to its corners."""
+    """Push a box on a floor with many triangles straight up, by points out to its corners."""
     half = np.array((0.31, 0.23, 0.1))
     floor = (
         mesh_record(sheet(20, 2.0))
@@ -231,7 +231,7 @@ def test_box_on_fine_floor_rests_on_its_corners(surface, depth):
 
 @pytest.mark.parametrize('shape', [SPHERE, CAPSULE, BOX])
 def test_sliding_over_inner_edges_never_pushes_sideways(shape):
-    """Keep the normal upright while a shape slides over the edges of a flat mesh, a bit sunk."""
+    """Keep the normal upright while a shape slides over a flat mesh's edges, slightly sunk."""
     floor = mesh_record(sheet(10, 2.0))
     size = {SPHERE: (0.1,), CAPSULE: (0.1, 0.2), BOX: (0.05, 0.08, 0.1)}[shape]
     R = np.eye(3) if shape != CAPSULE else np.array([[0, 0, 1], [0, 1, 0], [-1, 0, 0]])
@@ -247,7 +247,7 @@ def test_sliding_over_inner_edges_never_pushes_sideways(shape):
 
 
 def test_ridge_and_valley():
-    """Touch a ridge at its edge with a normal between its faces', a valley on both sides."""
+    """Touch a ridge at its edge with a normal between the faces', a valley on both sides."""
 
     def roof(sign):
         return mesh_record(sheet(2, 2.0, lambda x, y: -sign * np.abs(x)))
@@ -268,7 +268,7 @@ def test_ridge_and_valley():
 
 
 def test_corner_sunk_deeper_than_the_cells_is_pushed_out():
-    """Push along the floor's normal where every triangle alone would push sideways."""
+    """Push along the floor's normal even if every triangle alone would push sideways."""
     floor = mesh_record(sheet(200, 2.0))
     tilt = np.arctan(np.sqrt(2.0))
     about_z = np.array([[1, -1, 0], [1, 1, 0], [0, 0, np.sqrt(2.0)]]) / np.sqrt(2.0)
@@ -285,7 +285,7 @@ def test_corner_sunk_deeper_than_the_cells_is_pushed_out():
 
 @pytest.mark.parametrize('is_mesh', [False, True])
 def test_block_stands_on_a_mesh(is_mesh):
-    """Stand a box, or the mesh of one, on a closed mesh: four corners, upright normals."""
+    """Stand a box, or its mesh, on a closed mesh: four corners, upright normals."""
     base = mesh_record(block((1.0, 1.0, 0.5), 6))
     half = (0.2, 0.3, 0.4)
     top = mesh_record(block(half, 2)) if is_mesh else GeometryRecord(BOX, size=half)
@@ -315,7 +315,7 @@ def halted(contacts, velocity, h):
 
 @pytest.mark.parametrize('surface', ['mesh', 'height field'])
 def test_fast_ball_does_not_tunnel(surface):
-    """Report contacts ahead such that a small ball stays outside, ten radii a step fast."""
+    """Report contacts ahead that keep a small ball outside at ten radii per step."""
     rng = np.random.default_rng(11)
     radius, h, speed = 0.01, 1e-3, 100.0
     ball = GeometryRecord(SPHERE, size=(radius,))
@@ -351,7 +351,7 @@ def test_fast_ball_does_not_tunnel(surface):
 
 
 def test_face_ahead_is_a_contact_though_another_is_nearer():
-    """Stop a ball that skims over a floor at the step that its motion takes it into."""
+    """Stop a ball skimming over a floor at the step ahead of its motion."""
     step = mesh_record(sheet(40, 2.0, lambda x, y: np.where(x > 0.0, 0.2, 0.0)))
     ball = GeometryRecord(SPHERE, size=(0.01,))
     p = np.array((-0.12, 0.03, 0.012))
@@ -409,7 +409,7 @@ def test_nothing_is_ever_nan():
 
 
 def test_contacts_are_in_order_and_repeat():
-    """Order by geometries and feature, and give the same bits again whatever was between."""
+    """Order by geometries and feature; repeat the same bits after any calls between."""
     rng = np.random.default_rng(13)
     records = [convex_record(shape) for shape in CONVEX] * 6
     records += [

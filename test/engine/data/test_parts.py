@@ -1,4 +1,4 @@
-"""Arrays are declared once, and what is declared of them is true."""
+"""Arrays are declared once, and the declarations are true."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARTS = [part for part in world_table.PARTS if part is not Options]
 
 @pytest.fixture
 def handles(monkeypatch):
-    """Return the parts of all handles that are made from now on, those that are no Options."""
+    """Return the parts, except Options, of all handles made from now on."""
     made = []
 
     def tabulate(parts):
@@ -45,7 +45,7 @@ def handles(monkeypatch):
 
 
 def varied_world():
-    """Return a world with all that arrays are for, and with as few equal numbers as may be."""
+    """Return a world that uses all arrays, with as few equal sizes as possible."""
     world = sb.World()
     world.add_ground()
     world.add_body(sb.HeightField(np.zeros((7, 5)), (0.1, 0.1)), motion='static')
@@ -65,14 +65,14 @@ def varied_world():
 
 
 def test_every_declaration_is_true(handles):
-    """Find every array in every handle as its field says, and all of one world alike."""
+    """Match every array in every handle with its field; sizes agree within a world."""
     varied_world().step(3)
     assert len(handles) > 2
     for parts in handles:
         assert [type(part) for part in parts] == PARTS
         for part in parts:
             sizes_of(part)
-    # of what steps, all parts go together, and a wrong name would be found by another size
+    # a steppable world has all parts, so a wrong dimension name would show as a different size
     sizes = sizes_of(*handles[-1])
     assert set(sizes) == set(DIMENSIONS)
     names = ['nb', 'nq', 'nv', 'ng', 'nc', 'nk', 'nr', 'na', 'nt', 'entries', 'vertices', 'faces']
@@ -80,7 +80,7 @@ def test_every_declaration_is_true(handles):
 
 
 def test_every_number_has_a_unit():
-    """Say of every array of floats what its numbers are in."""
+    """Declare a unit for every float array."""
     fields = [(part, name, *arrays_of(part)[name]) for part in PARTS for name in part._fields]
     assert [
         (part.__name__, name)
@@ -89,14 +89,14 @@ def test_every_number_has_a_unit():
     ] == []
 
 
-def test_a_robot_finds_all_its_state_again():
-    """Carry over and join along all the dimensions that State and Model have rows of."""
+def test_a_robot_carries_over_all_its_state():
+    """Carry over and join all dimensions with rows in State and Model."""
     assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na', 'nw'}
     assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl', 'np'}
 
 
 def test_joined_models_point_at_their_own_rows():
-    """Shift what points at bodies or coordinates, and nothing else."""
+    """Shift only the numbers that index bodies or coordinates."""
     single = make(
         Model,
         {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1},
@@ -120,7 +120,7 @@ def test_joined_models_point_at_their_own_rows():
 
 
 def test_handles_know_their_parts_by_kind(handles):
-    """Find a part by its class, and make a handle with another one in its place."""
+    """Find a part by its class, and make a handle with another part in its place."""
     world = sb.World()
     world.add_ground()
     world.step()
@@ -141,7 +141,7 @@ class Declared(NamedTuple):
 
 
 def test_parts_follow_from_their_declarations():
-    """Make, copy and list what is declared."""
+    """Make, copy and list declared arrays."""
     third = np.ones((3, 2))
     part = make(Declared, {'nb': 4, 'nv': 3}, third=third)
     assert part.first.tolist() == [0.0] * 4 and part.second.tolist() == [0] * 5
@@ -156,7 +156,7 @@ def test_parts_follow_from_their_declarations():
 
 
 def test_arrays_that_contradict_are_named():
-    """Say which field is of another size than the others, or of another kind."""
+    """Name the field whose size or kind contradicts the others."""
     part = make(Declared, {'nb': 4, 'nv': 3})
     with pytest.raises(ValueError, match=r"Declared\.second is int64 \(4,\), not .*'nb \+ 1'"):
         sizes_of(part._replace(second=np.zeros(4, np.int64)))
@@ -167,7 +167,7 @@ def test_arrays_that_contradict_are_named():
 
 
 class Bare(NamedTuple):
-    """A part with a field that says too little."""
+    """A part with an incomplete field declaration."""
 
     known: Annotated[FloatVector, Dims('nb', unit='m')]
     bare: FloatVector
@@ -181,13 +181,13 @@ class Flat(NamedTuple):
 
 @pytest.mark.parametrize(('part', 'field'), [(Bare, r'Bare\.bare'), (Flat, r'Flat\.flat')])
 def test_field_without_dimensions_is_an_error(part, field):
-    """Name the field that declares no dimensions, or not those of its kind of array."""
+    """Name the field that declares no dimensions, or too few or many for its array kind."""
     with pytest.raises(TypeError, match=f'{field} does not declare the dimensions'):
         make(part, {'nb': 1})
 
 
 def test_unknown_dimension_is_an_error():
-    """Name a dimension that nobody knows the size of."""
+    """Name a dimension without a known size."""
     with pytest.raises(ValueError, match='unknown dimension'):
         Dims('nothing')
     with pytest.raises(ValueError, match='unknown dimension'):

@@ -1,4 +1,4 @@
-"""Joints of two and three axes: universal, piston, hinge-2 and planar, and robots on a mount."""
+"""Joints with two and three axes: universal, piston, hinge-2 and planar, and robots on a mount."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def turn(axis, angle):
 
 
 def hang(kind, world=None, mass=2.0, com=(0.0, 0.0, 0.0), inertia=(0.02, 0.03, 0.04), **parts):
-    """Add a body that hangs on a joint in the world; give the joint."""
+    """Add a body hanging on a joint in the world; return the joint."""
     world = world or sb.World()
     links = [link('world', 0.0), link('body', mass, com, inertia)]
     return world.add_robot(describe(links, [joint('joint', kind, **parts)])).joint('joint')
@@ -42,8 +42,8 @@ def hang(kind, world=None, mass=2.0, com=(0.0, 0.0, 0.0), inertia=(0.02, 0.03, 0
         ('planar', lambda q: (turn(X, q[2]), None)),
     ],
 )
-def test_coordinates_mean_what_is_said(kind, place):
-    """Put the child where its coordinates say, and give each axis its own."""
+def test_coordinates_place_the_child(kind, place):
+    """Place the child at its coordinates, and assign each axis its own coordinate."""
     parts = {'axis2': Y} if kind in ('universal', 'hinge2') else {}
     if kind == 'hinge2':
         parts['suspension'] = JointDynamics()
@@ -68,7 +68,7 @@ def test_coordinates_mean_what_is_said(kind, place):
 
 
 def test_hinge2_without_suspension_is_a_universal_joint():
-    """Have two coordinates, and move alike to the last bit."""
+    """Have two coordinates, and move the same to the last bit."""
     ends = []
     for kind in ('universal', 'hinge2'):
         one = hang(kind, com=(0.1, 0.2, 0.3), axis2=X)
@@ -80,7 +80,7 @@ def test_hinge2_without_suspension_is_a_universal_joint():
 
 
 def test_parameters_belong_to_their_axes():
-    """Take limits and dynamics of each axis from the description, and change them apart."""
+    """Take each axis's limits and dynamics from the description; change them separately."""
     one = hang(
         'universal',
         axis2=X,
@@ -109,7 +109,7 @@ def test_parameters_belong_to_their_axes():
 
 
 def test_stop_and_friction_hold_an_axis():
-    """Stop one axis of a universal joint at its limit, and let friction hold the other."""
+    """Stop one axis of a universal joint at its limit; hold the other axis by friction."""
     one = hang(
         'universal',
         com=(0.0, 0.0, -0.5),
@@ -126,13 +126,13 @@ def test_stop_and_friction_hold_an_axis():
 
 
 def test_axes_begin_within_their_limits():
-    """Begin at the stop nearest to 0."""
+    """Begin at the position within the limits nearest to 0."""
     one = hang('piston', limits=JointLimits(0.1, 0.5), limits2=JointLimits(-2.0, -1.0))
     np.testing.assert_array_equal(one.q, [0.1, -1.0])
 
 
 def test_piston_moves_on_a_helix_under_load():
-    """Fall along the axis and spin up about it, each for itself, on a helix."""
+    """Fall along the axis and spin up about it, independently, on a helix."""
     one = hang('piston', mass=2.0, com=(0.1, 0.0, 0.0), inertia=(0.02, 0.03, 0.04))
     world = one.robot.world
     one.u = [2.0, 0.12]
@@ -164,7 +164,7 @@ def test_suspension_sags_and_swings_at_its_frequency():
 
 
 def test_reaction_passes_through_all_stages():
-    """Carry the weight and its moment, but for what the axes leave free."""
+    """Carry the weight and its moment, except along and about the free axes."""
     one = hang('universal', mass=2.0, com=(0.1, 0.2, 0.3), axis=X, axis2=Y)
     one.robot.hold = True
     one.robot.world.step(5)
@@ -180,7 +180,7 @@ def test_reaction_passes_through_all_stages():
 
 @pytest.mark.parametrize('kind', ['planar', 'universal', 'piston', 'hinge2'])
 def test_hold_locks_every_axis(kind):
-    """Stay where it is, to the last bit."""
+    """Stay in place to the last bit."""
     parts = {'axis2': X, 'suspension': JointDynamics()} if kind == 'hinge2' else {'axis2': X}
     one = hang(kind, com=(0.1, 0.2, 0.3), origin=TILTED, **parts)
     one.q = np.full(one.coordinates[0], 0.3)
@@ -191,7 +191,7 @@ def test_hold_locks_every_axis(kind):
 
 @pytest.mark.parametrize('axis2', [None, Z, -Z, 2.0 * X, np.zeros(3), np.full(3, np.nan)])
 def test_axes_are_checked(axis2):
-    """Refuse none, one along the first, and no unit vector."""
+    """Refuse a missing second axis, one parallel to the first, and a non-unit vector."""
     with pytest.raises(InvalidValueError, match="axis2.*joint 'joint'"):
         hang('universal', axis2=axis2)
     with pytest.raises(InvalidValueError, match="axis =.*joint 'joint'"):
@@ -199,7 +199,7 @@ def test_axes_are_checked(axis2):
 
 
 def test_robots_with_such_joints_keep_their_one_axis_joints_apart():
-    """Leave them out of joint_names, and of the arrays over those."""
+    """Exclude them from joint_names and from the arrays over joint_names."""
     links = [link(name) for name in ('a', 'b', 'c', 'd')]
     robot = sb.World().add_robot(
         describe(
@@ -222,7 +222,7 @@ def test_robots_with_such_joints_keep_their_one_axis_joints_apart():
 
 
 def test_joints_that_move_no_inertia_are_found():
-    """Report a ball joint on a point mass on its own axis, and accept what it can move."""
+    """Report a ball joint with a point mass on its own axis; accept joints that move inertia."""
 
     def findings_of(inertia, com, kind='ball', **parts):
         found = Findings()
@@ -247,7 +247,7 @@ MOUNTS = [kind.value for kind in JointType if kind is not JointType.FLOATING]
 
 @pytest.mark.parametrize('kind', MOUNTS)
 def test_robot_can_be_mounted_on_any_joint(kind):
-    """Move as a robot that hangs on the same joint on a world link, with the child elsewhere."""
+    """Move like a robot hanging on the same joint on a world link, with the child elsewhere."""
     body = link('body', 1.5, (0.1, 0.2, -0.3), (0.02, 0.03, 0.04))
     parts = {'axis2': Y} if kind in ('universal', 'hinge2') else {}
     child = Pose(np.array([0.2, 0.1, 0.0]), turn(Y, 0.4))
@@ -276,7 +276,7 @@ def test_robot_can_be_mounted_on_any_joint(kind):
 
 
 def test_mounts_are_checked():
-    """Refuse a floating mount, a name that is taken, and base poses of what is mounted."""
+    """Refuse a floating mount, a duplicate name, and base poses for a mounted robot."""
     world = sb.World()
     with pytest.raises(InvalidValueError, match='floating'):
         mount_body(world, link('body'), joint('mount', 'floating'))

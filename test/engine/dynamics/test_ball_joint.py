@@ -1,4 +1,4 @@
-"""Motion on ball joints: closed forms, what is conserved, orders, damping, holds, contact."""
+"""Motion on ball joints: closed forms, conservation, orders, damping, holds, contact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TILTED = Pose(np.array([0.3, -0.2, 0.5]), matrix_from_quaternion(np.array([0.5, 
 
 
 def chain(world, n=3, free=False, **parts):
-    """Add a chain of links on ball joints, fixed to the world or flying, and set it moving."""
+    """Add a chain with links on ball joints, fixed to the world or flying; set it moving."""
     links = [link('l0', 2.0 if free else 0.0, inertia=(0.02, 0.03, 0.04))]
     joints = []
     for number in range(n):
@@ -35,7 +35,7 @@ def chain(world, n=3, free=False, **parts):
 
 
 def test_conical_pendulum():
-    """Keep circling at the angle and the speed of the closed form."""
+    """Keep circling at the closed form's angle and speed."""
     angle, length, inertia = 0.6, 1.0, 0.02
     for axes in (Pose(), TILTED):
         world = sb.World(time_step=1e-3)
@@ -44,7 +44,7 @@ def test_conical_pendulum():
         body = axes.rotation.T @ matrix_from_quaternion(tilt)
         ball = robot.joint('ball')
         ball.q = quaternion_from_matrix(body)
-        # a body without spin about the vertical but that of the circling: m g l = (A - C) w² cos
+        # a body without spin about the vertical except from circling: m g l = (A - C) w² cos
         # + C w² cos with A = m l² + C, all turning at w about z
         w = math.sqrt(G * length / (length**2 * math.cos(angle)))
         ball.dq = axes.rotation.T @ [0.0, 0.0, w]
@@ -59,7 +59,7 @@ def test_conical_pendulum():
 
 def top_error(time_step, integrator='midpoint'):
     """
-    Return how far from the closed form of its steady precession a top is after a second [m].
+    Return a top's distance after a second from the closed form of its steady precession [m].
 
     Its momentum turns with it: m g l = C w Ω - A cosθ Ω², w about its own axis, Ω the precession.
     """
@@ -82,7 +82,7 @@ def top_error(time_step, integrator='midpoint'):
 
 
 def test_top_precesses_at_the_closed_form():
-    """Converge to it with the square of the step; it spins at 187 rad/s."""
+    """Converge to the closed form with the square of the step; the top spins at 187 rad/s."""
     coarse, fine = top_error(2e-4), top_error(5e-5)
     assert fine < 1e-4
     assert 14.0 < coarse / fine < 18.0
@@ -90,7 +90,7 @@ def test_top_precesses_at_the_closed_form():
 
 
 def errors_after(time_step, free, integrator='midpoint', damping=0.0):
-    """Return how much energy has changed, and where the last link's centre is, after 0.4 s."""
+    """Return the energy change, and the position of the last link's centre, after 0.4 s."""
     world = sb.World(time_step=time_step, integrator=integrator)
     robot = chain(world, 2, free, dynamics=JointDynamics(damping=damping))
     start = world.energy().total
@@ -113,7 +113,7 @@ def test_steps_are_of_second_order(free):
 
 
 def test_damped_steps_are_of_second_order():
-    """Converge to where steps of fifth order end."""
+    """Converge to the end of fifth-order steps."""
     exact = errors_after(5e-4, False, 'rk5', 0.05)[1]
     coarse, fine = (
         np.linalg.norm(errors_after(h, False, damping=0.05)[1] - exact) for h in (1e-3, 2.5e-4)
@@ -129,7 +129,7 @@ def test_rk5_is_of_fifth_order():
 
 
 def test_momentum_of_a_flying_chain_is_kept():
-    """Keep momentum to the order of the step, as any chain does; rk5 keeps it to rounding."""
+    """Keep momentum to the order of the step, like any chain; rk5 keeps it to rounding."""
     lost = []
     for time_step in (1e-3, 2.5e-4):
         world = sb.World(time_step=time_step, gravity=(0.0, 0.0, 0.0))
@@ -157,7 +157,7 @@ def test_momentum_of_a_flying_chain_is_kept():
 
 
 def test_ball_is_isotropic():
-    """Move the same whatever the axes of the joint frame."""
+    """Move the same, regardless of the joint frame's axes."""
     places = []
     for axes in (np.eye(3), TILTED.rotation):
         world = sb.World()
@@ -183,7 +183,7 @@ def test_velocities_are_those_of_the_child_in_the_joint_frame():
     np.testing.assert_allclose(
         frame @ matrix_from_quaternion(second.q), second.child_link.R, atol=1e-13
     )
-    # what a vector of the turning frame has beyond ddq is w x dq
+    # a vector in the turning frame has w x dq beyond ddq
     turning = np.cross(second.parent_link.w, relative)
     np.testing.assert_allclose(
         frame @ second.ddq + turning, second.child_link.dw - second.parent_link.dw, atol=1e-11
@@ -191,7 +191,7 @@ def test_velocities_are_those_of_the_child_in_the_joint_frame():
 
 
 def test_damping_is_implicit_and_decays_as_exp():
-    """Slow down as exp(-d t / I), in all directions, and not ring however large the damping."""
+    """Slow down as exp(-d t / I) in all directions, without ringing at any damping."""
     inertia, start = 0.5, np.array([1.0, -2.0, 0.5])
     for damping, rtol in ((1.0, 1e-6), (1e5, None)):
         world = sb.World(gravity=(0.0, 0.0, 0.0))
@@ -209,7 +209,7 @@ def test_damping_is_implicit_and_decays_as_exp():
 
 
 def test_armature_adds_to_the_inertia():
-    """Accelerate under a torque as the rotors' inertia and the body's together let it."""
+    """Accelerate under a torque by the sum of rotor inertia and body inertia."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     dynamics = JointDynamics(armature=0.3)
     robot = on_ball(world, 1.0, (0.0, 0.0, 0.0), (0.1, 0.2, 0.25), dynamics=dynamics)
@@ -221,7 +221,7 @@ def test_armature_adds_to_the_inertia():
 
 
 def test_reaction_holds_the_weight():
-    """Carry the weight, and the torque that is applied."""
+    """Carry the weight and the applied torque."""
     world = sb.World()
     robot = on_ball(world, 2.0)
     force, torque = robot.joint('ball').reaction
@@ -232,7 +232,7 @@ def test_reaction_holds_the_weight():
 
 
 def test_hold_locks_balls():
-    """Stay to the last bit, and say what it takes."""
+    """Stay in place to the last bit, and report the required effort."""
     world = sb.World()
     robot = on_ball(world, 1.0, (0.5, 0.0, 0.0))
     ball = robot.joint('ball')
@@ -252,7 +252,7 @@ def test_hold_locks_balls():
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 def test_body_on_a_ball_lies_on_the_ground(solver):
-    """Lie still, held by the joint and by the ground, which share its weight and moments."""
+    """Lie still, held by the joint and the ground, which share its weight and moments."""
     world = sb.World(solver=solver)
     world.add_ground()
     ball = GeometryDescription('sphere', (0.1,), Pose(np.array([0.5, 0.0, 0.0]), np.eye(3)))
@@ -266,7 +266,7 @@ def test_body_on_a_ball_lies_on_the_ground(solver):
     at = robot.link('body').wc
     world.step(1000)
     np.testing.assert_allclose(robot.link('body').wc, at, atol=1e-9)
-    # about the joint: weight at 0.2 m, the ground at 0.5 m, friction at 0.1 m
+    # moments about the joint: weight at 0.2 m, ground at 0.5 m, friction at 0.1 m
     push = world.contacts.force_on(robot.link('body'))
     moment = np.cross((0.5, 0.0, -0.1), push)
     np.testing.assert_allclose(moment, (0.0, -2.0 * G * 0.2, 0.0), rtol=1e-6, atol=1e-6)
@@ -297,7 +297,7 @@ def test_body_on_a_ball_falls_asleep_and_wakes():
 
 
 def test_values_that_are_not_finite_are_named():
-    """Keep the state, and say which joint it was."""
+    """Keep the state, and name the joint."""
     robot = on_ball()
     robot.joint('ball').q[0] = math.nan
     with pytest.raises(SimulationError, match="q.*joint 'ball'"):
@@ -305,7 +305,7 @@ def test_values_that_are_not_finite_are_named():
 
 
 def test_rerun_gives_the_same_bits():
-    """Repeat to the last bit; and from a snapshot, too."""
+    """Repeat to the last bit, also from a snapshot."""
     hashes = []
     for _ in range(2):
         world = sb.World()
@@ -321,7 +321,7 @@ def test_rerun_gives_the_same_bits():
 
 
 def test_values_of_a_ball_are_checked():
-    """Refuse what no ball joint has, naming the joint."""
+    """Refuse parameters that no ball joint has, naming the joint."""
     ball = on_ball().joint('ball')
     ball.q = [0.0, 0.0, 0.0, 5.0]
     assert np.array_equal(ball.q, [0.0, 0.0, 0.0, 1.0])
@@ -339,7 +339,7 @@ def test_values_of_a_ball_are_checked():
 
 
 def test_ball_can_be_mounted_in_the_world():
-    """Swing as the same body on a ball joint of its own robot."""
+    """Swing like the same body on a ball joint in its own robot."""
     body = link('body', 1.0, (0.0, 0.0, -1.0), (0.02, 0.03, 0.01))
     world = sb.World()
     robot = mount_body(world, body, joint('hook', 'ball', axis=X))

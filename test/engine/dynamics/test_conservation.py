@@ -1,4 +1,4 @@
-"""What motion must keep: energy, momentum, and the closed forms of free flight."""
+"""Conservation during motion: energy, momentum, and the closed forms of free flight."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ BOX = robot(link('box', 10.0, inertia=(0.80833333, 0.68333333, 0.14166667)))
 
 
 def chain(n, free=False):
-    """Return a chain of n links with axes in turn, fixed to the world or flying."""
+    """Return a chain with n links and alternating axes, fixed to the world or flying."""
     parent = 'base' if free else 'world'
     parts = [link(parent, 2.0 if free else 0.0)]
     for k in range(n):
@@ -42,7 +42,7 @@ def test_free_flight_is_exact():
 
 def test_tumbling_body_keeps_energy_and_momentum_exactly():
     """
-    Keep both to rounding, over ten seconds of tumbling about an unstable axis.
+    Keep both to rounding, during ten seconds of tumbling about an unstable axis.
 
     The body is scpeters' complex box.
     """
@@ -67,7 +67,7 @@ def test_rotation_about_a_principal_axis_is_exact():
 
 
 def energy_error(time_step, free=False):
-    """Return the largest relative change of energy of a swinging chain within a second."""
+    """Return the largest relative energy change of a swinging chain within a second."""
     world = sb.World(time_step=time_step, gravity=(0, 0, 0) if free else (0, 0, -9.81))
     body = world.load_urdf(chain(3, free))
     body.q = [0.9, -0.4, 0.7]
@@ -89,7 +89,7 @@ def test_energy_error_is_of_second_order(free):
 
 
 def test_rk5_is_of_fifth_order_and_agrees_with_midpoint():
-    """Lose a thousandth of the energy error, and end where ever finer midpoint steps end."""
+    """Reduce the energy error a thousandfold; end at the limit of ever finer midpoint steps."""
     ends = {}
     for name, step in (('rk5', 2e-3), ('midpoint', 2e-3), ('midpoint', 2.5e-4)):
         world = sb.World(time_step=step, integrator=name)
@@ -106,7 +106,7 @@ def test_rk5_is_of_fifth_order_and_agrees_with_midpoint():
 
 
 def test_rk5_keeps_energy():
-    """Keep the energy of a fast double pendulum to ten digits for five seconds."""
+    """Keep a fast double pendulum's energy to ten digits for five seconds."""
     world = sb.World(integrator='rk5')
     body = world.load_urdf(chain(2))
     body.q = [1.5, 0.3]
@@ -117,7 +117,7 @@ def test_rk5_keeps_energy():
 
 
 def test_rk5_leaves_stops_and_friction_to_the_midpoint_step():
-    """Hold a stop to the last bit, rub, and be at every instant where the plain step is."""
+    """Hold a stop to the last bit, rub, and match the plain step at every instant."""
     laws = (
         '<limit lower="-0.1" upper="1" effort="9" velocity="9"/><dynamics friction="2"/>',
         '<limit effort="9" velocity="9" lower="-9" upper="9"/><dynamics friction="0.05"/>',
@@ -159,7 +159,7 @@ def test_energy_does_not_drift():
 
 
 def momentum_error(time_step):
-    """Return the changes of linear and angular momentum of a flying chain within two seconds."""
+    """Return a flying chain's changes of linear and angular momentum within two seconds."""
     world = sb.World(time_step=time_step, gravity=(0, 0, 0))
     body = world.load_urdf(chain(4, free=True))
     body.dq = [1.0, -2.0, 1.5, 0.5]
@@ -181,7 +181,7 @@ def test_flying_chain_keeps_its_momentum():
 
 
 def test_push_changes_the_momentum_by_force_times_time():
-    """Give both momenta of a body pushed off its centre the impulse, and nothing after it."""
+    """Add the impulse to both momenta of a body pushed off its centre, and nothing afterwards."""
     world = sb.World(gravity=(0, 0, 0))
     box = world.load_urdf(BOX)
     link_ = box.link('box')
@@ -196,7 +196,7 @@ def test_push_changes_the_momentum_by_force_times_time():
 
 
 def test_push_at_the_centre_of_mass_does_not_turn():
-    """Take the centre of mass where no point is given."""
+    """Push at the centre of mass if no point is given."""
     world = sb.World(gravity=(0, 0, 0))
     box = world.load_urdf(robot(link('box', 2.0, (0.3, 0.1, 0))))
     push(world, box.link('box'), (1, 2, 3), 10)

@@ -1,4 +1,4 @@
-"""Rigid-body dynamics against Pinocchio: robots of many makers and random trees."""
+"""Rigid-body dynamics against Pinocchio: robots from many makers and random trees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from twins import RobotTwin, TreeTwin
 import sim_bridge as sb
 
 TREES = range(4)
-# without a link, or without a joint that moves, which Pinocchio crashes on
+# without a link, or without a moving joint: Pinocchio crashes on them
 EMPTY = {'hector/quadrotor_base-fixed', 'iris/iris_simple-fixed', 'ur/ur3-fixed', 'ur/ur3-free'}
 
 
@@ -31,7 +31,7 @@ EMPTY = {'hector/quadrotor_base-fixed', 'iris/iris_simple-fixed', 'ur/ur3-fixed'
     ],
 )
 def twin(request, tmp_path_factory):
-    """Return every example robot, and random trees, with the root welded and free."""
+    """Return every example robot, and random trees, with welded and free root."""
     source, free = request.param
     if source in TREES:
         return TreeTwin(source, free)
@@ -42,7 +42,7 @@ def twin(request, tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def unbound(twin, tmp_path_factory):
-    """Return the twin without mimics: these are constraints here, free joints in Pinocchio."""
+    """Return the twin without mimic joints: constraints here, free joints in Pinocchio."""
     if not any(joint.mimic for joint in twin.robot.joints):
         return twin
     with warnings.catch_warnings():
@@ -59,9 +59,9 @@ def test_mass_matrix(twin):
 
 def test_bias_forces(twin):
     """
-    Match rnea where no coordinate accelerates.
+    Match rnea at zero coordinate accelerations.
 
-    A free joint's spatial acceleration is -w x v where that of its origin is zero.
+    A free joint's spatial acceleration is -w x v if its origin's acceleration is zero.
     """
     zero = twin.acceleration_to_pin(np.zeros(twin.nv))
     theirs = pin.rnea(twin.model, twin.data, twin.q, twin.v, zero)
@@ -97,9 +97,9 @@ def test_jacobian_of_every_link(twin):
 
 
 def accelerate(twin, seed):
-    """Let random efforts and weight act on frictionless joints; give Pinocchio's accelerations."""
+    """Apply random efforts and weight to frictionless joints; return Pinocchio's accelerations."""
     robot = twin.robot
-    # Pinocchio does not know of Gazebo's turnGravityOff
+    # Pinocchio does not know Gazebo's turnGravityOff
     robot.gravity_mode = True
     for joint in robot.joints:
         if joint.coordinates == (1, 1):
@@ -112,7 +112,7 @@ def accelerate(twin, seed):
 
 
 def test_links_move_as_frames(unbound):
-    """Match poses, velocities and accelerations of every link's frame, under random efforts."""
+    """Match poses, velocities and accelerations of every link frame, under random efforts."""
     twin = unbound
     robot, a = twin.robot, accelerate(twin, 3)
     theirs = twin.acceleration_from_pin(a)
@@ -157,7 +157,7 @@ def test_reactions(unbound):
 @pytest.mark.parametrize('free', [False, True], ids=['fixed', 'free'])
 @pytest.mark.parametrize('seed', TREES)
 def test_energy(seed, free):
-    """Match kinetic energy, rotors included, and potential energy of trees."""
+    """Match the kinetic energy, rotors included, and the potential energy of trees."""
     twin = TreeTwin(seed, free)
     kinetic, potential = twin.world.energy()
     theirs = pin.crba(twin.model, twin.data, twin.q)
@@ -168,7 +168,7 @@ def test_energy(seed, free):
 
 
 def test_jacobian_of_another_robots_link_is_refused():
-    """Name both robots, and compute nothing of the one with the places of the other."""
+    """Name both robots; compute nothing for one robot with link indices from the other."""
     world = sb.World()
     left = world.load_urdf(pendulum(), name='left')
     right = world.load_urdf(pendulum(), name='right')
@@ -179,7 +179,7 @@ def test_jacobian_of_another_robots_link_is_refused():
 
 
 def all_of(robot):
-    """Return the dynamics of a robot as one array."""
+    """Return a robot's dynamics as one array."""
     ones = np.ones(len(sb.dynamics.bias_forces(robot)))
     return np.concatenate(
         [
@@ -192,15 +192,15 @@ def all_of(robot):
     )
 
 
-def test_dynamics_are_those_of_the_present():
-    """Follow the state, parameters, gravity, and robots that come and go."""
+def test_dynamics_follow_the_current_state():
+    """Follow changes of state, parameters and gravity, and added and removed robots."""
     world = sb.World()
     robot = world.load_urdf('quadruped', position=(0.0, 0.0, 1.0))
     before = all_of(robot)
     joint = robot.joint(robot.actuated_joints[0])
 
     def check():
-        """Compare with the same robot in a copy of the world, where nothing was computed yet."""
+        """Compare with the same robot in a copy of the world without computed results."""
         nonlocal before
         now = all_of(robot)
         np.testing.assert_array_equal(now, all_of(world.copy().robots['quadruped']))
@@ -226,8 +226,8 @@ def test_dynamics_are_those_of_the_present():
     check()
 
 
-def test_dynamics_build_no_model_anew():
-    """Take a few calls, once they have been computed."""
+def test_dynamics_do_not_rebuild_the_model():
+    """Take only a few calls after the first computation."""
     robot = sb.World().load_urdf('arm')
     u = np.ones(7)
     for work in (

@@ -1,4 +1,4 @@
-"""Dynamics at given configurations against Pinocchio: robots of many makers and random trees."""
+"""Dynamics at given configurations against Pinocchio: robots from many makers, random trees."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sim_bridge import dynamics
 
 TREES = range(4)
 ALIGNED = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED
-# of every eighth robot; the others are left to the long tests
+# test only every eighth robot; the long tests cover the others
 EVERY = 8
-# without a link, or without a joint that moves, which Pinocchio crashes on
+# without a link, or without a moving joint: Pinocchio crashes on them
 EMPTY = {'hector/quadrotor_base-fixed', 'iris/iris_simple-fixed', 'ur/ur3-fixed', 'ur/ur3-free'}
 
 
 def cases():
-    """List robots, fixed and free, and trees of all types of joints."""
+    """List robots, fixed and free, and trees with all joint types."""
     robots = [case for case in fixed_and_free(example_urdfs()) if case.id not in EMPTY]
     for number, case in enumerate(robots):
         marks = pytest.mark.long if number % EVERY else ()
@@ -35,7 +35,7 @@ class Case:
     """
     A twin, its state as arrays, and Pinocchio's dynamics in our coordinates.
 
-    The robot is then put elsewhere, at rest: what is compared is not of its present state.
+    The robot is then moved elsewhere, at rest, so that results cannot come from its current state.
     """
 
     def __init__(self, twin):
@@ -55,19 +55,19 @@ class Case:
         )
         pin.computeAllTerms(twin.model, twin.data, twin.q, twin.v)
         self.M = self.X.T @ symmetric(pin.crba(twin.model, twin.data, twin.q)) @ self.X
-        # of rotors about their axes rates are differences of such numbers
+        # rates of rotors about their axes are differences of numbers this large
         self.momentum = np.abs(self.M).max(initial=0.0) * np.abs(self.dq).max(initial=0.0) + 1e-12
 
     @property
     def turns(self):
-        """Triples of coordinates that turn, and those whose axes turn with them."""
+        """Coordinate triples of rotations, and the triples whose axes turn with them."""
         first = [(3, (0, 3))] if self.twin.first else []
         balls = [joint for joint in self.robot.joints if joint.coordinates == (4, 3)]
         at = self.robot.blueprint.joint_v
         return first + [(at[joint.name], (at[joint.name],)) for joint in balls]
 
     def turning(self, weights):
-        """Return the matrix G of -X G, the rate of X for velocities of all coordinates."""
+        """Return the matrix G in -X G, the rate of X for velocities of all coordinates."""
         G = np.zeros_like(self.X)
         for at, blocks in self.turns:
             for block in blocks:
@@ -94,18 +94,18 @@ class Case:
 
 
 def symmetric(matrix):
-    """Return a matrix whose upper triangle was computed."""
+    """Return the symmetric matrix of a computed upper triangle."""
     return np.triu(matrix) + np.triu(matrix, 1).T
 
 
 def cross_matrix(a):
-    """Return the matrix of a x."""
+    """Return the matrix that maps b to a x b."""
     return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 @pytest.fixture(scope='module', params=cases())
 def case(request, tmp_path_factory):
-    """Return a robot, and Pinocchio's twin of it."""
+    """Return a robot and its Pinocchio twin."""
     source, free = request.param
     if source in TREES:
         return Case(TreeTwin(source, free))
@@ -120,7 +120,7 @@ def test_inverse_mass_matrix(case):
     theirs = symmetric(pin.computeMinverse(twin.model, twin.data, twin.q))
     back = np.linalg.inv(case.X)
     theirs = back @ theirs @ back.T
-    # tiny inertias: rounding grows with the condition
+    # tiny inertias: rounding grows with the condition number
     rounding = np.finfo(float).eps * np.linalg.cond(case.M) * np.abs(theirs).max()
     twin.assert_same(
         dynamics.inverse_mass_matrix(case.robot, case.q), theirs, rounding / twin.tolerance
@@ -145,7 +145,7 @@ def test_forces(case):
 
 
 def test_coriolis_matrix(case):
-    """Match Christoffel's, where these are defined; make up the bias forces, and dM/dt - 2 C."""
+    """Match Christoffel's matrix where defined; give the bias forces and a skew dM/dt - 2 C."""
     twin, robot, q, dq = case.twin, case.robot, case.q, case.dq
     C = dynamics.coriolis_matrix(robot, q, dq)
     bias = dynamics.bias_forces(robot, q, dq) - dynamics.gravity_forces(robot, q)
@@ -164,7 +164,7 @@ def test_coriolis_matrix(case):
 
 
 def test_derivatives(case):
-    """Match computeRNEADerivatives; those of forward dynamics are these by M⁻¹."""
+    """Match computeRNEADerivatives; the forward derivatives follow by M⁻¹."""
     twin, robot, q, dq = case.twin, case.robot, case.q, case.dq
     ours = dynamics.inverse_dynamics_derivatives(robot, case.ddq, q, dq)
     for one, theirs in zip(ours, case.inverse_dynamics_derivatives(case.ddq), strict=True):
@@ -172,7 +172,7 @@ def test_derivatives(case):
     u = np.random.default_rng(7).normal(size=twin.nv)
     ours = dynamics.forward_dynamics_derivatives(robot, u, q, dq)
     by_q, by_dq, M = case.inverse_dynamics_derivatives(dynamics.forward_dynamics(robot, u, q, dq))
-    # of robots with tiny inertias M is badly conditioned: compare efforts
+    # M is badly conditioned for robots with tiny inertias: compare efforts
     for one, theirs in ((ours.q, by_q), (ours.dq, by_dq)):
         size = np.linalg.norm(M) * np.linalg.norm(one) + case.momentum
         np.testing.assert_allclose(M @ one, -theirs, atol=twin.tolerance * size)
@@ -180,7 +180,7 @@ def test_derivatives(case):
 
 
 def test_jacobians(case):
-    """Match the frames' Jacobians and their time derivatives."""
+    """Match the frame Jacobians and their time derivatives."""
     twin, robot, q, dq = case.twin, case.robot, case.q, case.dq
     pin.computeJointJacobiansTimeVariation(twin.model, twin.data, twin.q, twin.v)
     pin.updateFramePlacements(twin.model, twin.data)
@@ -197,7 +197,7 @@ def test_jacobians(case):
 
 
 def test_placements(case):
-    """Put links where they were when the robot was at that configuration."""
+    """Match the link poses recorded while the robot was at that configuration."""
     ours = dynamics.forward_kinematics(case.robot, q=case.q)
     for T, (name, R, p) in zip(ours, case.placements, strict=True):
         np.testing.assert_allclose(T[:3, :3], R, atol=1e-13)
@@ -218,7 +218,7 @@ def test_momentum_and_energy(case):
         robot.mass * dynamics.center_of_mass_jacobian_derivative(robot, q, dq), dA[:3]
     )
     pin.dccrba(twin.model, twin.data, twin.q, twin.v)
-    # theirs is about the centre of mass of what moves
+    # theirs is about the centre of mass of the moving links
     arm = twin.data.com[0] - case.center
     speed = A[:3] @ dq
     X_rate = -case.X @ case.turning(dq)

@@ -1,4 +1,4 @@
-"""How dynamics are asked for: of many configurations, into arrays, of worlds; what is refused."""
+"""Calls of dynamics: for many configurations, into arrays, for worlds; refused arguments."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ FINGERS = """<robot name="fingers"><link name="world"/>
 
 @pytest.fixture(scope='module', params=['arm', 'quadruped', 'ball', 'block'])
 def robot(request):
-    """Return a robot: of hinges, with a free base, with a ball joint, without a joint."""
+    """Return a robot: with hinges, with a free base, with a ball joint, without joints."""
     if request.param == 'ball':
         return on_ball()
     if request.param == 'block':
@@ -41,7 +41,7 @@ def robot(request):
 
 
 class Inputs:
-    """Random configurations, velocities, and efforts or accelerations of a robot, as rows."""
+    """A robot's random configurations, velocities, and efforts or accelerations, as rows."""
 
     def __init__(self, robot, count=COUNT):
         rng = np.random.default_rng(1)
@@ -118,8 +118,8 @@ CALLS = {
 
 
 @pytest.mark.parametrize('name', sorted(CALLS.keys() - {'difference'}))
-def test_many_are_as_each_alone(robot, name):
-    """Give the same bits, at rows of anything, from lists, into arrays; and change no world."""
+def test_batched_calls_match_single_calls(robot, name):
+    """Give the same bits for rows, lists and output arrays, without changing the world."""
     call, given = CALLS[name], Inputs(robot)
     before = robot.world.state_hash()
     many = call(robot, given.q, given.dq, given.x)
@@ -145,7 +145,7 @@ def test_many_are_as_each_alone(robot, name):
 
 
 def test_one_row_serves_for_all(robot):
-    """Take one velocity for many configurations, and the present ones for what is not given."""
+    """Take one velocity for many configurations, and current values for missing arguments."""
     given = Inputs(robot)
     one = dynamics.bias_forces(robot, given.q, given.dq[0])
     each = [dynamics.bias_forces(robot, q, given.dq[0]) for q in given.q]
@@ -165,7 +165,7 @@ def test_one_row_serves_for_all(robot):
 
 
 def test_result_may_replace_an_input(robot):
-    """Write into the array of efforts itself."""
+    """Write into the effort array itself."""
     given = Inputs(robot)
     expected = dynamics.forward_dynamics(robot, given.x, given.q, given.dq)
     dynamics.forward_dynamics(robot, given.x, given.q, given.dq, out=given.x)
@@ -173,7 +173,7 @@ def test_result_may_replace_an_input(robot):
 
 
 def test_derivatives_are_those_of_the_functions(robot):
-    """Match central differences of forward dynamics along the manifold."""
+    """Match central differences of forward dynamics along the Lie group."""
     given, step = Inputs(robot), 1e-5
     q, dq, u = given.q[0], given.dq[0], given.x[0]
     ours = dynamics.forward_dynamics_derivatives(robot, u, q, dq)
@@ -196,8 +196,8 @@ def test_derivatives_are_those_of_the_functions(robot):
             np.testing.assert_allclose(one[:, k], column, atol=1e-5 * max(1.0, np.abs(one).max()))
 
 
-def test_configurations_are_points_of_a_manifold(robot):
-    """Come by differences from each to each, halfway to the middle, and differentiate that."""
+def test_configurations_form_a_lie_group(robot):
+    """Integrate whole and half differences between configurations; differentiate both."""
     given = Inputs(robot)
     for q, q2 in zip(given.q, given.q[1:], strict=False):
         v = dynamics.difference(robot, q, q2)
@@ -222,8 +222,8 @@ def test_configurations_are_points_of_a_manifold(robot):
                 )
 
 
-def test_lengths_of_quaternions_do_not_count():
-    """Normalise those of both ends, short and long."""
+def test_quaternion_lengths_do_not_matter():
+    """Normalize the quaternions at both ends, short and long."""
     given = Inputs(_BODY)
     q, q2 = given.q[0].copy(), given.q[1].copy()
     before = dynamics.difference(_BODY, q, q2)
@@ -234,7 +234,7 @@ def test_lengths_of_quaternions_do_not_count():
 
 
 def test_integration_is_that_of_pinocchio():
-    """Match pinocchio's integrate and difference of a free base, whose tangent is of the body."""
+    """Match Pinocchio's integrate and difference for a free base, with a body-frame tangent."""
     robot = sb.World().load_urdf(path_of('quadruped'), collisions='none')
     model = pin.buildModelFromUrdf(str(path_of('quadruped')), pin.JointModelFreeFlyer())
     given = Inputs(robot)
@@ -250,8 +250,8 @@ def test_integration_is_that_of_pinocchio():
         np.testing.assert_allclose(ours * np.sign(ours @ theirs), theirs, atol=1e-14)
 
 
-def test_world_is_all_its_robots():
-    """Take and return the robots' coordinates one after another; set all, or none."""
+def test_world_stacks_the_coordinates_of_its_robots():
+    """Take and return the robots' coordinates one after another; set all or none."""
     world = sb.World()
     robots = [
         world.load_urdf(path_of(name), name=name, collisions='none')
@@ -287,7 +287,7 @@ def test_world_is_all_its_robots():
 
 
 def test_random_configurations_obey_limits_and_mimic_joints():
-    """Draw between the limits, follow others, and repeat by the seed."""
+    """Draw between the limits, follow mimic joints, and repeat with the seed."""
     robot = sb.World().load_urdf(FINGERS)
     rows = dynamics.random_configuration(robot, 5, 200)
     np.testing.assert_array_equal(
@@ -308,7 +308,7 @@ def test_random_configurations_obey_limits_and_mimic_joints():
 
 
 def test_kinematic_base_is_not_accelerated():
-    """Accelerate the joints of a base that turns as it is told to, by what the efforts leave."""
+    """Accelerate the joints on a base with prescribed rotation, by the remaining efforts."""
     world = sb.World()
     robot = world.load_urdf(path_of('quadruped'), position=(0.0, 0.0, 1.0), collisions='none')
     robot.motion = 'kinematic'
@@ -339,7 +339,7 @@ _ROW, _POSE = np.zeros(7), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
 
 
 @pytest.mark.parametrize(
-    ('call', 'said'),
+    ('call', 'message'),
     [
         (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
         (lambda: dynamics.mass_matrix(_ARM, 'x'), r"q = 'x' \(robot 'arm'\): expected 7 finite"),
@@ -381,21 +381,21 @@ _ROW, _POSE = np.zeros(7), np.array([0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
         (lambda: dynamics.set_configuration(_ARM, np.zeros((2, 7))), 'expected 7 finite numbers'),
     ],
 )
-def test_wrong_inputs_are_named(call, said):
-    """Say which input is wrong, where, and what was expected."""
-    with pytest.raises(sb.SimBridgeError, match=said):
+def test_wrong_inputs_are_named(call, message):
+    """Name the wrong input, its place, and the expected value."""
+    with pytest.raises(sb.SimBridgeError, match=message):
         call()
 
 
 def test_energy_of_a_list_is_written_into_its_array(robot):
-    """Return the array that was given, also where the inputs are converted."""
+    """Return the given array, even if the inputs are converted."""
     q, energy = dynamics.configuration(robot), np.array(np.nan)
     assert dynamics.potential_energy(robot, q.tolist(), out=energy) is energy
     assert energy == dynamics.potential_energy(robot, q)
 
 
-def test_errors_have_no_inner_ones():
-    """Tell what is wrong, without the conversion that was tried first."""
+def test_errors_have_no_chained_causes():
+    """Report the error without the previously tried conversion."""
     with pytest.raises(sb.InvalidValueError) as refused:
         dynamics.mass_matrix(_ARM, [1, 2])
     assert refused.value.__context__ is None
@@ -424,8 +424,8 @@ def test_another_thread_keeps_out():
     dynamics.mass_matrix(_ARM, np.zeros((2, 7)))
 
 
-def test_threads_get_what_they_ask_for():
-    """Mix nothing up where threads ask one robot for links, points and configurations at once."""
+def test_threads_get_their_own_results():
+    """Return correct results to threads that query links, points and configurations together."""
     robot = sb.World().load_urdf(path_of('arm'), collisions='none')
     rows, rng = dynamics.random_configuration(robot, 4, 8), np.random.default_rng(4)
     points = rng.normal(size=(8, 3))
@@ -455,7 +455,7 @@ def test_threads_get_what_they_ask_for():
 
 
 def test_many_points_are_one_call():
-    """Return the Jacobians and their derivatives of many points of a link."""
+    """Return the Jacobians and their derivatives at many points on a link."""
     points = np.random.default_rng(4).normal(size=(5, 3))
     given = Inputs(_ARM)
     for call in (
@@ -473,7 +473,7 @@ def test_many_points_are_one_call():
 
 
 def test_calls_are_short():
-    """Go through a handful of functions, at the present state and at another."""
+    """Pass through only a few functions, at the current state and at another."""
     q, link = np.zeros(7), _ARM.links[-1]
     for work in (
         lambda: dynamics.mass_matrix(_ARM),

@@ -1,4 +1,4 @@
-"""Fields of force and functions of gravity, against closed forms."""
+"""Force fields and gravity functions, against closed forms."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def ball(world, position=(0.0, 0.0, 0.0), velocity=(0.0, 0.0, 0.0), mass=2.0, **
 
 
 def towards_origin(position):
-    """Return the acceleration of AGX's example of a custom gravity field."""
+    """Return the acceleration in AGX's example of a custom gravity field."""
     return -position
 
 
 def drag_and_spring(position, velocity, mass, time):
-    """Return a force of all that a function is given."""
+    """Return a force from all arguments of the function."""
     return -mass * position - 0.5 * velocity + np.array([math.sin(time), 0.0, 0.0])
 
 
@@ -41,7 +41,7 @@ def drag_and_spring(position, velocity, mass, time):
     ],
 )
 def test_acceleration_towards_the_origin_follows_the_cosine_at_second_order(make):
-    """Meet x = cos t, with a quarter of the error at half the step."""
+    """Match x = cos t, with a quarter of the error at half the step."""
     errors = []
     for h in (0.02, 0.01, 0.005):
         world = sb.World(time_step=h, gravity=NO_GRAVITY)
@@ -62,7 +62,7 @@ def test_acceleration_towards_the_origin_follows_the_cosine_at_second_order(make
     ],
 )
 def test_orbit_closes_to_ten_parts_in_a_million_per_turn(field):
-    """Come back after a turn at a time step of 1 ms, as a planet at a distance of 1."""
+    """Return to the start after a turn at a time step of 1 ms, like a planet at distance 1."""
     world = sb.World(gravity=NO_GRAVITY)
     world.add_force_field(field)
     link = ball(world, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0))
@@ -97,7 +97,7 @@ def test_quadratic_drag_has_its_terminal_velocity():
 
 
 def test_drag_of_any_size_is_stable():
-    """Slow down and stay slow where the drag is a million times what a step resolves."""
+    """Slow down and stay slow with a million times the drag that a step resolves."""
     world = sb.World(gravity=NO_GRAVITY)
     world.add_force_field(sb.Drag(linear=2e9, angular=1e9))
     link = ball(world, velocity=(1.0, 0.0, 0.0), angular_velocity=(0.0, 2.0, 0.0))
@@ -118,7 +118,7 @@ def test_rotation_decays_by_angular_drag():
 
 
 def test_gusts_push_in_time_at_second_order():
-    """Follow m v' = c g sin(w t) - c v, its closed form after a second."""
+    """Follow the closed form of m v' = c g sin(w t) - c v for a second."""
     c, m, g, period = 1.0, 2.0, 3.0, 0.7
     rate, r = 2.0 * math.pi / period, c / m
     wanted = (
@@ -139,7 +139,7 @@ def test_gusts_push_in_time_at_second_order():
 
 
 def test_functions_get_the_middle_of_the_step():
-    """See position, velocity, mass and time there, and act with what they return."""
+    """Pass position, velocity, mass and time at the middle of the step; apply the result."""
     seen = []
 
     def note(position, velocity, mass, time):
@@ -162,7 +162,7 @@ def test_functions_get_the_middle_of_the_step():
 
 
 def test_fifth_order_steps_keep_their_order_with_functions():
-    """Fall by 2⁵ and more in error at half the step."""
+    """Reduce the error by 2⁵ or more at half the step."""
     errors = []
     for h in (0.1, 0.05):
         world = sb.World(time_step=h, gravity=NO_GRAVITY, integrator='rk5')
@@ -174,7 +174,7 @@ def test_fifth_order_steps_keep_their_order_with_functions():
 
 
 def test_fields_turn_links_of_robots_about_their_joints():
-    """Let a force at the centre of mass accelerate a pendulum as its weight does."""
+    """Accelerate a pendulum by a force at the centre of mass, like its weight."""
     twins = []
     for gravity, field in (
         ((0.0, 0.0, -9.81), None),
@@ -191,7 +191,7 @@ def test_fields_turn_links_of_robots_about_their_joints():
 
 
 def test_only_chosen_links_are_pushed_and_later_ones_by_fields_for_all():
-    """Push one of two bodies, then both, then none, and a third that comes later."""
+    """Push one of two bodies, then both, then none, then a third body added later."""
     world = sb.World(gravity=NO_GRAVITY)
     one, other = ball(world), ball(world, (1.0, 0.0, 0.0))
     name = world.add_force_field(sb.UniformField((2.0, 0.0, 0.0)), links=one)
@@ -211,7 +211,7 @@ def test_only_chosen_links_are_pushed_and_later_ones_by_fields_for_all():
 
 
 def test_last_force_is_the_change_of_momentum():
-    """Report gravity, fields and pushes of the last step, and no contacts, as AGX does."""
+    """Report gravity, fields and pushes of the last step, without contacts, like AGX."""
     world = sb.World()
     link = ball(world, velocity=(1.0, 2.0, 0.0), angular_velocity=(0.3, 0.2, 0.1))
     assert not link.last_force.any()
@@ -237,7 +237,7 @@ def test_last_force_is_the_change_of_momentum():
 
 
 def test_last_force_leaves_out_contacts_and_weight_that_does_not_act():
-    """Report the weight of a ball that rests, and none of one without gravity."""
+    """Report the weight of a resting ball, and none for a ball without gravity."""
     world = sb.World()
     world.add_ground()
     resting, floating = ball(world, (0.0, 0.0, 0.1)), ball(world, (1.0, 0.0, 3.0))
@@ -250,7 +250,7 @@ def test_last_force_leaves_out_contacts_and_weight_that_does_not_act():
 
 
 def test_accelerometers_feel_no_gravity_of_a_function():
-    """Measure what they measure in a uniform gravity of the same strength."""
+    """Read the same as in a uniform gravity of the same strength."""
     world = sb.World(gravity=lambda x: (0.0, 0.0, -9.81))
     held = world.load_urdf('arm')
     world.step(50)
@@ -264,7 +264,7 @@ def test_accelerometers_feel_no_gravity_of_a_function():
 
 
 def test_snapshots_copies_and_pickles_hold_fields():
-    """Go on with the same bits from a copy, a pickle and a snapshot, functions too."""
+    """Continue with the same bits from a copy, a pickle and a snapshot, including functions."""
     world = sb.World(gravity=towards_origin)
     link = ball(world, (1.0, 0.0, 0.0))
     world.add_force_field(drag_and_spring, 'function')
@@ -290,8 +290,8 @@ def test_snapshots_copies_and_pickles_hold_fields():
         pickle.dumps(world)
 
 
-def test_nothing_sleeps_that_wind_may_stir():
-    """Keep a body awake under a gust and a function, and let it sleep under steady drag."""
+def test_bodies_in_varying_wind_do_not_sleep():
+    """Keep a body awake under a gust and a function; let it sleep under steady drag."""
     gusty = sb.Drag(linear=1.0, gust=(1.0, 0.0, 0.0))
     for field, sleeps in (
         (sb.Drag(linear=1.0), True),
@@ -307,7 +307,7 @@ def test_nothing_sleeps_that_wind_may_stir():
 
 
 def test_a_function_that_fails_leaves_the_world_as_it_was():
-    """Raise what it raised, or say what it should have returned, before anything moves."""
+    """Raise the function's exception, or name the expected result, before anything moves."""
     world = sb.World()
     link = ball(world)
     count = 0
@@ -337,8 +337,8 @@ def test_a_function_that_fails_leaves_the_world_as_it_was():
         world.step()
 
 
-def test_fields_follow_masses_and_leave_what_is_disabled():
-    """Pull by the mass there is, keep what acted before, and wake nothing that is disabled."""
+def test_fields_follow_masses_and_leave_disabled_bodies():
+    """Pull by the current mass, keep earlier fields, and wake no disabled body."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     body = world.add_body(sb.Sphere(0.1), 'body', mass=1.0)
     link = body.root_link
@@ -355,8 +355,8 @@ def test_fields_follow_masses_and_leave_what_is_disabled():
     np.testing.assert_array_equal(link.p, place)
 
 
-def test_what_is_no_field_is_refused():
-    """Name the value, the place, and what is possible."""
+def test_invalid_fields_are_refused():
+    """Name the value, the place, and the alternatives."""
     world, other = sb.World(), sb.World()
     stranger = ball(other)
     with pytest.raises(sb.InvalidValueError, match='linear = -1.0 .Drag.'):
@@ -381,7 +381,7 @@ def test_what_is_no_field_is_refused():
 
 
 def test_contact_problems_know_fields_and_dynamics_refuse_functions():
-    """Let the next step be what the problem says, and name gravity that is a function."""
+    """Predict the next step with the contact problem; name a gravity function as refused."""
     world = sb.World(gravity=towards_origin)
     world.add_ground(height=-0.1)
     link = ball(world, velocity=(1.0, 0.0, 0.0))

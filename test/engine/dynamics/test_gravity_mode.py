@@ -14,7 +14,7 @@ G = 9.81
 
 
 def test_body_without_gravity_floats():
-    """Stay where it is, and have no potential energy, until gravity acts again."""
+    """Stay in place without potential energy, until gravity acts again."""
     world = sb.World()
     body = world.add_body(sb.Box((1, 1, 1)), mass=2.0, position=(0, 0, 5))
     body.gravity_mode = False
@@ -28,7 +28,7 @@ def test_body_without_gravity_floats():
     assert body.root_link.p[2] == pytest.approx(5.0 - G / 2.0, rel=1e-9)
 
 
-def test_tumbling_body_without_gravity_keeps_all():
+def test_tumbling_body_without_gravity_keeps_energy_and_momentum():
     """Keep the free body's exact integrator: energy and momentum to rounding."""
     world = sb.World()
     body = world.add_body(
@@ -43,7 +43,7 @@ def test_tumbling_body_without_gravity_keeps_all():
 
 
 def test_weightless_part_of_a_body():
-    """Let a rod fall with one end's weight only, which turns it about its middle."""
+    """Let a rod fall with the weight of one end only, turning about its middle."""
     world = sb.World()
     rod = world.load_urdf(
         robot(
@@ -66,7 +66,7 @@ def test_weightless_part_of_a_body():
 
 
 def test_gravity_mode_is_mujocos_gravity_compensation():
-    """Accelerate a double pendulum, one of whose rods weighs nothing, as MuJoCo does."""
+    """Accelerate a double pendulum with one weightless rod, like MuJoCo."""
     model = mujoco.MjModel.from_xml_string("""
         <mujoco><compiler angle="radian"/><worldbody>
         <body><joint axis="0 1 0"/><inertial pos="0 0 -0.5" mass="1" diaginertia=".1 .1 .1"/>
@@ -103,7 +103,7 @@ def test_gravity_mode_is_mujocos_gravity_compensation():
     ],
 )
 def test_gravity_mode_of_gazebo(tag, gravity):
-    """Read both of Gazebo's tags; warn of what is neither true nor false."""
+    """Read both Gazebo tags; warn about a value that is neither true nor false."""
     world = sb.World()
     body = world.load_urdf(
         robot(link('box'), f'<gazebo reference="box">{tag}</gazebo>'), position=(0, 0, 1)
@@ -116,7 +116,7 @@ def test_gravity_mode_of_gazebo(tag, gravity):
 
 
 def test_sleeper_wakes_when_gravity_ends():
-    """Look at a sleeper anew when what acts on it changes."""
+    """Wake a sleeping body when its forces change."""
     world = sb.World(sleep=True)
     world.add_ground()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0, 0, 0.1))
@@ -128,7 +128,7 @@ def test_sleeper_wakes_when_gravity_ends():
 
 
 def test_wrong_gravity_mode_is_refused():
-    """Name the link; only True and False are modes."""
+    """Name the link; accept only True and False."""
     body = sb.World().add_body(sb.Sphere(0.1), mass=1.0)
     with pytest.raises(InvalidValueError, match="gravity = 'off'.*True or False"):
         body.root_link.gravity = 'off'

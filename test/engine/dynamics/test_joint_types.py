@@ -13,11 +13,11 @@ from benchmarks.mechanism import Motion
 from benchmarks.peers import libode, ode
 import sim_bridge as sb
 
-# all axes askew: of the joint, of the body, of its inertia
+# skew axes for the joint, the body and its inertia
 TILT = turn((1.0, 2.0, 3.0), 0.7)
 ANCHOR, ORIGIN = np.array([0.25, 0.15, 0.1]), np.array([0.3, 0.1, -0.2])
 MASS, COM, INERTIA = 2.0, np.array([0.05, -0.1, -0.2]), np.array([0.02, 0.03, 0.04])
-# how the joint's coordinates move at first
+# initial rates of the joint's coordinates
 RATES = {
     'ball': (0.4, -0.3, 2.5),
     'hinge': 2.0,
@@ -31,10 +31,10 @@ RATES = {
 
 
 def hung(kind, time_step=1e-3, tree=True, **parts):
-    """Hang a moving body on a joint on the world, askew; give the world, the body, the joint."""
+    """Hang a moving body askew on a world joint; return the world, the body, the joint."""
     motion = {}
     if not tree and RATES.get(kind) is not None:
-        # rows are to begin with the motion of the tree's coordinates
+        # rows begin with the same motion as the tree's coordinates
         link = hung(kind)[1].root_link
         motion = {'linear_velocity': link.v, 'angular_velocity': link.w}
     if kind in ('universal', 'hinge2'):
@@ -48,7 +48,7 @@ def hung(kind, time_step=1e-3, tree=True, **parts):
 
 
 def place(one):
-    """Return where a body's centre of mass is, and how it is turned, in one vector."""
+    """Return a body's centre of mass and orientation in one vector."""
     link = one.root_link
     return np.concatenate([link.wc, link.R.ravel()])
 
@@ -60,7 +60,7 @@ def greatest(difference):
 
 @pytest.mark.parametrize('kind', [kind for kind in RATES if kind not in ('fixed', 'slider')])
 def test_trees_and_rows_tend_to_one_motion(kind):
-    """Part by a quarter at half the step, over 5 s; rows hold to rounding."""
+    """Differ by a quarter at half the step, over 5 s; rows hold to rounding."""
     apart = []
     for time_step in (1e-3, 5e-4):
         places = []
@@ -76,8 +76,8 @@ def test_trees_and_rows_tend_to_one_motion(kind):
 
 
 @pytest.mark.parametrize('kind', ['fixed', 'slider'])
-def test_trees_and_rows_are_one_where_nothing_turns(kind):
-    """Differ by rounding, and by that of summing up the way."""
+def test_trees_and_rows_agree_without_rotation(kind):
+    """Differ only by rounding, including rounding in the summed displacement."""
     places = []
     for tree in (True, False):
         world, one, _ = hung(kind, tree=tree)
@@ -90,7 +90,7 @@ def test_trees_and_rows_are_one_where_nothing_turns(kind):
 
 
 def errors_of(kind, tree, exact, duration, steps=(1e-3, 5e-4)):
-    """Return how far the body is from where it should be at the end, for each step."""
+    """Return the body's distance from its exact place at the end, for each step."""
     found = []
     for time_step in steps:
         world, one, _ = hung(kind, time_step, tree)
@@ -101,7 +101,7 @@ def errors_of(kind, tree, exact, duration, steps=(1e-3, 5e-4)):
 
 
 def about_a_point(start, v, w, duration):
-    """Return where a body is that turns freely about ANCHOR, by Euler's equations."""
+    """Return a body's place while turning freely about ANCHOR, by Euler's equations."""
     rotation = start[3:].reshape(3, 3)
     arm = rotation.T @ (start[:3] - ANCHOR)
     inertia = np.diag(INERTIA) + MASS * (arm @ arm * np.eye(3) - np.outer(arm, arm))
@@ -121,7 +121,7 @@ def about_a_point(start, v, w, duration):
 
 
 def about_the_axis(start, v, w, duration):
-    """Return where a body is that swings about the axis through ANCHOR."""
+    """Return a body's place while swinging about the axis through ANCHOR."""
     axis, rotation = TILT @ X, start[3:].reshape(3, 3)
     arm = start[:3] - ANCHOR
     across = arm - (arm @ axis) * axis
@@ -139,21 +139,21 @@ def about_the_axis(start, v, w, duration):
 
 
 def along_the_axis(start, v, w, duration):
-    """Return where a body is that slides down the axis."""
+    """Return a body's place while sliding down the axis."""
     axis = TILT @ X
     way = axis @ v * duration - 0.5 * G * axis[2] * duration**2
     return np.concatenate([start[:3] + way * axis, start[3:]])
 
 
 def along_and_about(start, v, w, duration):
-    """Return where a body is that does both, each for itself."""
+    """Return a body's place while sliding and swinging, independently."""
     turned = about_the_axis(start, v, w, duration)
     turned[:3] += along_the_axis(start, v, w, duration)[:3] - start[:3]
     return turned
 
 
 def in_the_plane(start, v, w, duration):
-    """Return where a body is that falls in a plane, and keeps turning."""
+    """Return a body's place while falling in a plane and turning."""
     normal, rotation = TILT @ X, start[3:].reshape(3, 3)
     v_com = v + np.cross(w, rotation @ COM)
     down = np.array([0.0, 0.0, -G])
@@ -185,17 +185,17 @@ def test_motion_is_of_second_order(kind, exact, tree):
 @pytest.mark.parametrize(
     ('kind', 'exact'), [('slider', along_the_axis), ('fixed', lambda start, *_: start)]
 )
-def test_motion_that_turns_nothing_is_exact(kind, exact, tree):
-    """Slide as the parabola says, and stand."""
+def test_motion_without_rotation_is_exact(kind, exact, tree):
+    """Slide along the parabola, without turning."""
     (error,) = errors_of(kind, tree, exact, 5.0, (1e-3,))
     assert error < 1e-10
 
 
 def spherical_pendulum(across, along, torque, angle, rates, duration):
     """
-    Return azimuth and angle from below of a body that hangs on a point and does not spin.
+    Return azimuth and angle from below for a hanging body without spin.
 
-    across, along: its inertia about the point. torque: m g l. Azimuth begins at 0.
+    across, along: inertia about the suspension point. torque: m g l. Azimuth begins at 0.
     """
 
     def about(angle):
@@ -215,7 +215,7 @@ def spherical_pendulum(across, along, torque, angle, rates, duration):
 
 
 def below(length, azimuth, angle):
-    """Return the end of a rod that hangs at the origin."""
+    """Return the end of a rod hanging at the origin."""
     return length * np.array(
         [
             -math.sin(azimuth) * math.sin(angle),
@@ -226,7 +226,7 @@ def below(length, azimuth, angle):
 
 
 def cross_error(kind, tree, time_step):
-    """Hang a rod on a universal joint, upright, for 5 s: give how far it is from the equations."""
+    """Hang an upright rod on a universal joint for 5 s; return its error against the equations."""
     length, angle, rates, inertia = 0.3, 1.1, (7.0, 0.5), np.array([0.02, 0.02, 0.01])
     world = sb.World(time_step=time_step)
     one = body(
@@ -254,14 +254,14 @@ def cross_error(kind, tree, time_step):
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize('kind', ['universal', 'hinge2'])
 def test_crosses_are_of_second_order(kind, tree):
-    """Turn about a vertical axis and swing about a level one, as Lagrange's equations say."""
+    """Turn about a vertical axis and swing about a level one, by Lagrange's equations."""
     coarse, fine = (cross_error(kind, tree, time_step) for time_step in (1e-3, 5e-4))
     assert fine < 1e-5
     assert 3.8 < coarse / fine < 4.2
 
 
 def distance_error(time_step):
-    """Tie a ball's centre to the origin and let it circle for 5 s; as `cross_error`."""
+    """Tie a ball's centre to the origin and let it circle for 5 s, as `cross_error`."""
     length, angle, rates = 0.5, 1.1, (3.0, 0.5)
     world = sb.World(time_step=time_step)
     one = body(
@@ -284,7 +284,7 @@ def distance_error(time_step):
 
 
 def test_distance_is_of_second_order():
-    """Keep a point on a sphere, as a spherical pendulum, and leave its turning alone."""
+    """Keep a point on a sphere, like a spherical pendulum, without affecting its rotation."""
     coarse, fine = distance_error(1e-3), distance_error(5e-4)
     assert fine < 2e-6
     assert 3.8 < coarse / fine < 4.2
@@ -292,7 +292,7 @@ def test_distance_is_of_second_order():
 
 @pytest.mark.parametrize('bend', [0.3, 1.0])
 def test_hooke_joint_between_two_shafts(bend):
-    """Turn the driven shaft as tan q2 = tan q1 / cos of the bend, at the speed that follows."""
+    """Turn the driven shaft by tan q2 = tan q1 / cos(bend), at the matching speed."""
     world = sb.World()
     along = np.array([math.cos(bend), math.sin(bend), 0.0])
     first = body(world, -0.2 * X)
@@ -325,13 +325,13 @@ def test_hooke_joint_between_two_shafts(bend):
 
 
 def ode_error(kind, time_step, duration):
-    """Return how far ODE's body ends from ours, which hangs on a joint of the same type."""
+    """Return the final distance between ODE's body and ours, on a joint of the same type."""
     _, one, _ = hung(kind)
     link = one.root_link
     world = libode.world_create()
     libode.set_gravity(world, 0.0, 0.0, -G)
     libode.set_cfm(world, 0.0)
-    # a hinge-2 takes two bodies, the first of which is held
+    # a hinge-2 takes two bodies; the first one is held
     base, moved = (
         ode.add_body(world, MASS, np.diag(INERTIA), finite_rotation=True) for _ in range(2)
     )
@@ -374,7 +374,7 @@ def ode_error(kind, time_step, duration):
 
 @pytest.mark.parametrize('kind', [kind for kind in RATES if kind not in ('fixed', 'planar')])
 def test_ode_tends_to_our_motion(kind):
-    """See ODE come half as far from where we are with half the step, as its order is one."""
+    """Halve ODE's distance from our motion with half the step, because ODE is first order."""
     coarse, fine = (ode_error(kind, time_step, 5.0) for time_step in (4e-4, 2e-4))
     assert fine < 5e-3
     assert 1.8 < coarse / fine < 2.2

@@ -1,5 +1,5 @@
 """
-What single joints do, against closed forms.
+Motion of single joints, against closed forms.
 
 Under efforts, damping, springs, friction, stops, mimic laws and holds.
 """
@@ -33,7 +33,7 @@ def test_effort_accelerates():
 
 
 def test_armature_adds_to_inertia():
-    """Accelerate as inertia plus armature."""
+    """Accelerate by inertia plus armature."""
     world, body = load(rotor(inertia=0.5))
     body.joint('joint').armature = 0.3
     body.u = [2.0]
@@ -92,7 +92,7 @@ def test_spring_oscillates_at_its_frequency_and_keeps_its_energy():
 
 
 def test_stiff_spring_stays_bounded():
-    """Keep a spring of a period far below the step from gaining energy."""
+    """Keep a spring with a period far below the step from gaining energy."""
     world, body = load(rotor(inertia=0.5))
     body.joint('joint').stiffness = 1e9
     body.q = [0.1]
@@ -117,7 +117,7 @@ def test_friction_stops_the_joint_after_the_closed_form_time():
 
 
 def test_friction_holds_up_to_its_limit():
-    """Stay put, to the last bit, below the friction; move with the rest above it."""
+    """Stay in place to the last bit below the friction; move with the excess above it."""
     world, body = load(rotor(inertia=0.5, inside='<dynamics friction="2.0"/>'))
     body.u = [1.999]
     world.step(1000)
@@ -157,7 +157,7 @@ def test_stop_is_never_passed_and_lets_go():
 
 
 def test_stop_takes_back_an_excess_without_throwing_the_joint():
-    """Come back from outside the limits and be at rest there."""
+    """Return from outside the limits and rest there."""
     world, body = load(rotor(kind='prismatic', inside=LIMIT.format(-0.2, 0.3, 1000)))
     body.q = [0.5]
     fastest = 0.0
@@ -169,7 +169,7 @@ def test_stop_takes_back_an_excess_without_throwing_the_joint():
 
 
 def test_stops_and_friction_of_a_whole_arm_agree_with_the_complementarity_conditions():
-    """Throw a seven-joint arm about: every step ends with each joint's law fulfilled."""
+    """Throw a seven-joint arm: every step ends with each joint's law satisfied."""
     rng = np.random.default_rng(5)
     links, joints = [link('world', 0.0)], []
     parent = 'world'
@@ -206,7 +206,7 @@ def test_stops_and_friction_of_a_whole_arm_agree_with_the_complementarity_condit
 
 
 def test_effort_is_clamped_to_the_limit_and_reads_back():
-    """Apply no more than the limit, and say so."""
+    """Apply no more than the limit, and report it."""
     world, body = load(rotor(inertia=0.5, kind='prismatic', inside=LIMIT.format(-9, 9, 5)))
     body.u = [80.0]
     world.step(10)
@@ -215,7 +215,7 @@ def test_effort_is_clamped_to_the_limit_and_reads_back():
 
 
 def gripper(offset=0.1, ratio=-2.0):
-    """Return a robot with two fingers of which the second follows the first."""
+    """Return a robot with two fingers; the second follows the first."""
     law = f'<mimic joint="first" multiplier="{ratio}" offset="{offset}"/>'
     return robot(
         link('world', 0.0),
@@ -249,7 +249,7 @@ def test_mimic_joint_follows_to_the_last_bit_and_feels_the_other():
 
 
 def test_mimic_joint_stops_where_either_joint_stops():
-    """Stop the pair at the limit of the following joint."""
+    """Stop the pair at the following joint's limit."""
     world, body = load(gripper(offset=0.0, ratio=4.0))
     body.u = [5.0, 0.0]
     world.step(3000)
@@ -259,7 +259,7 @@ def test_mimic_joint_stops_where_either_joint_stops():
 
 
 def test_hold_locks_every_joint_exactly():
-    """Hang an arm in the air without any effort of its own; let it fall when released."""
+    """Hold an arm in the air without joint efforts; let it fall when released."""
     world, bob = load(pendulum(mass=3.0, length=0.5))
     bob.q = [1.0]
     bob.hold = True
@@ -294,7 +294,7 @@ def test_planar_joint_moves_in_its_plane():
 
 
 def test_floating_joint_is_a_body_of_its_own():
-    """Let a link on a floating joint fall from where the joint puts it, with g exactly."""
+    """Drop a link on a floating joint from the joint's place, with exactly g."""
     world, ball = load(
         robot(
             link('world', 0.0),

@@ -1,4 +1,4 @@
-"""Accelerations and forces read between steps, after whatever a user has just written."""
+"""Accelerations and forces read between steps, right after any user write."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def load(xml):
 
 
 def free_fall(bob):
-    """Return the acceleration of the hanging pendulum of length 0.5 without any constraint."""
+    """Return the acceleration of the unconstrained hanging pendulum with length 0.5."""
     return -9.81 / 0.5 * math.sin(bob.q[0])
 
 
@@ -40,7 +40,7 @@ def test_released_joint_accelerates_at_once():
     assert bob.ddq[0] == pytest.approx(free_fall(bob), rel=1e-6)
 
 
-def test_stop_is_forgotten_by_whoever_leaves_it():
+def test_joint_leaving_a_stop_moves_freely():
     """Read free motion after writing a velocity, a position or an effort away from the stop."""
     world, cart = load(rotor(kind='prismatic', inside=LIMIT))
     cart.u = [8.0]
@@ -55,7 +55,7 @@ def test_stop_is_forgotten_by_whoever_leaves_it():
 
 
 def test_stop_holds_before_the_first_step():
-    """Read rest where a loaded joint leans on its stop from the start."""
+    """Read rest for a loaded joint that leans on its stop from the start."""
     _, cart = load(
         robot(
             link('world', 0.0),
@@ -75,14 +75,14 @@ def test_stop_holds_before_the_first_step():
 
 @pytest.mark.parametrize(('effort', 'acceleration'), [(1.9, 0.0), (5.0, 6.0), (-3.0, -2.0)])
 def test_friction_at_rest_before_the_first_step(effort, acceleration):
-    """Stick below the friction, slide with the rest above it."""
+    """Stick below the friction; slide with the excess above it."""
     _, wheel = load(rotor(inertia=0.5, inside=FRICTION))
     wheel.u = [effort]
     assert wheel.ddq[0] == pytest.approx(acceleration, abs=1e-9)
 
 
 def test_stuck_joint_slides_when_the_effort_grows():
-    """Solve the friction's law for the effort just written."""
+    """Solve the friction law for the effort just written."""
     world, wheel = load(rotor(inertia=0.5, inside=FRICTION))
     world.step(10)
     wheel.u = [5.0]
@@ -90,7 +90,7 @@ def test_stuck_joint_slides_when_the_effort_grows():
 
 
 def test_effort_limit_applies_before_the_step():
-    """Read what a clamped effort gives."""
+    """Read the result of a clamped effort."""
     _, cart = load(rotor(kind='prismatic', inside=LIMIT))
     cart.u = [500.0]
     assert cart.ddq[0] == pytest.approx(10.0 / 2.0)
@@ -98,7 +98,7 @@ def test_effort_limit_applies_before_the_step():
 
 @pytest.mark.parametrize('stopper', ['stop', 'hold', 'friction'])
 def test_impact_is_read_as_its_impulse(stopper):
-    """Add up the readings of a force sensor while 2 kg at 1 m/s are stopped: 2 N s."""
+    """Sum the readings of a force sensor while 2 kg at 1 m/s are stopped: 2 N s."""
     inside = {'stop': LIMIT, 'friction': '<dynamics friction="500"/>'}.get(stopper, '')
     world, cart = load(
         rotor(kind='prismatic', inside=inside).replace('</robot>', SENSOR + '</robot>')
@@ -114,7 +114,7 @@ def test_impact_is_read_as_its_impulse(stopper):
 
 
 def test_held_mimic_pair_passes_newton():
-    """Let reactions of a mimic pair agree with the motion of what each joint carries."""
+    """Match the reactions in a mimic pair with the motion of the bodies on each joint."""
     law = '<mimic joint="first" multiplier="-2" offset="0.1"/>'
     world, body = load(
         robot(
@@ -137,7 +137,7 @@ def test_held_mimic_pair_passes_newton():
 
 
 def test_snapshot_with_a_push_pushes_once():
-    """Keep a pending push in the snapshot, and let it end with the step as it does otherwise."""
+    """Keep a pending push in the snapshot, and end it with the step as usual."""
     world, cart = load(rotor(kind='prismatic'))
     cart.link('body').add_force((5.0, 0, 0))
     snapshot = world.save()
@@ -151,7 +151,7 @@ def test_snapshot_with_a_push_pushes_once():
 
 
 def test_gravity_can_be_changed_and_only_as_a_whole():
-    """Feel the new gravity at once, in motion and in sensors; refuse nonsense and half changes."""
+    """Apply the new gravity at once, to motion and sensors; refuse invalid and partial changes."""
     world, bob = load(pendulum(length=0.5))
     bob.q = [1.0]
     world.gravity = (0, 0, -1.62)
@@ -165,7 +165,7 @@ def test_gravity_can_be_changed_and_only_as_a_whole():
 
 
 def test_parameters_are_part_of_snapshot_and_hash_and_the_base_of_reset():
-    """Tell worlds apart that differ in a parameter; put a moved fixed base back."""
+    """Distinguish worlds by one parameter; put a moved fixed base back."""
     world, cart = load(rotor(kind='prismatic'))
     snapshot, before = world.save(), world.state_hash()
     cart.joint('joint').damping = 3.0

@@ -1,4 +1,4 @@
-"""What the medium does to links: damping and effective mass by axis, after AGX."""
+"""Effects of the medium on links: damping and effective mass by axis, after AGX."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sim_bridge.foundation.errors import InvalidValueError
 
 G = 9.81
 TURNED = (0.2, -0.5, 0.3, 0.7874007874011811)
-"""An orientation along no axis; x y z w."""
+"""An orientation askew to all axes; x y z w."""
 INERTIA = np.array([[0.4, 0.05, -0.02], [0.05, 0.3, 0.03], [-0.02, 0.03, 0.5]])
 
 
 def floating(time_step=1e-3, gravity=(0, 0, 0), center=(0, 0, 0), **options):
-    """Return a world with one turned body of 2 kg, and the body."""
+    """Return a world with one turned body weighing 2 kg, and the body."""
     world = sb.World(time_step=time_step, gravity=gravity, **options)
     body = world.add_body(
         sb.Box((1, 1, 1)), mass=2.0, inertia=INERTIA, center_of_mass=center, orientation=TURNED
@@ -27,7 +27,7 @@ def floating(time_step=1e-3, gravity=(0, 0, 0), center=(0, 0, 0), **options):
 
 
 def resistance(each):
-    """Return force of the medium on a link and its torque about the centre of mass, by hand."""
+    """Return the medium's force on a link and its torque about the mass centre, by hand."""
     R, arm = each.R, each.R @ each.c
     v = each.v + np.cross(each.w, arm)
     a = each.dv + np.cross(each.dw, arm) + np.cross(each.w, np.cross(each.w, arm))
@@ -44,7 +44,7 @@ def resistance(each):
 
 
 def test_damping_is_agx_formula():
-    """Divide the velocity by 1 + h d in each step, along each axis of the link on its own."""
+    """Divide the velocity by 1 + h d in each step, along each link axis independently."""
     world, body = floating(time_step=0.01, center=(0.1, 0.2, 0.3))
     rates = np.array([0.5, 3.0, 1e5])
     body.root_link.linear_velocity_damping = rates
@@ -58,7 +58,7 @@ def test_damping_is_agx_formula():
 
 
 def decay_error(time_step, angular):
-    """Return how far velocities are from exp(-d t) after a second."""
+    """Return the difference between velocities and exp(-d t) after a second."""
     world, body = floating(time_step)
     body.root_link.linear_velocity_damping = (0.5, 1.0, 2.0)
     body.root_link.angular_velocity_damping = (1.5, 1.5, 1.5)
@@ -75,7 +75,7 @@ def decay_error(time_step, angular):
 
 @pytest.mark.parametrize('angular', [False, True])
 def test_velocity_decays_exponentially(angular):
-    """Approach exp(-d t) with the step, in the first order."""
+    """Approach exp(-d t) at first order in the step."""
     errors = [decay_error(step, angular) for step in (4e-3, 2e-3, 1e-3)]
     assert errors[2] < 5e-4
     for coarse, fine in zip(errors, errors[1:], strict=False):
@@ -83,7 +83,7 @@ def test_velocity_decays_exponentially(angular):
 
 
 def fall_error(time_step):
-    """Return how far a body that falls through a medium is from the closed form after a second."""
+    """Return a falling body's distance in a medium from the closed form after a second."""
     world, body = floating(time_step, (0, 0, -G))
     body.root_link.linear_velocity_damping = (2.0, 2.0, 2.0)
     world.step(round(1.0 / time_step))
@@ -92,7 +92,7 @@ def fall_error(time_step):
 
 
 def test_fall_has_a_terminal_velocity():
-    """Follow the closed form in the first order, and end at g / d, exactly and upright."""
+    """Follow the closed form at first order, and end at g / d, exactly and upright."""
     errors = [fall_error(step) for step in (4e-3, 2e-3, 1e-3)]
     assert errors[0] / errors[1] == pytest.approx(2.0, rel=0.02)
     assert errors[1] / errors[2] == pytest.approx(2.0, rel=0.02)
@@ -103,7 +103,7 @@ def test_fall_has_a_terminal_velocity():
 
 
 def test_spin_does_not_turn_the_drag():
-    """Slow a spinning body down along its path if all rates are the same."""
+    """Slow a spinning body down along its path if all rates are equal."""
     world, body = floating(time_step=5e-3)
     body.root_link.linear_velocity_damping = (20.0, 20.0, 20.0)
     body.set_base_velocity((1.0, 2.0, -1.0), (10.0, -30.0, 20.0))
@@ -114,7 +114,7 @@ def test_spin_does_not_turn_the_drag():
 
 @pytest.mark.parametrize('rate', [10.0, 1e3, 1e9])
 def test_no_damping_is_too_large(rate):
-    """Lose energy in every step, whatever the rates."""
+    """Lose energy in every step, at any rates."""
     world, body = swimming(time_step=0.01)
     world.gravity = (0, 0, 0)
     rng = np.random.default_rng(3)
@@ -158,7 +158,7 @@ def test_effective_inertia_is_by_axis():
 
 
 def test_weight_and_momentum_are_those_of_the_own_mass():
-    """Fall by g / (1 + C); keep energy and momentum those of the mass itself."""
+    """Fall by g / (1 + C); compute energy and momentum from the link's own mass."""
     world, body = floating(gravity=(0, 0, -G))
     body.root_link.mass_coefficients = (1.0, 1.0, 1.0)
     np.testing.assert_allclose(body.root_link.dv, (0, 0, -G / 2.0), atol=1e-12)
@@ -169,7 +169,7 @@ def test_weight_and_momentum_are_those_of_the_own_mass():
 
 
 def swing(time_step, coefficient):
-    """Return the period of small swings of a pendulum in water."""
+    """Return the period of small pendulum swings in water."""
     world = sb.World(time_step=time_step)
     body = world.load_urdf(pendulum())
     body.link('bob').mass_coefficients = np.full(3, coefficient)
@@ -182,21 +182,21 @@ def swing(time_step, coefficient):
 
 
 def test_pendulum_swings_more_slowly_in_water():
-    """Swing with a period of 2π √((1 + C) l / g), in the second order."""
+    """Swing with a period of 2π √((1 + C) l / g), at second order."""
     period = 2.0 * np.pi * np.sqrt(2.5 / G)
     assert swing(1e-3, 1.5) == pytest.approx(period, rel=1e-6)
     assert swing(1e-2, 1.5) == pytest.approx(period, rel=1e-4)
 
 
-# --- the whole -----------------------------------------------------------------------------------
+# --- combinations --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('free', [True, False])
 def test_reactions_balance_with_the_medium(free):
     """
-    Find through each joint what the links it carries need, less what the medium does to them.
+    Find through each joint the force needed by the links it carries, less the medium's force.
 
-    By Newton and Euler for every link, and all links of a free robot need nothing more.
+    By Newton and Euler for every link; all links of a free robot together need no joint force.
     """
     world, body = swimming(free=free)
     body.u = [0.3, -0.2]
@@ -228,14 +228,14 @@ def test_reactions_balance_with_the_medium(free):
 
 
 def swum(time_step, integrator):
-    """Return where the chain is after a fifth of a second."""
+    """Return the chain's place after a fifth of a second."""
     world, body = swimming(time_step, integrator)
     world.step(round(0.2 / time_step))
     return np.array([*body.q, *body.root_link.p, *body.root_link.R.ravel()])
 
 
 def test_integrators_agree():
-    """Approach what the fifth-order integrator gives, in the first order."""
+    """Approach the fifth-order integrator's result at first order."""
     truth = swum(1e-3, 'rk5')
     assert np.abs(swum(5e-4, 'rk5') - truth).max() < 1e-12
     errors = [np.abs(swum(step, 'midpoint') - truth).max() for step in (2e-3, 1e-3, 5e-4)]
@@ -245,7 +245,7 @@ def test_integrators_agree():
 
 
 def test_stiff_drag_is_left_to_the_implicit_step():
-    """Stay stable under the fifth-order integrator too, where the damping is huge."""
+    """Stay stable under the fifth-order integrator too, at huge damping."""
     world, body = floating(gravity=(0, 0, -G), integrator='rk5')
     body.root_link.linear_velocity_damping = (1e6, 1e6, 1e6)
     body.set_base_velocity((1.0, 0.0, 0.0))
@@ -253,8 +253,8 @@ def test_stiff_drag_is_left_to_the_implicit_step():
     np.testing.assert_allclose(body.root_link.v, (0, 0, -G / 1e6), atol=1e-12)
 
 
-def test_medium_acts_on_what_loops_hold():
-    """Swing a ball on a constraint as on a joint of a tree, which is exact."""
+def test_medium_acts_on_bodies_in_loops():
+    """Swing a ball on a constraint like on a tree joint, which is exact."""
     ends = []
     for tree in (True, False):
         world = sb.World()
@@ -267,8 +267,8 @@ def test_medium_acts_on_what_loops_hold():
 
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
-def test_medium_acts_on_what_slides(solver):
-    """Slide with the effective mass, up to the velocity at which drag and friction take all."""
+def test_medium_acts_on_sliding_bodies(solver):
+    """Slide with the effective mass, up to the velocity at which drag and friction balance."""
     world = grounded({'friction': 0.5}, solver=solver)
     block = add_block(world, mass=2.0)
     own = block.root_link
@@ -290,7 +290,7 @@ def test_medium_acts_on_what_slides(solver):
 
 
 def test_snapshot_holds_the_medium():
-    """Go back, bit for bit, also to when the medium did not act."""
+    """Restore to the bit, also to the time before the medium acted."""
     world, body = swimming()
     other = world.add_body(sb.Sphere(0.1), mass=1.0, position=(3, 0, 0))
     calm, hash_before = world.save(), world.state_hash()
@@ -310,7 +310,7 @@ def test_snapshot_holds_the_medium():
 
 
 def test_reset_leaves_the_medium():
-    """Begin again with the parameters as they are, and so do the same again."""
+    """Start again with the current parameters, and repeat the motion."""
     world, body = swimming()
     world.reset()
     world.step(50)
@@ -322,7 +322,7 @@ def test_reset_leaves_the_medium():
 
 
 def test_views_stay_valid():
-    """Keep the arrays that a user holds when the medium begins to act, and when it ends."""
+    """Keep a user's arrays valid when the medium begins and ends to act."""
     world, body = swimming()
     q = body.q
     other = world.add_body(sb.Sphere(0.1), mass=1.0, position=(3, 0, 0))
@@ -335,7 +335,7 @@ def test_views_stay_valid():
 
 
 def test_still_water_changes_nothing():
-    """Take the same steps, to the last bit, with all rates and coefficients at 0 again."""
+    """Take the same steps to the last bit after all rates and coefficients return to 0."""
     ends = []
     for touched in (False, True):
         world, body = floating(gravity=(0, 0, -G))
@@ -353,7 +353,7 @@ def test_still_water_changes_nothing():
 @pytest.mark.parametrize('setting', SETTINGS)
 @pytest.mark.parametrize('value', [(-1, 0, 0), (1, 2), 3.0, (np.inf, 0, 0), 'thick', None])
 def test_wrong_rates_are_refused(setting, value):
-    """Name the link, and leave it as it was."""
+    """Name the link, and leave it unchanged."""
     _, body = floating()
     with pytest.raises(InvalidValueError, match=f"{setting}.*link 'body'"):
         setattr(body.root_link, setting, value)

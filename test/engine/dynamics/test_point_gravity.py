@@ -12,14 +12,14 @@ import sim_bridge as sb
 
 
 def ball(gravity, position, velocity=(0.0, 0.0, 0.0), time_step=1e-3, **options):
-    """Return a world with a ball that gravity pulls, and the ball."""
+    """Return a world with a ball under gravity, and the ball."""
     world = sb.World(time_step=time_step, gravity=gravity, **options)
     body = world.add_body(sb.Sphere(0.1), mass=2.0, position=position, linear_velocity=velocity)
     return world, body.root_link
 
 
 def test_an_oscillation_follows_the_cosine_at_second_order():
-    """Swing through the point by a = -x as cos t, with four times less error at half the step."""
+    """Swing through the point by a = -x as cos t, with a quarter of the error at half the step."""
     errors = []
     for time_step in (2e-3, 1e-3):
         world, body = ball(
@@ -37,7 +37,7 @@ def test_an_oscillation_follows_the_cosine_at_second_order():
 
 
 def test_an_orbit_closes():
-    """Come back to the start of an ellipse after a turn, and keep energy and angular momentum."""
+    """Return to the start of an ellipse after a turn; keep energy and angular momentum."""
     turn, eccentricity = 6.0, 0.3
     mu = (2.0 * math.pi / turn) ** 2
     near = 1.0 - eccentricity
@@ -54,7 +54,7 @@ def test_an_orbit_closes():
 
 
 def test_the_magnitude_is_the_same_everywhere():
-    """Fall from rest to the point by g t² / 2, and away from it if the strength is negative."""
+    """Fall from rest to the point by g t² / 2, and away from it with negative strength."""
     for strength in (9.81, -9.81):
         world, body = ball(sb.PointGravity((1.0, 0.0, 0.0), strength), (1.0, 0.0, 30.0))
         world.step(1000)
@@ -63,7 +63,7 @@ def test_the_magnitude_is_the_same_everywhere():
 
 
 def test_joints_feel_it():
-    """Pull each link of a chain at its centre of mass: as uniform gravity, from far away."""
+    """Pull each chain link at its centre of mass; from far away, like uniform gravity."""
     text = robot(
         link('base'),
         link('a', com=(0.0, 0.1, -0.3)),
@@ -109,7 +109,7 @@ def test_forces_at_any_configuration_are_the_slope_of_the_potential():
 
 
 def test_gravity_can_be_changed_copied_and_refused():
-    """Assign it, copy it with the world, restore it with a snapshot, refuse nonsense."""
+    """Assign it, copy it with the world, restore it with a snapshot, refuse invalid values."""
     world, body = ball((0.0, 0.0, -9.81), (1.0, 0.0, 0.0))
     before = world.save()
     world.gravity = sb.PointGravity((0.0, 0.0, 0.0), 2.0, -1.0)
@@ -130,7 +130,7 @@ def test_gravity_can_be_changed_copied_and_refused():
 
 
 def test_a_link_without_gravity_and_an_accelerometer():
-    """Leave alone what gravity does not act on; feel nothing in free fall."""
+    """Leave links without gravity alone; read zero in free fall."""
     text = robot(link('body'), '<gazebo reference="body"><sensor name="imu" type="imu"/></gazebo>')
     world = sb.World(gravity=sb.PointGravity((0.0, 0.0, 0.0), 5.0))
     free = world.load_urdf(text, position=(0.0, 3.0, 0.0))

@@ -1,4 +1,4 @@
-"""What joints bear, by hand: statics, motors, stops, loops, spinning; and how it is told."""
+"""Joint reactions, by hand: statics, motors, stops, loops, spinning; and their access."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_beam_on_a_hinge_and_a_slider(tree):
     for _ in range(100):
         beam.root_link.add_force((4.0, 0.0, -10.0), (0.5, 0.0, 0.0))
         world.step()
-    # pushes last for a step call, and reactions are those of the present
+    # pushes last for a step call, and reactions belong to the current instant
     beam.root_link.add_force((4.0, 0.0, -10.0), (0.5, 0.0, 0.0))
     np.testing.assert_allclose(fixed.reaction[0], (-4.0, 0.0, 1.5 * G + 7.5), **CLOSE)
     np.testing.assert_allclose(end.reaction[0], (0.0, 0.0, 1.5 * G + 2.5), **CLOSE)
@@ -40,7 +40,7 @@ def test_beam_on_a_hinge_and_a_slider(tree):
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_motor_against_a_stop(tree):
-    """Press with all of the motor's torque, less the weight's: the stop gives the rest."""
+    """Press with the motor's full torque, less the weight's; the stop gives the rest."""
     world = sb.World()
     one = body(world, 0.5 * X, mass=2.0)
     joint = world.add_joint('hinge', None, one, np.zeros(3), Y, tree=tree)
@@ -62,7 +62,7 @@ def test_motor_against_a_stop(tree):
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_friction_bears_what_it_can(tree):
-    """Hold a slider on a slope by friction, whose share of the reaction is along it."""
+    """Hold a slider on a slope by friction; its share of the reaction is along the slope."""
     slope = np.array([math.cos(0.3), 0.0, -math.sin(0.3)])
     world = sb.World()
     joint = world.add_joint('slider', None, body(world, mass=2.0), axis=slope, tree=tree)
@@ -77,7 +77,7 @@ def test_friction_bears_what_it_can(tree):
 
 
 def test_triangle_under_load():
-    """Hang a load on two bars: by the nodes, one is pulled, one pressed; the bars bear no more."""
+    """Hang a load on two bars: one is pulled, one pressed; the bars bear nothing else."""
     world = sb.World()
     upper = bar(world, (0.0, 0.0, 0.6), (0.8, 0.0, 0.0), 1e-3, thick=1e-6)
     lower = bar(world, (0.0, 0.0, 0.0), (0.8, 0.0, 0.0), 1e-3, thick=1e-6)
@@ -89,7 +89,7 @@ def test_triangle_under_load():
     world.gravity = (0.0, 0.0, -G)
     world.step(10)
     top, bottom = world.joint('hinge'), world.joint('hinge_2')
-    # of each bar, half of its weight at either end
+    # half of each bar's weight acts at either end
     own = 1e-3 * G
     down = 5.0 * G + own
     np.testing.assert_allclose(
@@ -105,14 +105,14 @@ def test_triangle_under_load():
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_spinning_pendulum(tree):
-    """Pull a body on its circle: m r w² towards the axis, and its weight."""
+    """Pull a body on its circle: m r w² towards the axis, plus its weight."""
     world = sb.World()
     one = body(world, 0.7 * X, mass=2.0, linear_velocity=3.5 * Y, angular_velocity=5.0 * Z)
     joint = world.add_joint('hinge', None, one, np.zeros(3), Z, tree=tree)
     if tree:
         joint.dq = 5.0
     world.step(321)
-    # rows keep the speed to the square of the step
+    # rows keep the speed to second order in the step
     speed, outwards = joint.dq, turn(Z, joint.q) @ X
     assert speed == pytest.approx(5.0, abs=1e-4)
     force, torque = joint.reaction
@@ -121,7 +121,7 @@ def test_spinning_pendulum(tree):
 
 
 def test_spinning_wheel_is_turned_by_its_axle():
-    """Bear the gyroscopic torque of a wheel whose axle is turned: the rate W x I w."""
+    """Bear the gyroscopic torque of a wheel with a turning axle: the rate W x I w."""
     world = sb.World()
     frame = body(world, mass=1.0)
     wheel = body(world, mass=1.0, inertia=(0.05, 0.03, 0.03))
@@ -135,12 +135,12 @@ def test_spinning_wheel_is_turned_by_its_axle():
     np.testing.assert_array_less(imbalance(world), 1e-9)
 
 
-# --- how it is told ------------------------------------------------------------------------------
+# --- access --------------------------------------------------------------------------------------
 
 
 @pytest.fixture(params=[True, False], ids=['tree', 'rows'])
 def linked(request):
-    """Join two moving bodies by a piston with a motor, friction and a stop; give all."""
+    """Join two moving bodies by a piston with a motor, friction and a stop; return all."""
     world = sb.World()
     first = body(world, (0.0, 0.0, 1.0), turn((1, 1, 0), 0.4), 2.0, linear_velocity=0.3 * X)
     second = body(world, (0.4, 0.2, 1.1), turn((0, 1, 1), 0.9), 1.0)
@@ -156,15 +156,15 @@ def linked(request):
 
 
 def test_feedback_is_equal_and_opposite(linked):
-    """Push both links alike, about one point, and balance them."""
+    """Push both links by opposite forces about one point, in balance with their motion."""
     world, joint = linked
     for part in ('all', 'motor', 'stop', 'friction'):
-        told = joint.feedback(about='joint', part=part)
-        np.testing.assert_allclose(told.f1, -told.f2, atol=1e-12)
-        np.testing.assert_allclose(told.t1, -told.t2, atol=1e-12)
+        feedback = joint.feedback(about='joint', part=part)
+        np.testing.assert_allclose(feedback.f1, -feedback.f2, atol=1e-12)
+        np.testing.assert_allclose(feedback.t1, -feedback.t2, atol=1e-12)
     np.testing.assert_array_less(imbalance(world), 1e-9)
     for link in (joint.link1, joint.link2):
-        # in free flight nothing else acts but the weight
+        # in free flight only the weight acts besides
         force, torque = (joint.feedback()[:2], joint.feedback()[2:])[link is joint.link2]
         arm = link.wc - link.p
         rate = link.dv + np.cross(link.dw, arm) + np.cross(link.w, np.cross(link.w, arm))
@@ -176,7 +176,7 @@ def test_feedback_is_equal_and_opposite(linked):
 
 
 def test_frames_and_points_agree(linked):
-    """Turn the world's vectors into the joint's frame, and move torques by the arm."""
+    """Rotate world vectors into the joint's frame, and shift torques by the lever arm."""
     _, joint = linked
     for about in ('joint', 'center_of_mass'):
         world_axes = joint.feedback(about=about)
@@ -197,11 +197,11 @@ def test_shares_lie_along_their_axes(linked):
     _, joint = linked
     slide, spin = joint.axes
     for part, axis in (('motor', slide), ('stop', slide), ('friction', spin)):
-        told = joint.feedback(about='joint', part=part)
+        feedback = joint.feedback(about='joint', part=part)
         effort = getattr(axis, f'{part}_effort')
         force, torque = (effort * joint.axis, 0.0) if axis is slide else (0.0, effort * joint.axis)
-        np.testing.assert_allclose(told.f2, force * np.ones(3), atol=1e-12)
-        np.testing.assert_allclose(told.t2, torque * np.ones(3), atol=1e-12)
+        np.testing.assert_allclose(feedback.f2, force * np.ones(3), atol=1e-12)
+        np.testing.assert_allclose(feedback.t2, torque * np.ones(3), atol=1e-12)
     assert slide.q == pytest.approx(0.05, abs=1e-9)
     assert slide.motor_effort == pytest.approx(3.0)
     assert abs(slide.stop_effort) > 0.1
@@ -209,10 +209,10 @@ def test_shares_lie_along_their_axes(linked):
 
 
 @pytest.mark.parametrize(
-    ('what', 'arguments'),
+    ('parameter', 'arguments'),
     [('frame', {'frame': 'link'}), ('about', {'about': 'origin'}), ('part', {'part': 'spring'})],
 )
-def test_feedback_knows_its_words(linked, what, arguments):
-    """Refuse others, naming them and the joint."""
-    with pytest.raises(InvalidValueError, match=f"{what} = .*joint 'piston'"):
+def test_feedback_refuses_unknown_words(linked, parameter, arguments):
+    """Refuse other words, naming the word and the joint."""
+    with pytest.raises(InvalidValueError, match=f"{parameter} = .*joint 'piston'"):
         linked[1].feedback(**arguments)

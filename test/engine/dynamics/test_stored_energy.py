@@ -1,4 +1,4 @@
-"""What compliant contacts, joints, stops and fields store counts as energy."""
+"""Energy stored by compliant contacts, joints, stops and fields."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STIFFNESS = 3000.0
 
 
 def bounce(time_step, seconds=1.0):
-    """Drop a ball on an undamped spring; return the greatest change of energy, and the depth."""
+    """Drop a ball on an undamped spring; return the greatest energy change, and the depth."""
     world = grounded(
         {'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0}, time_step=time_step
     )
@@ -28,7 +28,7 @@ def bounce(time_step, seconds=1.0):
 
 
 def test_a_ball_that_bounces_on_a_spring_keeps_its_energy():
-    """Lose no more than the step's order: a spring of the step's end damps by its length."""
+    """Lose no more than the step's order: an end-of-step spring damps by the step's length."""
     coarse, fine = bounce(1e-3)[0], bounce(2.5e-4)[0]
     assert 2.8 < coarse / fine < 5.0
     worst, deepest = bounce(2e-5, 0.2)
@@ -38,8 +38,8 @@ def test_a_ball_that_bounces_on_a_spring_keeps_its_energy():
     assert worst < 0.02
 
 
-def test_a_bounce_loses_what_a_spring_at_the_end_of_a_step_loses():
-    """Lose π ω h / 2 of the energy: such a spring damps as k h / 2, for half a period."""
+def test_a_bounce_loses_the_energy_of_an_end_of_step_spring():
+    """Lose π ω h / 2 of the energy: this spring damps as k h / 2, for half a period."""
     for time_step in (1e-3, 2.5e-4):
         world = grounded(
             {'stiffness': STIFFNESS, 'damping': 0.0, 'friction': 0.0},
@@ -62,8 +62,8 @@ def test_a_bounce_loses_what_a_spring_at_the_end_of_a_step_loses():
         {'erp': 0.3, 'cfm': 1e-4, 'surface_layer': 1e-3},
     ],
 )
-def test_what_presses_on_a_spring_at_rest_is_its_closed_form(law):
-    """Find k x² / 2 in a ball's contact, k that of ERP and CFM where these are given."""
+def test_energy_of_a_loaded_spring_at_rest_is_its_closed_form(law):
+    """Find k x² / 2 in a ball's contact, with k from ERP and CFM if these are given."""
     world = grounded(law)
     ball = add_ball(world, lift=0.0)
     world.step(4000)
@@ -76,7 +76,7 @@ def test_what_presses_on_a_spring_at_rest_is_its_closed_form(law):
 
 
 def test_a_face_of_many_corners_has_as_many_springs_as_steps_have():
-    """Find F² / 2k for each of the points that bear a prism of 24 corners, not for all of them."""
+    """Find F² / 2k for each point that bears a prism with 24 corners, not for all corners."""
     world = grounded({'stiffness': STIFFNESS, 'damping': 30.0})
     turns = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
     rim = np.stack([0.1 * np.cos(turns), 0.1 * np.sin(turns)], axis=1)
@@ -93,7 +93,7 @@ def test_a_face_of_many_corners_has_as_many_springs_as_steps_have():
 
 
 def test_each_point_of_a_block_is_a_spring_and_areas_share_theirs():
-    """Find the springs of four corners; of an elastic foundation E A / L, whatever the points."""
+    """Find the springs at four corners; for an elastic foundation E A / L, at any points."""
     world = grounded({'stiffness': STIFFNESS, 'damping': 30.0})
     block = add_block(world, lift=0.0)
     world.step(3000)
@@ -109,7 +109,7 @@ def test_each_point_of_a_block_is_a_spring_and_areas_share_theirs():
 
 
 def test_forces_grow_no_more_where_their_velocity_is_limited():
-    """Count the work of a force that is the same below some depth."""
+    """Count the work of a force that is constant below some depth."""
     law = {'erp': 0.5, 'cfm': 1e-3, 'max_correcting_velocity': 0.5}
     world = grounded(law, gravity=(0.0, 0.0, 0.0))
     ball = add_ball(world, lift=-0.01)
@@ -122,15 +122,15 @@ def test_forces_grow_no_more_where_their_velocity_is_limited():
     assert world.energy().total == 0.0
 
 
-def test_rigid_contacts_and_what_only_senses_store_nothing():
-    """Find the energy of gravity alone where nothing yields."""
+def test_rigid_contacts_and_sensors_store_nothing():
+    """Find only gravity's energy if nothing is compliant."""
     world = grounded()
     ball = add_ball(world, lift=-0.01)
     assert world.energy().total == pytest.approx(2.0 * G * ball.root_link.p[2], rel=1e-12)
 
 
-def test_joints_that_yield_store_the_work_done_on_them():
-    """Hang a load on a compliant joint: half of the weight times the way."""
+def test_compliant_joints_store_the_work_done_on_them():
+    """Hang a load on a compliant joint: half of the weight times the displacement."""
     world = sb.World()
     load = body(world, (0.0, 0.0, 0.0), mass=3.0)
     softness = 1e-4 * 0.2 / world.time_step
@@ -157,7 +157,7 @@ def test_elastic_stops_store_energy(tree):
             wheel = world.add_joint('hinge', None, part, axis=(0, 0, 1), tree=False)
             part.set_base_velocity((0.0, 0.0, 0.0), (0.0, 0.0, 2.0))
         wheel.upper = 0.1
-        # undamped: ERP 1 leaves a spring of k = 1 / (h CFM) alone
+        # undamped: ERP 1 leaves only a spring k = 1 / (h CFM)
         wheel.stop_erp, wheel.stop_cfm = 1.0, 1.0 / (time_step * 200.0)
         if tree:
             wheel.dq = 2.0
@@ -174,7 +174,7 @@ def test_elastic_stops_store_energy(tree):
 
 
 def test_fields_with_a_potential_keep_energy():
-    """Fly through fields that have one, by steps of fifth order, and keep the sum."""
+    """Fly through conservative fields by fifth-order steps, and keep the energy sum."""
     world = sb.World(time_step=1e-3, gravity=(0.0, 0.0, 0.0), integrator='rk5')
     part = body(world, (1.0, 0.2, 0.0), mass=2.0)
     part.set_base_velocity((0.0, 1.0, 0.3), (0.3, 0.2, 0.1))

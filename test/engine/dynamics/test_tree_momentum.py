@@ -1,4 +1,4 @@
-"""The integrator 'momentum': what nothing from outside changes stays, to rounding."""
+"""The integrator 'momentum': conservation to rounding without external forces."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ LEGS = robot(
 
 
 def momentum_about_centre(world, of):
-    """Return the linear momentum (3,), and the angular one about a robot's centre of mass."""
+    """Return a robot's linear momentum (3,), and angular momentum about its centre of mass."""
     total = world.momentum()
     return total.linear, total.angular - np.cross(of.center_of_mass, total.linear)
 
@@ -67,13 +67,13 @@ def set_flying(of, seed=1, height=5.0):
 
 
 def wave(joints, time):
-    """Move the targets of servos."""
+    """Move the servo targets."""
     for k, each in enumerate(joints):
         each.target_position = 0.9 * np.sin(7.0 * time + k)
 
 
 def scale_of(of):
-    """Return the sum of the links' momenta, regardless of directions, linear and angular."""
+    """Return the sum of link momentum magnitudes, linear and angular."""
     linear = [each.m * np.linalg.norm(each.v) for each in of.links]
     arms = [np.linalg.norm(each.p - of.center_of_mass) for each in of.links]
     return sum(linear), sum(p * arm for p, arm in zip(linear, arms, strict=True))
@@ -81,7 +81,7 @@ def scale_of(of):
 
 @pytest.mark.parametrize('time_step', [5e-3, 1e-3])
 def test_quadruped_in_flight_keeps_momentum_by_pinocchio(time_step, tmp_path):
-    """Fall and tumble for two seconds with motors at work; only gravity changes anything."""
+    """Fall and tumble for two seconds with motors at work; only gravity changes the momentum."""
     twin = RobotTwin(path_of('quadruped'), True, tmp_path)
     flying = sb.World(time_step=time_step, gravity=GRAVITY, integrator='momentum')
     legs = flying.load_urdf(path_of('quadruped'), collisions='none')
@@ -90,7 +90,7 @@ def test_quadruped_in_flight_keeps_momentum_by_pinocchio(time_step, tmp_path):
         each.control, each.kp, each.kd = 'servo', 60.0, 1.5
 
     def by_pinocchio():
-        """Return the momentum, then the centre of mass, at the present state."""
+        """Return the momentum, then the centre of mass, at the current state."""
         q, v = twin.q.copy(), twin.v.copy()
         base = legs.root_link
         q[:3], q[3:7] = base.p, quaternion_from_matrix(base.R)
@@ -122,7 +122,7 @@ def test_quadruped_in_flight_keeps_momentum_by_pinocchio(time_step, tmp_path):
 
 
 def flown(integrator, time_step, seconds=0.5):
-    """Return a freely tumbling robot with springs after so long, as coordinates, and its world."""
+    """Return a tumbling robot with springs after `seconds`, as coordinates, and its world."""
     world = sb.World(time_step=time_step, gravity=GRAVITY, integrator=integrator)
     parts, parent = [link('base', 2.0, (0.02, 0.0, 0.01), (0.02, 0.03, 0.01))], 'base'
     for k in range(3):
@@ -150,7 +150,7 @@ def flown(integrator, time_step, seconds=0.5):
 
 
 def test_steps_are_of_second_order_and_lose_less_energy():
-    """End where rk5 ends, with errors that shrink fourfold, and no more energy error."""
+    """End at rk5's end, with errors that shrink fourfold, without more energy error."""
     truth = flown('rk5', 2.5e-4)[0]
     errors, losses, midpoint_losses = [], [], []
     for time_step in (4e-3, 2e-3, 1e-3):
@@ -166,11 +166,11 @@ def test_steps_are_of_second_order_and_lose_less_energy():
 
 
 def test_energy_does_not_drift_away():
-    """Stay within a thousandth of it for 20 s at 5 ms, where the midpoint step has lost more."""
+    """Keep energy within a thousandth for 20 s at 5 ms; the midpoint step has lost more."""
     assert abs(flown('momentum', 5e-3, 20.0)[1]) < abs(flown('midpoint', 5e-3, 20.0)[1])
 
 
-def test_stops_friction_mimic_joints_holds_and_motors_are_within():
+def test_stops_friction_mimic_joints_holds_and_motors_keep_momentum():
     """Keep both momenta while joints run into stops, stick, follow, are held and driven."""
     world = sb.World(time_step=4e-3, gravity=(0.0, 0.0, 0.0), integrator='momentum')
     legs = world.load_urdf(LEGS)
@@ -203,7 +203,7 @@ def test_stops_friction_mimic_joints_holds_and_motors_are_within():
     np.testing.assert_allclose(legs.joint('tail').q, -1.5 * legs.joint('hip0').q + 0.1, atol=1e-12)
 
 
-def test_contacts_within_a_robot_are_within():
+def test_contacts_within_a_robot_keep_momentum():
     """Keep momentum while a humanoid's limbs strike each other, in free fall."""
     world = sb.World(time_step=5e-3, gravity=GRAVITY, integrator='momentum')
     humanoid = world.load_body(FOLDER / 'biped.body')
@@ -230,7 +230,7 @@ def test_robots_that_collide_keep_their_sum():
     """Let two humanoids collide in space; the midpoint step loses a share of the momentum."""
 
     def lost(integrator):
-        """Return by how much the sum of the momenta changes at most, and the greatest force."""
+        """Return the greatest change of the summed momenta, and the greatest force."""
         world = sb.World(time_step=5e-3, gravity=(0.0, 0.0, 0.0), integrator=integrator)
         two = [world.load_body(FOLDER / 'biped.body', name=name) for name in 'ab']
         joints = [set_flying(each, k) for k, each in enumerate(two)]
@@ -257,7 +257,7 @@ def test_robots_that_collide_keep_their_sum():
 
 
 def test_impulses_of_the_ground_are_those_reported():
-    """Land on four legs: momentum changes by gravity and by the contacts' forces alone."""
+    """Land on four legs: only gravity and contact forces change the momentum."""
     world = grounded({'friction': 0.7}, time_step=2e-3, integrator='momentum')
     legs = world.load_urdf(path_of('quadruped'), position=(0.0, 0.0, 0.6))
     legs.set_base_velocity((0.5, 0.3, 0.0), (0.3, 0.2, 0.4))
@@ -280,8 +280,8 @@ def test_impulses_of_the_ground_are_those_reported():
 
 
 @pytest.mark.parametrize('is_closed', [True, False])
-def test_loops_are_within_or_keep_the_sum(is_closed):
-    """Let a ring of four bars tumble, as one tree and its loop, or as four bodies in loops."""
+def test_loops_keep_momentum_or_the_sum(is_closed):
+    """Let a ring with four bars tumble, as one tree with a loop, or as four bodies in loops."""
     world = sb.World(time_step=2e-3, gravity=(0.0, 0.0, 0.0), integrator='momentum')
     corners = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.2, 0.0, 0.8], [0.1, 0.0, 1.0]])
     bars = []
@@ -323,7 +323,7 @@ def test_pushes_give_their_impulse():
         world.step()
     now_linear, now_angular = momentum_about_centre(world, legs)
     np.testing.assert_allclose(now_linear, linear + 0.2 * force, atol=1e-12)
-    # the force was given at the centre before the step, and acts in its middle
+    # the force was applied at the centre before the step, and acts in its middle
     np.testing.assert_allclose(now_angular, angular + 0.2 * torque, atol=1e-3)
     linear, angular = now_linear, now_angular
     push(world, legs.link('shank1'), (0.0, 0.0, 0.0), 50, torque=torque)
@@ -332,8 +332,8 @@ def test_pushes_give_their_impulse():
     np.testing.assert_allclose(now_angular, angular + 0.1 * torque, atol=1e-12)
 
 
-def test_robots_that_are_fixed_and_single_bodies_move_as_ever():
-    """Take the very same steps with either integrator where there is no free tree."""
+def test_fixed_robots_and_single_bodies_move_unchanged():
+    """Take exactly the same steps with either integrator without free trees."""
     ends = []
     for integrator in ('midpoint', 'momentum'):
         world = sb.World(gravity=GRAVITY, integrator=integrator)
@@ -348,7 +348,7 @@ def test_robots_that_are_fixed_and_single_bodies_move_as_ever():
 
 
 def test_standing_stays_standing():
-    """Let a humanoid stand for two seconds where it stands, as with the midpoint step."""
+    """Let a humanoid stand in place for two seconds, as with the midpoint step."""
     worlds = [sb.World(integrator=name) for name in ('midpoint', 'momentum')]
     heights = []
     for world in worlds:

@@ -1,4 +1,4 @@
-"""Several motors on one axis: each with limits, friction and springs of its own."""
+"""Several motors on one axis, each with its own limits, friction and springs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sim_bridge as sb
 
 MASS, ARM = 2.0, 0.5
 INERTIA = MASS * ARM**2 + 0.03
-# relative error of a velocity that trees have and, for rows on a circle, by the square of the step
+# relative velocity error: with trees; with rows on a circle, by the square of the step
 EXACT = {True: 1e-9, False: 1e-5}
 
 both = pytest.mark.parametrize('tree', [True, False], ids=['tree', 'rows'])
@@ -36,12 +36,12 @@ def servo(axis, kp, kd, target=0.0, speed=0.0):
 
 
 def run(world, joint, duration):
-    """Return position and velocity after a time."""
+    """Return position and velocity after `duration` seconds."""
     world.step(round(duration / world.time_step))
     return np.array([joint.q, joint.dq])
 
 
-# --- together they are what they say -------------------------------------------------------------
+# --- sums of motors ------------------------------------------------------------------------------
 
 
 @both
@@ -50,7 +50,7 @@ def run(world, joint, duration):
     [((30.0, 1.0), (50.0, 2.0)), ((0.0, 4.0), (80.0, 0.0)), ((200.0, 0.5), (0.0, 0.0))],
 )
 def test_two_servos_are_one_with_the_sum_of_gains(tree, first, second):
-    """Swing as the one does, up to the square of the step."""
+    """Swing like the single servo, up to the square of the step."""
     apart = []
     for time_step in (1e-3, 5e-4):
         world, joint, motor = pendulum(tree, time_step)
@@ -65,7 +65,7 @@ def test_two_servos_are_one_with_the_sum_of_gains(tree, first, second):
 
 @both
 def test_efforts_add_up_exactly(tree):
-    """Accelerate by the sum of commands, of clamped ones too, to rounding."""
+    """Accelerate by the sum of commands, including clamped ones, to rounding."""
     world, joint, motor = pendulum(tree, gravity=(0.0, 0.0, 0.0))
     third = world.add_motor(motor)
     joint.u, motor.u, third.u = 3.0, -1.0, 50.0
@@ -77,8 +77,8 @@ def test_efforts_add_up_exactly(tree):
 
 
 @both
-def test_it_knows_the_angle_with_its_turns(tree):
-    """Count from the zero of the joint, wherever that is when the motor is added."""
+def test_motor_counts_full_turns_of_its_angle(tree):
+    """Count from the joint's zero, even if the motor is added elsewhere."""
     world, joint, first = pendulum(tree, gravity=(0.0, 0.0, 0.0))
     joint.control, joint.target_velocity = 'velocity', 20.0
     world.step(1000)
@@ -95,7 +95,7 @@ def test_it_knows_the_angle_with_its_turns(tree):
 @cache
 def integrated(duration, start, spring, drive, friction):
     """
-    Integrate the clamped laws by semi-implicit Euler of 20 µs and of 10 µs, extrapolated.
+    Integrate the clamped laws by semi-implicit Euler with 20 µs and 10 µs, extrapolated.
 
     spring: stiffness, target, limit. drive: gain, target velocity, least, most.
     """
@@ -109,7 +109,7 @@ def integrated(duration, start, spring, drive, friction):
             effort += min(max(gain * (speed - v), least), most)
             effort -= MASS * G * ARM * math.sin(q)
             free = v + h * effort / INERTIA
-            # friction takes what it can, but does not turn the motion round
+            # friction is limited so that it does not reverse the motion
             v = math.copysign(max(abs(free) - h * friction / INERTIA, 0.0), free)
             q += h * v
         ends.append(np.array([q, v]))
@@ -118,7 +118,7 @@ def integrated(duration, start, spring, drive, friction):
 
 @both
 def test_clamped_spring_drive_and_friction_act_on_one_axis(tree):
-    """Follow an integration by hand of all three at once, to the second order, clamped or not."""
+    """Match a separate integration of all three at second order, clamped or not."""
     spring, drive, friction = (30.0, 1.2, 6.0), (8.0, 1.5, -1.0, 9.0), 0.7
     for duration in (0.1, 0.35, 0.8):
         truth, apart = integrated(duration, (0.0, 0.0), spring, drive, friction), []
@@ -132,7 +132,7 @@ def test_clamped_spring_drive_and_friction_act_on_one_axis(tree):
             assert abs(joint.motor_effort) <= 6.0
             assert -1.0 <= motor.motor_effort <= 9.0
             apart.append(np.abs(reached - truth).max())
-        # a target that a servo has at once at the start of the first step is reached at its end
+        # a servo's initial target is reached only at the end of the first step
         assert apart[0] < 1e-2
         assert apart[1] < max(apart[0] / 3.0, 2e-5)
 
@@ -143,7 +143,7 @@ def test_clamped_spring_drive_and_friction_act_on_one_axis(tree):
 @both
 @pytest.mark.parametrize('control', ['velocity', 'friction'])
 def test_strengths_add_up_at_rest(tree, control):
-    """Hold up to the sum of what both can hold, and give way beyond, by the difference."""
+    """Hold up to the summed strength of both, and yield beyond it, by the difference."""
     for load, moves in ((7.99, False), (8.5, True)):
         world, joint, motor = pendulum(tree, gravity=(0.0, 0.0, 0.0))
         joint.friction = 3.0
@@ -165,7 +165,7 @@ def test_strengths_add_up_at_rest(tree, control):
 
 @both
 def test_velocity_motors_of_both_pull_by_their_limits(tree):
-    """Keep the velocity of the stronger of two hard motors that contradict each other."""
+    """Keep the velocity of the stronger of two contradicting hard motors."""
     world, joint, motor = pendulum(tree, gravity=(0.0, 0.0, 0.0))
     joint.control, joint.target_velocity, joint.max_effort = 'velocity', -1.0, 2.0
     motor.control, motor.target_velocity, motor.max_effort = 'velocity', 1.0, 5.0
@@ -177,7 +177,7 @@ def test_velocity_motors_of_both_pull_by_their_limits(tree):
 
 
 def test_a_motor_has_stops_of_its_own():
-    """Stop at the nearer of two stops, the motor's elastic one or the joint's rigid one."""
+    """Stop at the nearer of two stops: the motor's elastic one or the joint's rigid one."""
     world, joint, motor = pendulum(gravity=(0.0, 0.0, 0.0))
     # 100 N m/rad and 10 N m s/rad
     motor.upper, motor.stop_cfm, motor.stop_erp = 0.1, 1.0 / 10.1, 0.1 / 10.1
@@ -206,7 +206,7 @@ def test_a_motor_has_stops_of_its_own():
     ],
 )
 def test_each_axis_takes_a_motor(tree, kind, number):
-    """Be at the same place at the same rate, and accelerate as a command on the axis itself."""
+    """Have the same position and rate, and accelerate like a command on the axis itself."""
     reached = []
     for on_motor in (True, False):
         world = sb.World(gravity=(1.0, 2.0, -3.0))
@@ -226,7 +226,7 @@ def test_each_axis_takes_a_motor(tree, kind, number):
 
 
 def test_axes_of_a_urdf_take_motors():
-    """Drive the second joint of a described robot, whose axis is not z, from its own zero."""
+    """Drive the second joint of a URDF robot, whose axis is not z, from its own zero."""
     reached = []
     for on_motor in (True, False):
         world = sb.World()
@@ -242,7 +242,7 @@ def test_axes_of_a_urdf_take_motors():
 
 @pytest.mark.parametrize('kind', ['universal', 'ball'])
 def test_other_axes_are_refused(kind):
-    """Say what to do instead, and add nothing."""
+    """Name the alternative, and add nothing."""
     world = sb.World()
     one = body(world)
     axis2 = X if kind == 'universal' else None
@@ -255,11 +255,11 @@ def test_other_axes_are_refused(kind):
     assert list(world.joints) == [kind]
 
 
-# --- what it does not do -------------------------------------------------------------------------
+# --- limits of their effect ----------------------------------------------------------------------
 
 
-def test_motors_hold_nothing_and_part_nothing():
-    """Leave bodies free, and colliding; removed, they leave the joint's exclusion alone."""
+def test_motors_add_no_constraint_and_no_collision_exclusion():
+    """Leave bodies free and colliding; after removal, keep the joint's collision exclusion."""
     world = sb.World(gravity=(0.0, 0.0, -1.0))
     below = world.add_body(sb.Sphere(0.1), mass=1.0, motion='static')
     above = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 0.25))
@@ -278,7 +278,7 @@ def test_motors_hold_nothing_and_part_nothing():
 
 @both
 def test_snapshots_and_copies_know_them(tree):
-    """Come to the same end, bit for bit."""
+    """Reach the same end, bit for bit."""
     world, joint, motor = pendulum(tree)
     servo(joint, 20.0, 0.1, 0.5)
     servo(motor, 0.0, 5.0, 0.0, 1.0)
@@ -307,7 +307,7 @@ ENTRY = {
 
 
 def test_files_declare_motors():
-    """Read one from YAML and from a URDF: without a constraint, with what acts on its axis."""
+    """Read a motor from YAML and from a URDF: without a constraint, with its axis parameters."""
     element = (
         '<sim_bridge><joint name="drive" type="hinge_motor"><link1 name="upper" xyz="0 0 -0.4"/>'
         '<link2 name="lower"/><axis xyz="0 1 0"/><limit effort="3" lower_effort="-1"/><dynamics '
@@ -321,6 +321,6 @@ def test_files_declare_motors():
         motor = robot.joint('drive')
         assert (motor.lower_effort_limit, motor.effort_limit) == (-1.0, 3.0)
         assert (motor.friction, motor.stiffness, motor.reference) == (0.1, 2.0, 0.2)
-        # the angle is that of the joint, the URDF's zero being where it was put together
+        # the angle is the joint's, with the URDF's zero at assembly
         robot.q = [0.1, 0.4]
         assert motor.q == pytest.approx(0.4, abs=1e-12)

@@ -1,4 +1,4 @@
-"""Efforts that are limited otherwise one way than the other, in trees and of rows."""
+"""Efforts with different limits in each direction, in trees and in rows."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ both = pytest.mark.parametrize('tree', [True, False], ids=['tree', 'rows'])
     [(50.0, MOST), (-50.0, LEAST), (-20.0, -20.0), (7.0, 7.0), (math.nextafter(MOST, 20), MOST)],
 )
 def test_commands_are_clamped_to_either_limit(tree, u, applied):
-    """Gain v = F t / m by the clamped command, which is what is read then."""
+    """Gain v = F t / m by the clamped command; the clamped command is also read back."""
     world, joint = slid(tree)
     joint.u = u
     if tree:
@@ -50,7 +50,7 @@ def test_commands_are_clamped_to_either_limit(tree, u, applied):
 @pytest.mark.parametrize('by', ['motor', 'limit'])
 @pytest.mark.parametrize('control', ['velocity', 'servo'])
 def test_motors_drive_and_brake_by_their_own_limits(tree, by, control):
-    """Gain MOST t / m up to the target, and lose LEAST t / m down to the next one."""
+    """Gain MOST t / m up to the target, and lose LEAST t / m down to the next target."""
     world, joint = slid(tree)
     if by == 'motor':
         joint.effort_limit = math.inf
@@ -63,7 +63,7 @@ def test_motors_drive_and_brake_by_their_own_limits(tree, by, control):
     world.step(150)
     assert joint.dq == pytest.approx(1.0, rel=1e-6)
     joint.target_velocity = -2.0
-    # a servo's target needs a step to get there
+    # a servo's target takes one step to get there
     world.step(101 if control == 'servo' else 100)
     assert joint.dq == pytest.approx(1.0 - 1.5, abs=0.016 if control == 'servo' else 1e-9)
     assert joint.motor_effort == LEAST
@@ -73,7 +73,7 @@ def test_motors_drive_and_brake_by_their_own_limits(tree, by, control):
 
 @both
 def test_command_and_motor_keep_to_the_range_together(tree):
-    """Leave the motor what the command does not use, and no more than its own limits."""
+    """Leave the motor the range unused by the command, and no more than its own limits."""
     world, joint = slid(tree)
     joint.control, joint.target_velocity, joint.u = 'velocity', 100.0, 4.0
     world.step()
@@ -84,7 +84,7 @@ def test_command_and_motor_keep_to_the_range_together(tree):
     joint.min_effort = -12.0
     world.step()
     assert joint.motor_effort == -12.0
-    # max_effort sets both
+    # max_effort sets both limits
     joint.max_effort = 3.0
     assert (joint.min_effort, joint.max_effort) == (-3.0, 3.0)
 
@@ -92,7 +92,7 @@ def test_command_and_motor_keep_to_the_range_together(tree):
 @both
 @pytest.mark.parametrize('control', ['velocity', 'position', 'servo'])
 def test_reversed_axes_and_limits_are_the_same_motion(tree, control):
-    """Move to the last bit as the reversed axis does with the reversed range."""
+    """Move, to the last bit, like the reversed axis with the reversed range."""
     moved = []
     for sign in (1.0, -1.0):
         least, most = (LEAST, MOST) if sign > 0.0 else (-MOST, -LEAST)
@@ -138,7 +138,7 @@ def test_unlimited_one_way_keeps_its_velocity_that_way_alone(tree):
 
 @both
 def test_unlimited_one_way_rests_at_its_stop(tree):
-    """Press against no stop with an effort without limit, but with a limited one."""
+    """Press against no stop with unlimited effort, but with a limited one."""
     world, joint = slid(tree, -3.0, math.inf)
     joint.lower, joint.upper = -0.01, 0.01
     joint.control, joint.target_velocity = 'velocity', 5.0
@@ -153,7 +153,7 @@ def test_unlimited_one_way_rests_at_its_stop(tree):
 
 
 def test_every_part_of_the_effort_is_accounted_for():
-    """Add up to the change of momentum in each step, and stay within the range."""
+    """Match the summed efforts with each step's momentum change, and stay within the range."""
     rng = np.random.default_rng(3)
     world, joint = slid(True, -9.0, 4.0)
     joint.friction, joint.lower, joint.upper = 1.5, -0.05, 0.08
@@ -175,11 +175,11 @@ def test_every_part_of_the_effort_is_accounted_for():
             assert -9.0 - 1e-9 <= joint.u + joint.motor_effort <= 4.0 + 1e-9
 
 
-# --- from descriptions, and kept -----------------------------------------------------------------
+# --- descriptions and snapshots ------------------------------------------------------------------
 
 
 def test_descriptions_have_a_range():
-    """Take a least effort of tree joints as of loop joints; a number alone is symmetric."""
+    """Take a least effort for tree and loop joints; a single number is symmetric."""
     assert JointLimits(effort=5.0).efforts == (-5.0, 5.0)
     description = sb.load_description(double_pendulum())
     first, *rest = description.joints.values()
@@ -205,7 +205,7 @@ def test_descriptions_have_a_range():
     ],
 )
 def test_files_of_loop_joints_have_a_range(given, expected):
-    """Read it from YAML and from a URDF's extension."""
+    """Read it from YAML and from a URDF extension."""
     extra = {
         'name': 'l',
         'type': 'hinge',
@@ -238,7 +238,7 @@ def test_files_of_loop_joints_have_a_range(given, expected):
     ],
 )
 def test_wrong_limits_are_named(name, wrong):
-    """Refuse a least effort above 0, and keep what there was."""
+    """Refuse a least effort above 0, and keep the earlier one."""
     _, joint = slid(True)
     before = getattr(joint, name)
     with pytest.raises(sb.InvalidValueError, match=name):
@@ -248,7 +248,7 @@ def test_wrong_limits_are_named(name, wrong):
 
 @both
 def test_snapshots_and_copies_know_the_range(tree):
-    """Go back to the range that was, and take it along."""
+    """Restore the earlier range, and copy it."""
     world, joint = slid(tree)
     joint.max_effort, joint.min_effort = 6.0, -2.0
     kept, digest, twin = world.save(), world.state_hash(), world.copy()

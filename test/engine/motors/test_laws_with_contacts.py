@@ -1,8 +1,8 @@
 """
-Laws of joints around contacts: every motor, friction and stop obeys its law in every step.
+Joint laws around contacts: every motor, friction and stop obeys its law in every step.
 
-The law of each element relates its effort to the joint's velocity at the end of the step; both are
-read after the step. Pivots around contacts alone used to cycle in these scenes.
+Each element's law relates its effort to the joint's velocity at the end of the step; both are read
+after the step. Pivots around contacts alone used to cycle in these scenes.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from shipped import path_of
 import sim_bridge as sb
 
 H = 1e-3
-SLACK = 1e-6  # rad/s, of velocities and of what efforts change them by
-OF_TURNING = 1e-4  # rad/s, by which an axis between two bodies turns on within half a step
+SLACK = 1e-6  # rad/s, error of velocities, and of the velocities caused by effort errors
+OF_TURNING = 1e-4  # rad/s, further rotation of an axis between two bodies within half a step
 
 
 def thrown(seed, **options):
-    """Return a world with a quadruped that falls onto the ground while its joints turn."""
+    """Return a world with a quadruped falling onto the ground while its joints turn."""
     world = sb.World(time_step=H, **options)
     world.add_ground()
     body = world.load_urdf(path_of('quadruped'), position=(0.0, 0.0, 0.5))
@@ -30,13 +30,13 @@ def thrown(seed, **options):
 
 
 def is_between(effort, least, most):
-    """Return whether an effort is within bounds, to rounding of them."""
+    """Return whether an effort is within bounds, to their rounding."""
     slack = 1e-9 * (1.0 + abs(least) + abs(most))
     return least - slack <= effort <= most + slack
 
 
 def check_motor(axis, most, slack=SLACK):
-    """Find a hard motor at its bound on the right side of its target, or at the target."""
+    """Require a hard motor at its bound on the right side of its target, or at the target."""
     beyond = axis.dq - axis.target_velocity
     assert is_between(axis.motor_effort, -most, most)
     if beyond > slack:
@@ -48,7 +48,7 @@ def check_motor(axis, most, slack=SLACK):
 @pytest.mark.parametrize('budget', [None, 500_000])
 @pytest.mark.parametrize('most', [5.0, 20.0, 24.0])
 def test_weak_motors_obey_their_bounds(most, budget):
-    """Push with all that a motor can while its joint is not at its velocity."""
+    """Push with the motor's full strength while its joint has not reached its velocity."""
     world, body = thrown(1, step_budget=budget)
     axes = [body.joint(name) for name in body.joint_names]
     for axis in axes:
@@ -69,7 +69,7 @@ def test_weak_motors_obey_their_bounds(most, budget):
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 def test_friction_and_stops_hold_while_a_robot_tumbles(solver):
-    """Brake what slides by all of its friction, and let no joint leave its range."""
+    """Brake sliding joints by their full friction, and let no joint leave its range."""
     world, body = thrown(2, solver=solver)
     axes = [body.joint(name) for name in body.joint_names]
     for axis in axes:
@@ -89,7 +89,7 @@ def test_friction_and_stops_hold_while_a_robot_tumbles(solver):
 
 
 def test_clamped_servos_are_springs_within_their_bounds():
-    """Stay within max_effort, and where it does not reach it pull towards the target."""
+    """Stay within max_effort, and pull towards the target below it."""
     world, body = thrown(3)
     axes = [body.joint(name) for name in body.joint_names]
     start = body.q.copy()
@@ -107,7 +107,7 @@ def test_clamped_servos_are_springs_within_their_bounds():
 
 
 def test_energy_of_a_limp_robot_only_falls():
-    """Take away energy by friction, stops and contacts, however the laws are solved."""
+    """Dissipate energy by friction, stops and contacts, with any solution of the laws."""
     world, body = thrown(4)
     for name in body.joint_names:
         axis = body.joint(name)
@@ -122,7 +122,7 @@ def test_energy_of_a_limp_robot_only_falls():
 
 
 def test_two_islands_and_a_robot_in_the_air_are_solved_apart():
-    """Move as alone, though others' laws are solved with their contacts in the same step."""
+    """Move as if alone, though other laws are solved with their contacts in the same step."""
     alone, first = thrown(1)
     both, second = thrown(1)
     other = both.load_urdf(path_of('quadruped'), name='other', position=(5.0, 0.0, 0.4))
@@ -142,19 +142,19 @@ def test_two_islands_and_a_robot_in_the_air_are_solved_apart():
 
 
 def check_friction(axis, most):
-    """Brake what slides by all of its friction."""
+    """Require full friction on sliding axes."""
     assert is_between(axis.friction_effort, -most, most)
     if abs(axis.dq) > OF_TURNING:
         assert axis.friction_effort == pytest.approx(-np.sign(axis.dq) * most, rel=1e-9)
 
 
 def push_about(trunk, step):
-    """Push the trunk of a walker about."""
+    """Push a walker's trunk around."""
     trunk.add_force((300.0 * np.sin(0.05 * step), 200.0 * np.cos(0.03 * step), 0.0))
 
 
 def turn_about(hinges, step):
-    """Let motors go for velocities that change slowly, and differ."""
+    """Give motors slowly changing, different target velocities."""
     for number, hinge in enumerate(hinges):
         hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
 
@@ -162,7 +162,7 @@ def turn_about(hinges, step):
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 @pytest.mark.parametrize('control', ['effort', 'velocity', 'servo'])
 def test_axes_of_constraints_obey_their_laws(control, solver):
-    """Obey every law in every step, whether pivots or the contacts' solver found it."""
+    """Obey every law in every step, with pivots as well as with the contact solver."""
     world, hinges = hinged_walker(False, solver=solver, step_budget=None)
     rng = np.random.default_rng(1)
     unsolved, pivoted, stopped, fastest = 0, 0, 0, 0.0
@@ -187,7 +187,7 @@ def test_axes_of_constraints_obey_their_laws(control, solver):
                 check_motor(hinge, 20.0, OF_TURNING)
             else:
                 assert is_between(hinge.motor_effort, -20.0, 20.0)
-            # the way of half a step, at whose end the stop takes the velocity
+            # displacement in half a step, at whose end the stop takes the velocity
             fastest = max(fastest, abs(hinge.dq))
             assert abs(hinge.q) <= 0.4 + 0.5 * H * fastest + 1e-9
             stopped += abs(hinge.q) > 0.4 - 1e-9
@@ -199,7 +199,7 @@ def test_axes_of_constraints_obey_their_laws(control, solver):
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative'])
 def test_constraints_move_a_robot_as_joints_do(solver):
-    """Fall and come to rest as a tree of the same joints."""
+    """Fall and come to rest like a tree with the same joints."""
     (joined, _), (tied, hinges) = (hinged_walker(tree, solver=solver) for tree in (True, False))
     assert not hinges[0].is_tree
     for _ in range(30):
@@ -210,7 +210,7 @@ def test_constraints_move_a_robot_as_joints_do(solver):
 
 
 def test_friction_of_axes_holds_from_step_to_step():
-    """Take a step of what rests without pivots, and keep it where it is."""
+    """Step resting bodies without pivots, and keep them in place."""
     world, hinges = hinged_walker(False)
     world.step(2500)
     start = [hinge.q for hinge in hinges]
@@ -223,7 +223,7 @@ def test_friction_of_axes_holds_from_step_to_step():
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize(('least', 'most'), [(-np.inf, 2.0), (-2.0, np.inf)])
 def test_motors_with_one_bound(least, most, tree):
-    """Go on where a motor has no bound one way, and stay within the other one."""
+    """Continue without a bound in one direction, and stay within the other bound."""
     world, hinges = hinged_walker(tree)
     for hinge in hinges:
         hinge.control, hinge.max_effort, hinge.min_effort = 'velocity', most, least
@@ -241,7 +241,7 @@ def test_motors_with_one_bound(least, most, tree):
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_joints_locked_by_friction_without_a_bound(tree):
-    """Lock hinges by infinite friction, of the walker and of others, as laws join the contacts."""
+    """Lock hinges by infinite friction, on the walker and elsewhere, as laws join the contacts."""
     world, hinges = hinged_walker(tree)
     boxes = [
         world.add_body([sb.Box((0.1, 0.1, 0.1))], mass=1.0, position=(3.0 + x, 0.0, 5.0))
@@ -267,7 +267,7 @@ def test_joints_locked_by_friction_without_a_bound(tree):
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_friction_and_a_motor_that_holds_share_within_their_bounds(tree):
-    """Give friction and motor no more than each can, where both hold a joint at rest."""
+    """Keep friction and motor within their bounds while both hold a joint at rest."""
     world, hinges = hinged_walker(tree)
     for hinge in hinges:
         hinge.control, hinge.max_effort, hinge.target_position = 'position', 50.0, 0.0
@@ -281,7 +281,7 @@ def test_friction_and_a_motor_that_holds_share_within_their_bounds(tree):
 
 
 def test_arms_on_the_ground_beside_axes_that_pivot():
-    """Move arms that touch nothing as alone, while axes with bearings pivot around contacts."""
+    """Move untouched arms as if alone, while axes with bearings pivot around contacts."""
     world, hinges = hinged_walker(False)
     alone = sb.World(time_step=H)
     arms = [
@@ -309,7 +309,7 @@ def test_arms_on_the_ground_beside_axes_that_pivot():
 
 
 def test_first_steps_at_rest_repeat_to_the_bit():
-    """Take the same first step again, whatever was solved in between."""
+    """Repeat the same first step, after any solution between."""
     qualified = 0
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What hard motors do, by velocity and by position, against closed forms."""
+"""Hard motors, by velocity and by position, against closed forms."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sim_bridge as sb
 
 
 def acted(body, axis, before):
-    """Return effort that changed the cart's velocity in the last step, and that of its parts."""
+    """Return the effort that changed the cart's velocity last step, and the sum of its parts."""
     parts = axis.u + axis.motor_effort + axis.friction_effort + axis.stop_effort
     return 2.0 * (body.dq[0] - before) / body.world.time_step, parts
 
@@ -23,7 +23,7 @@ def acted(body, axis, before):
 
 
 def test_motor_that_is_strong_enough_keeps_its_velocity_to_the_last_bit():
-    """Move a loaded joint at the target's velocity from the first step on, for the effort due."""
+    """Move a loaded joint at the target velocity from the first step, at the required effort."""
     world, bob, axis = load(pendulum(mass=3.0, length=0.5))
     axis.control, axis.target_velocity = 'velocity', 0.7
     for _ in range(2000):
@@ -51,7 +51,7 @@ def test_saturated_motor_accelerates_by_the_closed_form():
     body.u = [-9.0]
     assert body.ddq[0] == pytest.approx(-2.0, rel=1e-12)
     world.step(1000)
-    # driven back, with all its might
+    # driven back at full strength
     assert body.dq[0] == pytest.approx(1.0 - 2.0, rel=1e-9)
     assert axis.motor_effort == 5.0
 
@@ -73,7 +73,7 @@ def test_motor_brakes_both_ways():
     [(1.9, (0.0, 1.9, -1.9)), (5.0, (1.0, 2.0, -2.0)), (2.0, (0.0, 2.0, -2.0))],
 )
 def test_friction_and_motor_are_two_kinks_of_one_law(strength, expected):
-    """Stick where the motor is weaker than the friction, else reach the target and pay for it."""
+    """Stick if the motor is weaker than friction, else reach the target and overcome friction."""
     world, body, axis = cart(friction=2.0)
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 1.0, strength
     world.step(3000)
@@ -91,14 +91,14 @@ def test_back_driven_motor_with_friction_loses_to_the_sum():
     body.u = [-4.9]
     world.step(20000)
     assert body.dq[0] == 0.0
-    # friction does what it can, the motor the rest
+    # friction takes its full share, the motor the rest
     assert axis.friction_effort == pytest.approx(2.0)
     assert axis.motor_effort == pytest.approx(2.9)
     assert body.ddq[0] == 0.0
 
 
 def test_motor_against_a_stop_gives_its_strength_and_the_stop_the_rest():
-    """Split exactly, without any overshoot; let go of the stop at once when told to."""
+    """Split exactly, without any overshoot; leave the stop at once on command."""
     world, body, axis = cart(upper=0.3)
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 1.0, 7.0
     body.u = [3.0]
@@ -112,7 +112,7 @@ def test_motor_against_a_stop_gives_its_strength_and_the_stop_the_rest():
 
 
 def test_motor_at_rest_at_a_stop_leaves_the_load_to_the_stop():
-    """Where stop, motor and friction could all hold the joint, credit the motor last."""
+    """Assign effort to the motor last if stop, motor and friction could all hold the joint."""
     world, body, axis = cart(upper=0.3, friction=1.0)
     body.q = [0.3]
     axis.control, axis.max_effort = 'velocity', 7.0
@@ -128,7 +128,7 @@ def test_motor_at_rest_at_a_stop_leaves_the_load_to_the_stop():
 
 
 def test_unbounded_motor_ends_at_the_stop():
-    """Neither pass it nor ask for an infinite effort."""
+    """Neither pass the stop nor use an infinite effort."""
     world, body, axis = cart(effort=math.inf, upper=0.3)
     axis.control, axis.target_velocity = 'velocity', 50.0
     world.step(100)
@@ -139,7 +139,7 @@ def test_unbounded_motor_ends_at_the_stop():
 
 
 def test_command_and_motor_keep_to_the_effort_limit_together():
-    """Leave the motor what the command does not use."""
+    """Leave the motor the range unused by the command."""
     world, body, axis = cart(effort=10.0)
     axis.control, axis.target_velocity = 'velocity', 100.0
     body.u = [4.0]
@@ -154,7 +154,7 @@ def test_command_and_motor_keep_to_the_effort_limit_together():
 
 
 def test_every_part_of_the_effort_is_accounted_for():
-    """Add up to the change of momentum in each step, through stops, friction and both controls."""
+    """Match each step's momentum change, through stops, friction and both controls."""
     rng = np.random.default_rng(7)
     world, body, axis = cart(friction=1.5, lower=-0.05, upper=0.08)
     axis.max_effort, axis.kp, axis.kd = 6.0, 300.0, 8.0
@@ -178,7 +178,7 @@ def test_every_part_of_the_effort_is_accounted_for():
 
 
 def test_laws_of_a_whole_arm_hold_in_every_step():
-    """Drive seven joints by hard motors with friction and stops: no one is off its law."""
+    """Drive seven joints by hard motors with friction and stops: every joint obeys its law."""
     rng = np.random.default_rng(5)
     links, joints, parent = [link('world', 0.0)], [], 'world'
     for k in range(7):
@@ -224,7 +224,7 @@ def test_laws_of_a_whole_arm_hold_in_every_step():
 
 
 def test_position_is_reached_in_two_steps_and_kept_without_ringing():
-    """Arrive to the last bit and stay, though gravity pulls."""
+    """Arrive to the last bit and stay, against gravity."""
     world, bob, axis = load(pendulum(mass=3.0, length=0.5))
     axis.control, axis.target_position = 'position', 0.9
     world.step(2)
@@ -257,7 +257,7 @@ def test_position_control_keeps_to_the_velocity_limit_and_effort_control_does_no
 
 
 def test_sine_is_tracked_with_its_velocity():
-    """Be where the target is at the end of each step but for the third order of the step."""
+    """Match the target at the end of each step, except for third-order errors."""
     errors = []
     for h in (2e-3, 1e-3):
         world, bob, axis = load(pendulum(mass=3.0, length=0.5), time_step=h)
@@ -290,7 +290,7 @@ def test_turns_are_counted():
 
 
 def test_coupled_arm_follows_a_trajectory_by_position_control():
-    """Keep every joint of a heavy arm where it is told to be, whatever the others do."""
+    """Keep every joint of a heavy arm on its trajectory, despite the other joints."""
     world = sb.World()
     arm = world.load_urdf(double_pendulum())
     for axis in arm.joints:
@@ -308,7 +308,7 @@ def test_coupled_arm_follows_a_trajectory_by_position_control():
 
 @pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 def test_integrators_know_motors(integrator):
-    """Do the same under either integrator as long as a motor is on."""
+    """Behave the same under either integrator while a motor is on."""
     world, body, axis = cart(integrator=integrator)
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 1.0, 5.0
     world.step(100)
@@ -320,7 +320,7 @@ def test_integrators_know_motors(integrator):
 
 
 def test_held_joint_does_without_its_motor():
-    """Let the hold do all, and the motor go on afterwards."""
+    """Let the hold exert all effort, and the motor continue afterwards."""
     world, bob, axis = load(pendulum(mass=3.0, length=0.5))
     bob.q = [1.0]
     axis.control, axis.target_position = 'position', 0.2

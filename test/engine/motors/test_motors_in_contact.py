@@ -1,4 +1,4 @@
-"""Motors that press, push and wake what they touch."""
+"""Motors that press, push and wake touched bodies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PUSHER = (
 
 
 def press(solver):
-    """Return a world with ground, and a block on a vertical rail that its joint can press down."""
+    """Return a world with ground, and a block on a vertical rail pressed down by its joint."""
     world = grounded({'friction': 0.5}, solver=solver)
     block = (
         '<link name="block"><inertial><mass value="2"/><inertia ixx="0.01" iyy="0.01" '
@@ -48,7 +48,7 @@ def press(solver):
 
 
 def ground_force(world):
-    """Return the sum of the forces of all contacts with a vertical normal along it [N]."""
+    """Return the summed vertical force over all contacts with a vertical normal [N]."""
     contacts = world.contacts
     on_ground = np.abs(contacts.normals[:, 2]) > 0.9
     return np.abs(contacts.forces[on_ground, 2]).sum()
@@ -56,7 +56,7 @@ def ground_force(world):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_motor_presses_on_the_ground_with_its_strength(solver):
-    """Meet weight plus strength in the contacts, under each control."""
+    """Find weight plus strength in the contacts, under each control."""
     world, body, axis = press(solver)
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', -0.5, 30.0
     world.step(500)
@@ -74,7 +74,7 @@ def test_motor_presses_on_the_ground_with_its_strength(solver):
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_stiff_arm_presses_on_the_ground_until_its_weakest_joint_yields(solver):
-    """Let position motors meet the ground as their bounded strength allows, and no wall."""
+    """Let position motors meet the ground with their bounded strength, unlike a wall."""
     world = grounded({'friction': 0.0}, solver=solver)
     tip = (
         '<link name="tip"><inertial><mass value="0.5"/><inertia ixx="0.01" iyy="0.01" '
@@ -95,7 +95,7 @@ def test_stiff_arm_presses_on_the_ground_until_its_weakest_joint_yields(solver):
         axis.control, axis.max_effort = 'position', strength
         axis.velocity_limit = 0.2
     first, second = arm.joints
-    # with the upper arm level, the lower one hangs down so far that the ground is in its way
+    # with the upper arm level, the lower arm hangs down into the ground
     second.target_position = 1.55
     world.step(6000)
     assert world.report.converged
@@ -108,8 +108,8 @@ def test_stiff_arm_presses_on_the_ground_until_its_weakest_joint_yields(solver):
     assert first.motor_effort == pytest.approx(force * (0.4 + reach) - weight * 0.4, rel=1e-5)
 
 
-def test_joint_stuck_by_friction_yields_to_what_is_pushed_against_it():
-    """Slide ahead of a kinematic body as if friction were the only thing that holds it."""
+def test_joint_stuck_by_friction_yields_to_a_pushing_body():
+    """Slide ahead of a kinematic body, held only by friction."""
     world = sb.World()
     body = world.load_urdf(
         robot(
@@ -136,7 +136,7 @@ def test_joint_stuck_by_friction_yields_to_what_is_pushed_against_it():
     assert np.abs(world.contacts.forces[:, 0]).sum() == pytest.approx(4.0, rel=1e-6)
 
 
-def test_motor_that_wakes_what_it_touches():
+def test_motor_wakes_touched_bodies():
     """Push a block that has fallen asleep; sleep with the motor off, wake with its command."""
     world = grounded(sleep=True)
     body = world.load_urdf(
@@ -170,7 +170,7 @@ def test_motor_that_wakes_what_it_touches():
 
 @pytest.mark.parametrize('solver', SOLVERS)
 def test_motor_pushes_a_block_against_its_friction(solver):
-    """Give μ times the load while a block slides ahead of it at the target's velocity."""
+    """Give μ times the load while a block slides ahead at the target velocity."""
     world = grounded({'friction': 0.5}, solver=solver)
     body = world.load_urdf(
         robot(
@@ -193,6 +193,6 @@ def test_motor_pushes_a_block_against_its_friction(solver):
     axis.control, axis.target_velocity = 'velocity', 0.3
     world.step(1500)
     assert body.dq[0] == 0.3
-    # friction between the two bears on the ground, too: at most it lifts the block by its μ
+    # friction between the two also bears on the ground: at most it lifts the block by its μ
     assert axis.motor_effort > (1.0 - 1e-9) * 0.5 * 2.0 * G / (1.0 + 0.5 * 0.5)
     assert axis.motor_effort == pytest.approx(0.5 * ground_force(world), rel=1e-6)

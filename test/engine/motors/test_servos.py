@@ -1,4 +1,4 @@
-"""What servos do, against closed forms and MuJoCo's actuators."""
+"""Servos, against closed forms and MuJoCo's actuators."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_servo_step_response_converges_to_the_closed_form(kp, kd):
 @pytest.mark.parametrize('kd', [0.0, 1.0, 1e9])
 @pytest.mark.parametrize('kp', [0.0, 1e3, 1e6, 1e9, 1e15])
 def test_servo_is_stable_for_any_gains(kp, kd):
-    """Neither gain energy beyond that of the spring, nor ring where the step is far too long."""
+    """Neither gain energy beyond the spring's, nor ring if the step is far too long."""
     world, body, axis = load(rotor(inertia=0.5))
     axis.control, axis.kp, axis.kd, axis.target_position = 'servo', kp, kd, 1.0
     for _ in range(300):
@@ -49,7 +49,7 @@ def test_servo_is_stable_for_any_gains(kp, kd):
 
 
 def test_servo_follows_a_moving_target_without_lag():
-    """Stay on a ramp whose velocity is given, with stiff gains too."""
+    """Stay on a ramp with given velocity, at stiff gains too."""
     for kp in (1e3, 1e9):
         world, body, axis = load(rotor(inertia=0.5))
         axis.control, axis.kp, axis.kd = 'servo', kp, 50.0
@@ -61,7 +61,7 @@ def test_servo_follows_a_moving_target_without_lag():
 
 
 def test_saturated_servo_gives_its_strength():
-    """Accelerate by the greatest effort, come out of it without a jump, and settle."""
+    """Accelerate by the greatest effort, leave it without a jump, and settle."""
     world, body, axis = cart()
     axis.control, axis.kp, axis.kd, axis.max_effort = 'servo', 400.0, 60.0, 5.0
     axis.target_position = 1.0
@@ -95,14 +95,14 @@ def test_servo_starts_against_friction_and_from_a_stop(lock, strength, tree):
     assert joint.friction_effort + joint.stop_effort == pytest.approx(-1.0)
     joint.target_position = -1.0
     world.step(50)
-    # from rest, with the effort at first; the target takes a step to get there, and the spring
-    # and the damper take some back
+    # from rest, with the initial effort; the target takes a step to get there, and spring and
+    # damper take some effort back
     start = (10.0 - lock.get('friction', 0.0)) / INERTIA[2]
     assert joint.q == pytest.approx(-0.5 * start * 0.05**2, rel=0.12)
 
 
 def test_servo_sags_under_a_load_and_leans_on_a_stop():
-    """Balance kp (target - q) with the load, and the stop with what is beyond it."""
+    """Balance kp (target - q) with the load, and the stop with the excess."""
     world, body, axis = cart(upper=0.3)
     axis.control, axis.kp, axis.kd = 'servo', 400.0, 60.0
     axis.target_position = 0.2
@@ -118,7 +118,7 @@ def test_servo_sags_under_a_load_and_leans_on_a_stop():
 
 
 def mujoco_path(kinds):
-    """Return MuJoCo's angles of the double pendulum every 10 ms, with actuators of two kinds."""
+    """Return MuJoCo's angles of the double pendulum every 10 ms, with two kinds of actuators."""
     actuators = {
         'velocity': '<velocity joint="{}" kv="3" forcerange="-4 4" forcelimited="true"/>',
         'position': '<position joint="{}" kp="60" kv="2" forcerange="-4 4" forcelimited="true"/>',
@@ -141,7 +141,7 @@ def mujoco_path(kinds):
 
 @pytest.mark.parametrize('kinds', [('position', 'velocity'), ('velocity', 'position')])
 def test_servos_agree_with_actuators_of_mujoco(kinds):
-    """Converge to MuJoCo's path as the step shrinks, clamped efforts included."""
+    """Converge to MuJoCo's path as the step shrinks, including clamped efforts."""
     reference, errors, clamped = mujoco_path(kinds), [], 0
     for h in (2e-3, 1e-3, 5e-4):
         world = sb.World(time_step=h)
@@ -165,7 +165,7 @@ def test_servos_agree_with_actuators_of_mujoco(kinds):
 
 
 def test_work_of_motors_is_the_energy_gained():
-    """Sum effort times mean velocity: the arm's energy but for the second order of the step."""
+    """Match summed effort times mean velocity with the arm's energy, at second order."""
     errors = []
     for h in (2e-3, 1e-3, 5e-4):
         world = sb.World(time_step=h)

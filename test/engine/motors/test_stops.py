@@ -1,4 +1,4 @@
-"""Stops that bounce or yield, against closed forms and ODE."""
+"""Bouncing and compliant stops, against closed forms and ODE."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MASS = 2.0
 
 
 def cart(**options):
-    """Return a cart of 2 kg between two stops, its joint, and their world."""
+    """Return a 2 kg cart between two stops, its joint, and their world."""
     world = sb.World(**options)
     body = world.load_urdf(rotor(kind='prismatic', inside=LIMIT))
     return world, body, body.joint('joint')
@@ -25,7 +25,7 @@ def cart(**options):
 
 @pytest.mark.parametrize('bounce', [1.0, 0.5, 0.1])
 def test_stops_give_back_their_share_of_the_velocity(bounce):
-    """Bounce between both stops, losing that share of the velocity and nothing in between."""
+    """Bounce between both stops, losing the given share of velocity, and nothing in between."""
     world, body, axis = cart()
     axis.bounce = bounce
     body.dq = [1.0]
@@ -83,7 +83,7 @@ def test_slow_joints_do_not_bounce():
 
 @pytest.mark.parametrize('sign', [1.0, -1.0])
 def test_elastic_stop_sinks_in_by_cfm_h_over_erp(sign):
-    """Hold a static load where the spring of ERP and CFM does, at either stop."""
+    """Hold a static load at the deflection of the ERP and CFM spring, at either stop."""
     h, erp, cfm, load = 1e-3, 0.3, 2e-5, 25.0
     world, body, axis = cart(time_step=h)
     axis.stop_erp, axis.stop_cfm = erp, cfm
@@ -97,7 +97,7 @@ def test_elastic_stop_sinks_in_by_cfm_h_over_erp(sign):
 
 
 def collision(h, kp, kd):
-    """Return the velocity after the impact of a cart at 1 m/s on an elastic stop."""
+    """Return the velocity after a cart's impact at 1 m/s on an elastic stop."""
     world, body, axis = cart(time_step=h)
     axis.stop_erp, axis.stop_cfm = h * kp / (h * kp + kd), 1.0 / (h * kp + kd)
     body.q, body.dq = [0.29], [1.0]
@@ -110,7 +110,7 @@ def collision(h, kp, kd):
 def test_elastic_stop_is_a_one_sided_spring_and_damper():
     """Converge to the rebound of m x'' = -max(0, kp x + kd x')."""
     kp, kd = 2e3, 20.0
-    # integrate finely, as the time of the release has no closed form
+    # integrate finely, because the release time has no closed form
     x, v, dt = 0.0, 1.0, 1e-7
     while True:
         force = kp * x + kd * v
@@ -125,7 +125,7 @@ def test_elastic_stop_is_a_one_sided_spring_and_damper():
 
 
 def test_elastic_stop_only_pushes():
-    """Let a joint that is pulled away go freely, from beyond the stop too."""
+    """Release a joint that is pulled away, from beyond the stop too."""
     world, body, axis = cart()
     axis.stop_erp, axis.stop_cfm = 0.1, 1e-3
     body.q, body.dq = [0.31], [-3.0]
@@ -136,7 +136,7 @@ def test_elastic_stop_only_pushes():
 
 
 def test_rigid_stop_gives_back_its_share_of_an_excess():
-    """Take a fifth, or what is asked for, of the excess back in each step."""
+    """Remove a fifth, or the given share, of the excess in each step."""
     for erp, expected in ((0.2, 0.3 + 0.1 * 0.8), (1.0, 0.3), (0.0, 0.4)):
         world, body, axis = cart()
         axis.stop_erp = erp
@@ -147,7 +147,7 @@ def test_rigid_stop_gives_back_its_share_of_an_excess():
 
 
 def ode_path(h, kp, kd, load, steps):
-    """Return ODE's positions of the cart, which starts at 0.29 m with 1 m/s, in every step."""
+    """Return ODE's cart positions at every step, from 0.29 m at 1 m/s."""
     world = libode.world_create()
     libode.set_gravity(world, 0.0, 0.0, 0.0)
     body, mass = libode.body_create(world), libode.Mass()
@@ -193,7 +193,7 @@ def test_elastic_stops_agree_with_ode(load):
 
 @pytest.mark.parametrize('bounce', [0.0, 0.8])
 def test_motor_and_friction_share_a_bouncing_joint(bounce):
-    """End at the stop under a motor, whatever the restitution."""
+    """End at the stop under a motor, with any restitution."""
     world, body, axis = cart()
     axis.bounce, axis.friction = bounce, 1.0
     axis.control, axis.target_velocity, axis.max_effort = 'velocity', 1.0, 9.0
