@@ -1,4 +1,4 @@
-"""`World.add_joint`: what it refuses, which joints trees get, what yields."""
+"""`World.add_joint`: wrong arguments, tree joints, compliant joints."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 
 @pytest.fixture(scope='module')
 def pair():
-    """Return a world with two bodies, and a body of another one."""
+    """Return a world with two bodies, and a body from another world."""
     world = sb.World()
     return body(world, name='a'), body(world, X, name='b'), body(sb.World(), name='stranger')
 
 
-# --- what is refused -----------------------------------------------------------------------------
+# --- wrong arguments -----------------------------------------------------------------------------
 
 REFUSED = {
     'kind': ({'kind': 'screw'}, "kind = 'screw'.*'hinge_motor' or 'slider_motor'"),
@@ -64,7 +64,7 @@ REFUSED = {
 
 @pytest.mark.parametrize(('wrong', 'message'), REFUSED.values(), ids=REFUSED)
 def test_wrong_arguments_are_named(pair, wrong, message):
-    """Name the argument, its value, the place and what would do; leave the world alone."""
+    """Name the argument, its value, the place and the alternatives; leave the world unchanged."""
     bodies = {one.name: one for one in pair}
     arguments = {'kind': 'hinge', 'first': 'a', 'second': 'b'} | wrong
     for which in ('first', 'second'):
@@ -99,7 +99,7 @@ MOTORS_REFUSED = {
 
 @pytest.mark.parametrize(('arguments', 'message'), MOTORS_REFUSED.values(), ids=MOTORS_REFUSED)
 def test_wrong_arguments_of_angular_motors_are_named(pair, arguments, message):
-    """Likewise."""
+    """Name the argument, its value, the place and the alternatives; leave the world unchanged."""
     first, second, _ = pair
     with pytest.raises(InvalidValueError, match=f'{message}') as caught:
         first.world.add_angular_motor(first, second, **arguments)
@@ -109,7 +109,7 @@ def test_wrong_arguments_of_angular_motors_are_named(pair, arguments, message):
 
 @pytest.mark.parametrize('length', [1e-300, 1e-12, 1e200, 1.7e308])
 def test_axes_may_have_any_length(length):
-    """Take the direction of an axis, whose square overflows or vanishes too."""
+    """Take an axis' direction, even if its square overflows or vanishes."""
     world = sb.World()
     joint = world.add_joint('hinge', None, body(world), axis=(length, length, 0.0))
     np.testing.assert_allclose(joint.axis, (math.sqrt(0.5), math.sqrt(0.5), 0.0), atol=1e-15)
@@ -117,7 +117,7 @@ def test_axes_may_have_any_length(length):
 
 @pytest.mark.parametrize('wrong', ['hinge', None, 5])
 def test_only_joints_are_removed(wrong):
-    """Say what is no joint, and what would be one."""
+    """Name an object that is no joint, and the alternatives."""
     world = sb.World()
     world.add_joint('hinge', None, body(world))
     with pytest.raises(InvalidValueError, match='joint = .*remove_joint.*that add_joint'):
@@ -125,8 +125,8 @@ def test_only_joints_are_removed(wrong):
     assert list(world.joints) == ['hinge']
 
 
-def test_a_tree_where_there_can_be_none_is_refused():
-    """Say of a joint that closes a loop, or yields, that it cannot be part of a tree."""
+def test_impossible_tree_joints_are_refused():
+    """Refuse a tree joint that closes a loop or is compliant."""
     world = sb.World()
     first, second = body(world), body(world, X)
     for more in ({'cfm': 1e-5}, {'anchor2': (0.0, 0.0, 0.1)}):
@@ -139,7 +139,7 @@ def test_a_tree_where_there_can_be_none_is_refused():
 
 
 def test_names_are_numbered_and_unique():
-    """Number kinds, refuse a name that is taken, and tell which there are."""
+    """Number kinds, refuse a used name, and list the existing ones."""
     world = sb.World()
     ones = [body(world, k * X) for k in range(4)]
     joints = [world.add_joint('hinge', None, one) for one in ones[:2]]
@@ -161,7 +161,7 @@ def test_names_are_numbered_and_unique():
 @pytest.mark.parametrize('upper', ['ball', 'hinge', 'universal', 'planar', 'piston'])
 @pytest.mark.parametrize('lower', ['ball', 'hinge', 'universal', 'hinge2', 'planar', 'fixed'])
 def test_nothing_moves_as_a_tree_is_hung_up(lower, upper):
-    """Leave three links, and their joints' coordinates, where they are; then all are one tree."""
+    """Keep the pose of three links, and their joint coordinates; then all form one tree."""
     world = sb.World()
     ones = [body(world, (k, 0.1, 0.2 * k), turn((1, k, 2), 0.5 * k)) for k in range(3)]
     places = [(one.root_link.p, one.root_link.R) for one in ones]
@@ -185,8 +185,8 @@ def test_nothing_moves_as_a_tree_is_hung_up(lower, upper):
     np.testing.assert_array_less(imbalance(world), 1e-9)
 
 
-def test_trees_are_turned_round_where_that_helps():
-    """Hang a chain up by what was its end: coordinates keep their sense and their values."""
+def test_trees_are_rerooted_if_needed():
+    """Attach a chain by its former end: coordinates keep their sign and their values."""
     world = sb.World()
     chain = [bar(world, (k, 0.0, 0.0), (k + 1.0, 0.0, 0.0)) for k in range(3)]
     joints = [
@@ -204,7 +204,7 @@ def test_trees_are_turned_round_where_that_helps():
         assert joint.q == pytest.approx(0.2 * (number + 1), abs=1e-14)
         assert (joint.damping, joint.upper) == (0.1, 1.5)
         np.testing.assert_allclose(one.root_link.p, p, atol=1e-14)
-    # who holds an axis goes on with it
+    # existing references to an axis stay valid
     assert [axis.q for axis in axes] == [joint.q for joint in joints]
     world.step(100)
     np.testing.assert_array_less(imbalance(world), 1e-9)
@@ -213,7 +213,7 @@ def test_trees_are_turned_round_where_that_helps():
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize('kind', ['ball', 'hinge', 'slider', 'universal', 'piston', 'fixed'])
 def test_links_meet_as_in_an_impact(kind, tree):
-    """Join a body that moves to one at rest: no momentum is lost, and no energy won."""
+    """Join a moving body to one at rest: no momentum is lost, and no energy gained."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     one = body(world, linear_velocity=X, angular_velocity=(0.5, 0.0, 2.0))
     two = body(world, (0.5, 0.0, 0.1), mass=2.0)
@@ -229,8 +229,8 @@ def test_links_meet_as_in_an_impact(kind, tree):
 
 
 @pytest.mark.parametrize('tree', [True, False])
-def test_what_flies_past_its_hinge_turns_about_it(tree):
-    """Keep the angular momentum about an axle that a flying body is caught by."""
+def test_a_body_flying_past_its_hinge_turns_about_it(tree):
+    """Keep the angular momentum of a flying body about the axle that catches it."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     one = body(world, 0.5 * X, mass=2.0, linear_velocity=(0.3, 3.0, 0.2))
     axle = world.add_joint('hinge', None, one, np.zeros(3), Z, tree=tree)
@@ -239,7 +239,7 @@ def test_what_flies_past_its_hinge_turns_about_it(tree):
 
 
 @pytest.mark.parametrize('tree', [True, False])
-def test_what_is_taken_off_flies_on(tree):
+def test_a_released_body_flies_on(tree):
     """Keep pose and velocity as a joint is removed, and fall from there."""
     world = sb.World()
     one = body(world, 0.5 * X)
@@ -257,7 +257,7 @@ def test_what_is_taken_off_flies_on(tree):
 
 
 @pytest.mark.parametrize('collide', [True, False])
-def test_linked_bodies_touch_if_they_are_to(collide):
+def test_linked_bodies_touch_only_if_allowed(collide):
     """Push boxes apart that a joint holds into each other, or not."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     boxes = [
@@ -271,7 +271,7 @@ def test_linked_bodies_touch_if_they_are_to(collide):
     assert (slider.q > -0.011) == collide
 
 
-# --- what yields ---------------------------------------------------------------------------------
+# --- compliant joints ----------------------------------------------------------------------------
 
 TYPES = (
     'ball',
@@ -288,7 +288,7 @@ TYPES = (
 
 
 @pytest.mark.parametrize('kind', TYPES)
-def test_weight_stretches_what_yields(kind):
+def test_weight_stretches_compliant_joints(kind):
     """Sag by m g / k with ODE's k = ERP / (h CFM), and balance."""
     world = sb.World()
     one = body(world, -Z, mass=2.0)
@@ -314,7 +314,7 @@ def test_weight_stretches_what_yields(kind):
 
 
 def ring_down(time_step, kind, tree, stiffness=2000.0, damping=10.0):
-    """Let go of a body on a spring and a damper; give its place's error after half a second."""
+    """Release a body on a spring and a damper; return its position error after half a second."""
     world, mass = sb.World(time_step=time_step), 2.0
     one = body(world, mass=mass)
     if kind == 'hinge2':
@@ -336,7 +336,7 @@ def ring_down(time_step, kind, tree, stiffness=2000.0, damping=10.0):
     ('kind', 'tree', 'order'), [('ball', None, 1), ('hinge2', False, 1), ('hinge2', True, 2)]
 )
 def test_springs_of_joints_ring_down_as_the_closed_form(kind, tree, order):
-    """Tend to it, rows with the first and trees with the second order of the step."""
+    """Converge to the closed form, rows at first and trees at second order of the time step."""
     coarse, fine = (ring_down(time_step, kind, tree) for time_step in (1e-3, 2.5e-4))
     assert abs(fine) < 2e-4
     assert abs(math.log(coarse / fine, 4.0) - order) < 0.15

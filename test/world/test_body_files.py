@@ -1,4 +1,4 @@
-"""Robots of Choreonoid's body files in motion: standing, driving, a closed loop."""
+"""Robots from Choreonoid body files in motion: standing, driving, a closed loop."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sim_bridge as sb
 
 
 def test_biped_stands_under_pd_control():
-    """Hold the start posture of the file for two seconds; the feet bear the weight."""
+    """Hold the file's start posture for two seconds; the feet bear the weight."""
     world = sb.World()
     world.add_ground()
     robot = world.load_body('biped')
@@ -25,14 +25,14 @@ def test_biped_stands_under_pd_control():
         world.step()
     assert robot.root_link.R[2, 2] > 0.999
     assert robot.root_link.p == pytest.approx([0.0, 0.0, 0.51], abs=0.01)
-    # Choreonoid's sign: what the ground does to the foot, upwards
+    # Choreonoid's sign: the ground's force on the foot, upwards
     foot = robot.link('RLEG_ANKLE_R').description.inertial.mass
     lift = sum(robot.device(f'{side}_FOOT').f[2] for side in 'RL')
     assert lift == pytest.approx((robot.mass - 2.0 * foot) * 9.81, rel=0.01)
 
 
 def test_crawler_vehicle_drives_and_turns():
-    """Drive ahead with equal speeds of the tracks, turn left with opposite ones."""
+    """Drive ahead with equal track speeds, turn left with opposite ones."""
     world = sb.World()
     world.add_ground()
     robot = world.load_body('crawler_vehicle')
@@ -50,7 +50,7 @@ def test_crawler_vehicle_drives_and_turns():
     assert robot.root_link.w[2] > 0.3
 
 
-def test_two_crawlers_that_touch_add_their_speeds(tmp_path):
+def test_two_touching_crawlers_add_their_speeds(tmp_path):
     """Carry a vehicle on an upturned one: it moves by the sum of both speeds."""
     path = tmp_path / 'track.body'
     path.write_text("""format: ChoreonoidBody
@@ -70,7 +70,7 @@ links:
 
 
 def test_loop_of_extra_joint_stays_closed():
-    """Turn the crank: the piston is where the crank-slider equation has it."""
+    """Rotate the crank: the piston follows the crank-slider equation."""
     world = sb.World()
     robot = world.load_body('crank_slider')
     crank, slider, rod = robot.joint('CRANK'), robot.joint('SLIDER'), robot.link('ROD')
@@ -85,7 +85,7 @@ def test_loop_of_extra_joint_stays_closed():
 
 
 def test_copies_pickles_and_scenes_hold_bodies(tmp_path):
-    """Load a body by a scene, copy and pickle the world: all go on with the same bits."""
+    """Load a body by a scene, copy and pickle the world: all continue with the same bits."""
     world = sb.World()
     world.load_scene({'world': {'robots': {'engine': {'urdf': 'crank_slider'}}}})
     world.robots['engine'].joint('CRANK').u = 3.0
@@ -96,7 +96,7 @@ def test_copies_pickles_and_scenes_hold_bodies(tmp_path):
 
 
 def test_static_body_does_not_move(tmp_path):
-    """Keep a body whose joints are all fixed where it is, and let another one rest on it."""
+    """Keep a body with only fixed joints in place, and let another one rest on it."""
     path = tmp_path / 'floor.body'
     path.write_text(
         'format: ChoreonoidBody\nformat_version: 2.0\nlinks:\n'

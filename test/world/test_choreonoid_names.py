@@ -1,4 +1,4 @@
-"""Choreonoid's names of links, joints and devices."""
+"""Choreonoid's names for links, joints and devices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def robot():
 
 
 def test_links_and_joints_go_by_numbers(robot):
-    """Give links by index, joints by id, loops by number; and know these of each link."""
+    """Return links by index, joints by id, loops by number; and each link's numbers."""
     assert [robot.link(number) for number in range(len(robot.links))] == robot.links
     assert robot.link(np.int64(2)) is robot.links[2]
     for number, name in enumerate(robot.joint_names):
@@ -53,7 +53,7 @@ def test_links_know_their_neighbours(robot):
 
 
 def test_links_know_their_joint(robot):
-    """Compose the pose of a link of its parent's, the joint's origin, a and q; have limits."""
+    """Compose a link's pose from its parent's, the joint's origin, axis and q; return limits."""
     robot.world.step(20)
     for link in robot.links:
         if link.joint_id < 0:
@@ -78,7 +78,7 @@ def test_links_know_their_joint(robot):
 
 
 def test_links_of_bodies_float_and_have_shapes():
-    """Tell free bodies and fixed ones by the type, and list the shapes of a link."""
+    """Distinguish free and fixed bodies by the type, and list a link's shapes."""
     world = sb.World()
     ground, ball = world.add_ground(), world.add_body([sb.Sphere(0.1), sb.Box((1, 1, 1))])
     assert ground.root_link.joint_type is JointType.FIXED
@@ -89,7 +89,7 @@ def test_links_of_bodies_float_and_have_shapes():
 
 
 def test_external_forces_are_cleared_for_one_robot():
-    """Drop the pushes on one body; the other moves as pushed."""
+    """Clear the forces on one body; the other moves as pushed."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     one, other = (
         world.add_body(sb.Sphere(0.1), mass=2.0, position=(x, 0.0, 0.0)) for x in (0.0, 1.0)
@@ -105,7 +105,7 @@ def test_external_forces_are_cleared_for_one_robot():
 
 
 def test_devices_restart_alone():
-    """Forget what one robot's devices have measured, and measure again; nothing else moves."""
+    """Clear one robot's measurements, and measure again; nothing else moves."""
     world = sb.World()
     arm = world.load_urdf('arm')
     sensor = arm.devices(sb.ForceSensor)[0]

@@ -1,4 +1,4 @@
-"""Listeners to contacts: what they hear, what they remove, and what happens when they fail."""
+"""Contact listeners: their events, contact removal, and failing listeners."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ def ball(world, mass=1.0, x=0.0, height=1.0, **options):
 
 
 def remove_heavy(event):
-    """Remove contacts of what weighs more than 10 kg, as AGX's example of a listener does."""
+    """Remove contacts of bodies above 10 kg, as AGX's listener example does."""
     return 'remove' if event.link_a.m > 10.0 else 'keep'
 
 
 def keep_all(event):
-    """Keep what touches."""
+    """Keep all contacts."""
 
 
 def noted(into):
-    """Return a listener that notes events."""
+    """Return a listener that appends events to a list."""
     return lambda event: into.append((event.kind, round(event.time / 1e-3)))
 
 
 @pytest.mark.parametrize('events', [('impact',), ('impact', 'contact', 'separation')])
 def test_contacts_of_heavy_bodies_are_removed(events):
-    """Let a ball of 11 kg fall by ½ g t² through the ground, where one of 9 kg rests."""
+    """Let an 11 kg ball fall by ½ g t² through the ground; a 9 kg ball rests on it."""
     world = sb.World()
     ground = world.add_ground()
     heavy, light = ball(world, 11.0), ball(world, 9.0, 2.0)
@@ -46,7 +46,7 @@ def test_contacts_of_heavy_bodies_are_removed(events):
 
 
 def test_impact_contact_and_separation_come_in_their_order():
-    """Hear of an impact once, of contact in each step, and of separation once, as it bounces."""
+    """Report one impact, contact in each step, and one separation, as it bounces."""
     world = sb.World()
     ground = world.add_ground()
     world.materials.add(sb.Material('rubber', restitution=1.0))
@@ -64,8 +64,8 @@ def test_impact_contact_and_separation_come_in_their_order():
     assert touching.count('impact') >= 2 and touching.count('separation') >= 1
 
 
-def test_events_say_what_touches_and_where():
-    """Give geometries in the order of the listener, normals towards the first, and depths."""
+def test_events_name_geometries_points_and_normals():
+    """Order geometries as in the listener, point normals towards the first, and pass depths."""
     world = sb.World()
     ground, body = world.add_ground(), ball(world, height=0.0999)
     seen = []
@@ -82,7 +82,7 @@ def test_events_say_what_touches_and_where():
 
 
 def test_single_points_can_be_removed():
-    """Let a box tip over the edge that is left when the points of one side are removed."""
+    """Let a box tip over the remaining edge after the points on one side are removed."""
     world = sb.World()
     ground = world.add_ground()
     box = world.add_body(sb.Box((0.4, 0.4, 0.2)), mass=1.0, position=(0.0, 0.0, 0.1))
@@ -132,8 +132,8 @@ def test_only_the_chosen_pairs_and_groups_are_heard_of():
     assert counts['all'] == 5
 
 
-def test_a_listener_that_hears_nothing_leaves_the_bits():
-    """Step to the same state with and without listeners that keep what touches."""
+def test_a_listener_without_effect_keeps_the_bits():
+    """Step to the same state with and without listeners that keep all contacts."""
     hashes = []
     for events in ((), ('impact',), ('impact', 'contact', 'separation')):
         world = sb.World()
@@ -167,8 +167,8 @@ def test_listeners_go_with_copies_and_pickles_and_end_when_removed():
         pickle.dumps(world)
 
 
-def test_the_world_stays_as_it_was_where_a_listener_fails():
-    """Raise what a listener raises, and refuse what it must not do, before the step."""
+def test_a_failing_listener_leaves_the_world_unchanged():
+    """Raise a listener's exception, and refuse forbidden calls, before the step."""
     world = sb.World()
     world.add_ground()
     body = ball(world, height=0.1)
@@ -200,7 +200,7 @@ def test_the_world_stays_as_it_was_where_a_listener_fails():
 
 
 def test_listeners_may_remove_themselves():
-    """Hear of one impact alone, and let the other listener hear on."""
+    """Report only one impact to a listener, and go on with the other listener."""
     world = sb.World()
     world.add_ground()
     ball(world, height=0.1), ball(world, height=0.1, x=1.0)
@@ -217,7 +217,7 @@ def test_listeners_may_remove_themselves():
 
 
 def test_listeners_may_look_at_the_world():
-    """Read where bodies are at the start of the step, without changing what it does."""
+    """Read body poses at the step's start, without changing the step."""
     world = sb.World()
     world.add_ground()
     body = ball(world, height=0.1005)
@@ -233,8 +233,8 @@ def test_listeners_may_look_at_the_world():
     assert world.state_hash() == twin.state_hash()
 
 
-def test_what_cannot_be_listened_to_is_refused():
-    """Name the value and what is possible."""
+def test_wrong_listeners_are_refused():
+    """Name the value and the alternatives."""
     world, other = sb.World(), sb.World()
     stranger = ball(other)
     for arguments, text in (

@@ -1,4 +1,4 @@
-"""Steps that diverge are refused before numbers are nonsense, and say where and why."""
+"""Diverging steps are refused before numbers lose meaning, with place and cause."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def cable(tip, links=20, light=1e-3, length=0.05):
 
 
 def refused(world, before_step=lambda: None):
-    """Step until a step is refused; return what the error says; the state before it is kept."""
+    """Step until a step is refused; return the error message; check that the state is kept."""
     text, before = '', ''
     for _ in range(1000):
         before_step()
@@ -50,8 +50,8 @@ def refused(world, before_step=lambda: None):
     return text
 
 
-def test_a_light_cable_with_a_heavy_tip_names_links_and_a_step_that_holds():
-    """Refuse while speeds are those of hundreds of rad/s, name a light link and a shorter step."""
+def test_a_light_cable_with_a_heavy_tip_names_links_and_a_stable_step():
+    """Refuse at speeds of hundreds of rad/s, and name a light link and a shorter step."""
     world = sb.World()
     chain = world.load_urdf(cable(10.0))
     begun = world.energy().total
@@ -68,13 +68,13 @@ def test_a_light_cable_with_a_heavy_tip_names_links_and_a_step_that_holds():
 
 
 def test_a_control_law_with_too_high_gains_is_named():
-    """Let a damper of Python double the speed in each step."""
+    """Let a damper written in Python double the speed in each step."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor())
     wheel.dq = [1.0]
 
     def brake():
-        """Push against the motion, three times as hard as would stop it."""
+        """Push against the motion, three times as hard as needed to stop it."""
         wheel.u = -0.5 * 3000.0 * wheel.dq
 
     text = refused(world, brake)
@@ -89,7 +89,7 @@ def test_a_control_law_with_too_high_gains_is_named():
         assert part in text
 
 
-def test_speeds_that_nothing_has_are_refused():
+def test_impossible_speeds_are_refused():
     """Name the base that is faster than light."""
     world = sb.World()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0)
@@ -102,13 +102,13 @@ def test_speeds_that_nothing_has_are_refused():
     assert world.step_count == 0
 
 
-def test_a_world_of_a_batch_that_diverges_harms_no_other():
-    """Mark it as failed, with the state before, and let the others go on."""
+def test_a_diverging_world_in_a_batch_harms_no_other():
+    """Mark it as failed, with its previous state, and continue all others."""
     world = sb.World()
     world.load_urdf(cable(10.0))
 
     def vary(work, rng):
-        """Let friction in all joints hold about every second chain nearly still."""
+        """Add joint friction that holds about every second chain nearly still."""
         if rng.random() < 0.5:
             for each in work.robots['robot'].joints:
                 each.friction = 30.0
@@ -126,7 +126,7 @@ def test_a_world_of_a_batch_that_diverges_harms_no_other():
 
 
 def spun_up():
-    """Spin a rotor to 1e4 rad/s in a step, and back, by a motor that nothing limits."""
+    """Accelerate a rotor to 1e4 rad/s in one step, and back, by an unlimited motor."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor())
     axis = wheel.joint('joint')
@@ -138,7 +138,7 @@ def spun_up():
 
 
 def shot():
-    """Shoot a bullet of 1000 m/s at a plate, and through the air beside it."""
+    """Shoot a 1000 m/s bullet at a plate, and through the air beside it."""
     world = grounded({'restitution': 0.5})
     plate = world.add_body(sb.Box((0.02, 0.5, 0.5)), mass=5.0, position=(0.0, 0.0, 0.25))
     for y in (0.1, 1.0):
@@ -157,7 +157,7 @@ def tumbling():
 
 
 def tiny():
-    """Drop grains of 10 µm, which spin, to the ground, and swing a hinge of such a size."""
+    """Drop spinning grains of 10 µm to the ground, and swing a hinge of similar size."""
     world = grounded(time_step=1e-4)
     for k in range(4):
         grain = world.add_body(
@@ -189,7 +189,7 @@ def gyroscope():
 
 
 def fallen():
-    """Throw a humanoid that flails at 50 rad/s onto the ground, with steps of 10 ms."""
+    """Throw a humanoid flailing at 50 rad/s onto the ground, with steps of 10 ms."""
     world = sb.World(time_step=1e-2)
     world.add_ground()
     thrown = world.load_body(FOLDER / 'biped.body', position=(0.0, 0.0, 3.0))
@@ -207,7 +207,7 @@ def stopped():
 
 
 def sunken():
-    """Let boxes that were put into each other part."""
+    """Separate boxes placed into each other."""
     world = grounded()
     for k in range(8):
         world.add_body(sb.Box((0.3, 0.3, 0.3)), mass=1.0, position=(0.02 * k, 0.01 * k, 0.2))
@@ -217,6 +217,6 @@ def sunken():
 @pytest.mark.parametrize(
     'happens', [spun_up, shot, tumbling, tiny, gyroscope, fallen, stopped, sunken]
 )
-def test_what_is_fast_is_not_refused(happens):
-    """Take all of it."""
+def test_fast_motion_is_not_refused(happens):
+    """Simulate every case without refusing a step."""
     happens()

@@ -1,4 +1,4 @@
-"""All that can act in a world, at once: what goes back, is copied or begins anew has its bits."""
+"""A world with everything at once: restored, copied and reset states have equal bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.simulation.snapshots import HASH_VERSION
 
 @pytest.fixture(scope='module')
 def world():
-    """Return a world in which everything acts, and was changed."""
+    """Return a world in which every feature acts, after changes."""
     world = world_of_everything()
     world.step(150)
     assert world.broken_joints == ['latch'] and world.robots['idle'].is_asleep
@@ -24,7 +24,7 @@ def world():
     return world
 
 
-def test_everything_goes_back_and_on_in_copies(world):
+def test_everything_is_restored_and_copied(world):
     """Run on, with other settings, from a snapshot, copies and a pickle: to the same bits."""
     saved, first = world.save(), world.state_hash()
     twins = [world.copy(), copy.deepcopy(world), pickle.loads(pickle.dumps(world))]
@@ -37,7 +37,7 @@ def test_everything_goes_back_and_on_in_copies(world):
     for twin in twins:
         assert twin.state_hash() == first
         assert repr(run_on(twin)) == repr((hashed, readings))
-        # what the other saved is its own
+        # each twin has its own snapshot
         twin.restore(saved)
         assert twin.state_hash() == first
     world.restore(saved)
@@ -45,8 +45,8 @@ def test_everything_goes_back_and_on_in_copies(world):
     assert set(world.force_fields) == {'wind', 'well', 'lift'}
 
 
-def test_everything_begins_anew(world):
-    """Begin again as a world that was changed from the start, also in copies."""
+def test_everything_resets(world):
+    """Reset to the same bits as a world changed before its first step, also in copies."""
     fresh, twin = world_of_everything(), pickle.loads(pickle.dumps(world))
     change(fresh)
     # joints begin in the first step
@@ -58,8 +58,8 @@ def test_everything_begins_anew(world):
     assert len(set(ends)) == 1
 
 
-def test_kind_of_state_hashes_is_told():
-    """Hash an empty world as this kind of hashes does."""
+def test_state_hashes_have_a_version():
+    """Hash an empty world to the stored hash of this hash version."""
     told = {4: '4cf70c09931c8a65'}
     assert sb.World().state_hash()[:16] == told[HASH_VERSION], (
         'equal worlds have other hashes than before: replays of older bags are told why by a '

@@ -1,4 +1,4 @@
-"""Every robot of example-robot-data in a world of its own, fixed and free."""
+"""Every robot in example-robot-data in its own world, fixed and free."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sim_bridge.foreign.reader_process import sharing
 
 @pytest.fixture(scope='module', autouse=True)
 def one_reader():
-    """Read all meshes in one process, whose start takes longer than to read them."""
+    """Read all meshes in one process, since its start takes longer than reading them."""
     with sharing():
         yield
 
 
 @pytest.mark.parametrize('source', fixed_and_free(example_urdfs()))
 def test_robot_is_simulated(source):
-    """Let it fall or hang for a while: finite, within its stops, mimics in step."""
+    """Fall or hang for a while: finite, within the stops, mimics in step."""
     path, is_free = source
     world = sb.World()
     robot = world.load_urdf(path, fixed_base=not is_free)

@@ -1,4 +1,4 @@
-"""Contacts and distances between steps: points, frames, pairs and margins, beside Coal."""
+"""Contacts and distances between steps: points, frames, pairs and margins, compared with Coal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import sim_bridge as sb
 
 SIZES = (0.1, 0.2, 0.3)
-# of corners that count in binary: x, y, z
+# corners in binary order: x, y, z
 CUBE = [
     (0, 1, 3),
     (0, 3, 2),
@@ -30,7 +30,7 @@ CUBE = [
 
 @pytest.fixture
 def stack():
-    """Return a world of three cubes above each other on the ground, each 1 mm deep in the next."""
+    """Return three stacked cubes on the ground, each 1 mm deep in the next."""
     world = sb.World()
     world.add_ground()
     height = 0.0
@@ -46,12 +46,12 @@ def stack():
 
 
 def coal_box(geometry):
-    """Return Coal's box of a geometry, and its pose."""
+    """Return Coal's box for a geometry, and its pose."""
     return coal.Box(*geometry.shape.size), coal.Transform3s(geometry.R, geometry.p)
 
 
 def scattered(count, seed):
-    """Return a world of turned boxes and spheres, some of which overlap."""
+    """Return a world of rotated boxes and spheres, some overlapping."""
     random = np.random.default_rng(seed)
     world = sb.World()
     for number in range(count):
@@ -67,7 +67,7 @@ def scattered(count, seed):
 
 
 def test_contacts_need_no_step(stack):
-    """Find patches at the present state, and change nothing that decides the future."""
+    """Find patches at the current state, and leave the state unchanged."""
     stack.step(3)
     before, kept = stack.state_hash(), stack.contacts.forces.copy()
     found = stack.find_contacts()
@@ -83,7 +83,7 @@ def test_contacts_need_no_step(stack):
 
 
 def test_points_are_chosen_by_slices_and_masks(stack):
-    """Choose points as of an array, and show them briefly."""
+    """Choose points like array elements, and show them briefly."""
     found = stack.find_contacts()
     upper = found[found.points_a[:, 2] > 0.1]
     assert len(upper) == 8 and len(found[:3]) == 3
@@ -98,7 +98,7 @@ def test_points_are_chosen_by_slices_and_masks(stack):
 
 
 def test_sleepers_stay_asleep():
-    """Ask about bodies at rest without waking them."""
+    """Query bodies at rest without waking them."""
     world = sb.World(sleep=True)
     world.add_ground()
     box = world.add_body(sb.Box((0.1, 0.1, 0.1)), mass=1.0, position=(0, 0, 0.05))
@@ -111,7 +111,7 @@ def test_sleepers_stay_asleep():
 
 
 def test_points_lie_on_both_surfaces(stack):
-    """Return points on each body, a normal from b to a, and frames that fit, also in links."""
+    """Return points on each body, a normal from b to a, and matching frames, also in links."""
     stack.robots['cube1'].set_base_pose((0.3, 0.1, 0.4), (0.2, 0.1, 0.3, 0.9))
     for point in stack.find_contacts(margin=0.5):
         np.testing.assert_allclose(
@@ -136,7 +136,7 @@ def test_points_lie_on_both_surfaces(stack):
 
 
 def test_patches_have_all_their_corners():
-    """Find more points than a step takes: a prism of twelve sides stands on all its corners."""
+    """Find more points than a step uses: a prism with twelve sides stands on all corners."""
     world = sb.World()
     world.add_ground()
     angles = np.arange(12) * np.pi / 6
@@ -151,7 +151,7 @@ def test_patches_have_all_their_corners():
 
 
 def test_distances_of_all_pairs_are_coals():
-    """Measure every pair in one call as Coal does, with points as far apart."""
+    """Measure every pair in one call as Coal does, with points at this distance."""
     world = scattered(9, 3)
     found = world.find_distances()
     assert len(found) == 36
@@ -161,7 +161,7 @@ def test_distances_of_all_pairs_are_coals():
             request, result = coal.DistanceRequest(), coal.DistanceResult()
             request.enable_signed_distance = True
             expected = coal.distance(*coal_box(a), *coal_box(b), request, result)
-            # Coal iterates where the boxes overlap
+            # Coal iterates if the boxes overlap
             assert point.gap == pytest.approx(expected, abs=1e-9 if expected > 0.0 else 1e-6)
         single = world.distance(a, b)
         assert point.gap == single.distance
@@ -169,7 +169,7 @@ def test_distances_of_all_pairs_are_coals():
 
 
 def test_margins_choose_among_the_same_points():
-    """Find with a small margin those points of a large one that are near enough."""
+    """Find with a small margin the near points among those with a large one."""
     world = scattered(12, 5)
     many = world.find_contacts(margin=0.3)
     for margin in (0.0, 0.05, 0.2):
@@ -181,7 +181,7 @@ def test_margins_choose_among_the_same_points():
 
 
 def test_pairs_have_margins_of_their_own(stack):
-    """Take pairs in the order they were asked for, each with its margin, in one call."""
+    """Return pairs in the given order, each with its margin, in one call."""
     ground, base, middle, top = (
         stack.robots[name] for name in ('ground', 'cube0', 'cube1', 'cube2')
     )
@@ -203,8 +203,8 @@ def test_pairs_have_margins_of_their_own(stack):
     np.testing.assert_allclose(patch.normals[:, 2], -1.0)
 
 
-def test_pairs_of_a_and_b_are_those_that_collide(stack):
-    """Leave out what would not collide in a step, unless the pair is given."""
+def test_pairs_of_a_and_b_are_the_colliding_ones(stack):
+    """Leave out pairs that would not collide in a step, unless the pair is given."""
     base, middle = stack.robots['cube0'], stack.robots['cube1']
     stack.exclude(base.root_link, middle.root_link)
     assert not len(stack.find_contacts(a=base, b=middle))
@@ -245,7 +245,7 @@ def test_many_points_and_pairs_make_their_own_room():
 
 
 def test_an_empty_world_has_no_contacts():
-    """Return nothing where there is nothing."""
+    """Return no contacts in an empty world."""
     world = sb.World()
     assert len(world.find_contacts()) == len(world.find_distances()) == 0
     assert world.find_contacts().patches() == []
@@ -263,13 +263,13 @@ def test_an_empty_world_has_no_contacts():
     ],
 )
 def test_wrong_questions_are_refused(stack, arguments, message):
-    """Name what is wrong, and what would be right."""
+    """Name the wrong value, and the valid ones."""
     with pytest.raises(sb.InvalidValueError, match=message):
         stack.find_contacts(**arguments)
 
 
 def test_bodies_without_geometries_and_of_other_worlds_are_refused(stack):
-    """Ask nothing of what has no shape, is elsewhere, or has no distance."""
+    """Refuse links without shapes, links of other worlds, and planes without distance."""
     bare = stack.add_body([], mass=1.0, inertia=(1, 1, 1))
     other = sb.World().add_body(sb.Sphere(0.1), mass=1.0)
     with pytest.raises(sb.InvalidValueError, match='something with geometries'):
@@ -284,7 +284,7 @@ def test_bodies_without_geometries_and_of_other_worlds_are_refused(stack):
 
 
 def test_more_and_more_pairs_do_not_take_all_memory():
-    """Find the contacts of balls that come to one place one after the other."""
+    """Find the contacts of balls moving to one place one after the other."""
     world = sb.World()
     balls = [world.add_body([sb.Sphere(0.1)], mass=1.0, position=(k, 0.0, 0.0)) for k in range(70)]
     for count, ball in enumerate(balls):

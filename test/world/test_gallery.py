@@ -1,4 +1,4 @@
-"""The scenes of the gallery: each loads without a finding and does what its description says."""
+"""Gallery scenes: each loads without findings and moves as its description says."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from sim_bridge.ros.params.robot_parameters import parameter_file_of_scene, robo
 
 
 def load(name):
-    """Return a world with a scene of the gallery."""
+    """Return a world with a gallery scene."""
     world = sb.World()
     assert world.load_scene(f'gallery/{name}').report.findings == ()
     return world
 
 
 def places(world, prefix):
-    """Return the positions (n, 3) of the objects whose names begin so."""
+    """Return the positions, (n, 3), of all objects whose names have this prefix."""
     return np.array(
         [robot.root_link.p for name, robot in world.robots.items() if name.startswith(prefix)]
     )
 
 
 def run_pd(world, name, scene, time):
-    """Step with the law of the PD controller and the parameters that ship; time [s]."""
+    """Step with the PD controller's law and the shipped parameters; time [s]."""
     robot, file = world.robots[name], parameter_file_of_scene(f'gallery/{scene}')
     parameters = from_flat(
         PdParameters, parameters_in(file, f'/{name}/pd_controller'), pytest.fail
@@ -63,7 +63,7 @@ def run_pd(world, name, scene, time):
 
 
 def test_every_scene_is_tested_and_in_the_document(repository):
-    """Describe each in one line, test it here, and tell of it in docs/gallery.md."""
+    """Describe each scene in one line, test it here, and list it in docs/gallery.md."""
     document = (repository / 'docs' / 'gallery.md').read_text()
     assert len(gallery_scenes()) >= 10
     for name, file in gallery_scenes().items():
@@ -88,7 +88,7 @@ def test_breaking_bridge():
 
 
 def test_conveyor():
-    """Carry each parcel at the speed of the belt it is on."""
+    """Carry each parcel at its belt's speed."""
     world = load('conveyor')
     world.step(1000)
     for name in ('parcel_1', 'parcel_2'):
@@ -113,7 +113,7 @@ def test_dominoes():
 
 
 def test_excavator():
-    """Move each cylinder at its speed, turn about the pedestal, and keep the loops closed."""
+    """Move each cylinder at its speed, rotate about the pedestal, and keep the loops closed."""
     world = load('excavator')
     scene = world.openplx['excavator']
     lengths = [scene.outputs[f'signals/{name}_length'] for name in ('boom', 'stick', 'bucket')]
@@ -128,7 +128,7 @@ def test_excavator():
 
 
 def test_grasp():
-    """Hold the box, which rises with the hand, and bear its weight by the tips."""
+    """Hold the box, rising with the hand, and bear its weight by the tips."""
     world = load('grasp')
     hand, box = world.robots['hand'], world.robots['box'].root_link
     grip = hand.joint('lift').q - box.p[2]
@@ -159,7 +159,7 @@ def test_humanoid():
 
 
 def test_lidar_rover():
-    """Drive a side of the square; the lidar sees the first pillar where it is."""
+    """Drive a side of the square; the lidar sees the first pillar at its position."""
     world = load('lidar_rover')
     rover = world.robots['rover']
     drive = Drive(rover, rover.description.drives[0])
@@ -175,7 +175,7 @@ def test_lidar_rover():
     lidar = rover.device('lidar')
     ranges = np.array(lidar.ranges)
     root = rover.root_link
-    # of the sample, which is at most a period older
+    # pose of the lidar sample, at most one period older
     at = root.p + root.R @ [-0.06, 0, 0]
     away = np.array([0.5, 0.5]) - at[:2]
     bearing = math.atan2(away[1], away[0]) - math.atan2(root.R[1, 0], root.R[0, 0])
@@ -185,7 +185,7 @@ def test_lidar_rover():
 
 
 def test_rover_swarm():
-    """Stay on the circle, each at its place behind the next."""
+    """Stay on the circle, each rover at its place behind the next."""
     world = load('rover_swarm')
     begun = places(world, 'rover')
     world.step(1500)
@@ -216,7 +216,7 @@ def test_tracked_terrain():
 
 
 def circles(p, p_radius, q, q_radius, side):
-    """Return where two circles meet; side: of the line from p to q, 1 is left."""
+    """Return the intersection of two circles; side: 1 is left of the line pq."""
     way = q - p
     distance = np.linalg.norm(way)
     along = (distance**2 + p_radius**2 - q_radius**2) / (2 * distance)
@@ -226,7 +226,7 @@ def circles(p, p_radius, q, q_radius, side):
 
 
 def foot(angle):
-    """Return the foot (x, z) of Jansen's leg about the crank's centre [m]; angle: of the crank."""
+    """Return the foot of Jansen's leg about the crank's centre, (x, z) [m]; angle: crank angle."""
     pin = 0.15 * np.array([math.cos(angle), math.sin(angle)])
     pivot = np.array([-0.38, -0.078])
     elbow = circles(pin, 0.5, pivot, 0.415, -1)
@@ -237,7 +237,7 @@ def foot(angle):
 
 
 def test_walking_linkage():
-    """Lead both feet along the path that circles about the joints give, with a flat stride."""
+    """Move both feet along the path from circles about the joints, with a flat stride."""
     world = load('walking_linkage')
     starts = [np.array(point) for point in foot(0.0)], [np.array(p) for p in foot(math.pi)]
     heights = []
@@ -267,7 +267,7 @@ def test_wrecking_ball():
 
 
 def test_targets_of_a_scene_hold_in_the_node():
-    """Keep what a scene sets of motors at a start and a reset, but not of another control."""
+    """Keep the scene's motor targets at start and reset, but not under another control."""
     world = load('rover_swarm')
     rover = world.robots['rover_3']
     wheel, begun = rover.joint('left_wheel_joint'), rover.joint('left_wheel_joint').target_velocity
@@ -283,7 +283,7 @@ def test_targets_of_a_scene_hold_in_the_node():
 
 
 def test_scenes_say_who_controls_their_robots():
-    """Leave the swarm to its motors; take the controllers of parameter files for others."""
+    """Leave the swarm to its motors; use the controllers from parameter files for others."""
 
     def of(scene):
         return {(name, who) for name, _, who in robots_of(f'gallery/{scene}', '')}

@@ -1,4 +1,4 @@
-"""Hollow cylinders in a world: what passes their bore, and what rests on them."""
+"""Hollow cylinders in a world: bodies passing through the bore, bodies resting on the rim."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def drop(shape, height, steps, x=0.0, target=RING):
 
 
 def test_a_ball_passes_the_bore_and_a_larger_one_rests_on_its_rim():
-    """Let a ball of 0.045 m fall by g t² / 2 through a bore of 0.05 m; one of 0.055 m rests."""
+    """Let a 0.045 m ball fall by g t² / 2 through a 0.05 m bore; a 0.055 m ball rests."""
     link, _ = drop(sb.Sphere(0.045), 0.15, 400)
     assert link.p[2] == pytest.approx(0.15 - 0.5 * 9.81 * 0.4**2, abs=1e-3)
     for x in (0.0, 0.01):
@@ -30,19 +30,19 @@ def test_a_ball_passes_the_bore_and_a_larger_one_rests_on_its_rim():
 
 
 def test_a_peg_goes_into_the_bore_and_a_plug_into_the_cone():
-    """Let a peg slide through the bore, also off its middle; a plug sits where it is as wide."""
+    """Let a peg slide through the bore, also off-centre; a plug stops at equal width."""
     link, _ = drop(sb.Cylinder(0.045, 0.2), 0.16, 600, x=0.004)
     assert link.p[2] < -0.5
     funnel = sb.HollowCone(0.06, 0.1, 0.03, 0.09, 0.07)
     link, _ = drop(sb.Cone(0.03, 0.1, 0.05), 0.1, 2000, target=funnel)
-    # the bore's radius is 0.05 + 0.4 z: it is 0.03 + 0.2 (z + 0.05) of the plug lower down
+    # the bore's radius is 0.05 + 0.4 z; the plug's, 0.05 lower, is 0.03 + 0.2 (z + 0.05)
     assert -0.06 < link.p[2] < 0.06
     assert np.linalg.norm(link.v) < 1e-6
     np.testing.assert_allclose(link.p[:2], 0.0, atol=1e-4)
 
 
 def test_a_ring_falls_over_a_pin():
-    """Let a ring fall onto a pin, which it surrounds, down to the ground."""
+    """Let a ring fall around a pin, down to the ground."""
     world = sb.World()
     world.add_ground()
     world.add_body(sb.Cylinder(0.04, 0.4), 'pin', motion='static', position=(0, 0, 0.2))

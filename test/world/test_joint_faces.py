@@ -1,4 +1,4 @@
-"""Joints of trees and joints that close loops look the same to their users."""
+"""Tree joints and loop-closing joints have the same interface."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.description.model import Pose
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
-# what only says where a joint is in a tree, or how rows hold it
+# attributes only for the place in a tree, or for constraint rows
 OF_TREES = {'robot', 'description', 'parent_link', 'child_link', 'by_second'}
 OF_ROWS = {
     'erp',
@@ -31,12 +31,12 @@ OF_ROWS = {
 
 
 def public(thing):
-    """Return the names that users see."""
+    """Return the public names."""
     return {name for name in dir(thing) if not name.startswith('_')}
 
 
 def joined(kind, tree, time_step=1e-3):
-    """Join two bodies that fly, turn and fall, by a joint askew; as trees let them move."""
+    """Join two flying, rotating, falling bodies by a skew joint; velocities fit a tree."""
     world = sb.World(time_step=time_step)
     first = body(world, (0.0, 0.0, 1.0), turn((1, 1, 0), 0.4), 2.0)
     second = body(world, (0.4, 0.2, 1.1), turn((0, 1, 1), 0.9), 1.0)
@@ -55,7 +55,7 @@ def joined(kind, tree, time_step=1e-3):
 
 
 def test_faces_are_the_same():
-    """Have every name that joints of robots, joints between bodies and rows have."""
+    """Share every name between robot joints, joints between bodies, and constraint joints."""
     robot = sb.World().add_robot(
         describe([link('base'), link('arm')], [joint('elbow', 'continuous', 'base', 'arm')])
     )
@@ -65,13 +65,13 @@ def test_faces_are_the_same():
     assert public(tree) == public(robot.joint('elbow')) == common | OF_TREES
     axes = [joined('piston', of_tree)[1].axes[0] for of_tree in (True, False)]
     assert public(axes[0]) == public(axes[1])
-    # a joint of one axis has all that its axis has, but for its place in the joint
+    # a one-axis joint has all attributes of its axis, except the axis' place in the joint
     assert public(axes[0]) - common == {'joint', 'number', 'drop_command'}
 
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_unknown_attributes_are_refused(tree):
-    """Say what was probably meant, for joints and for axes."""
+    """Suggest the probable name, for joints and for axes."""
     _, one = joined('hinge', tree)
     kind = 'Joint' if tree else 'ConstraintJoint'
     for thing, name in ((one, kind), (one.axes[0], 'Axis')):
@@ -84,7 +84,7 @@ def test_unknown_attributes_are_refused(tree):
             thing.motor_effort = 1.0
 
 
-def test_joints_show_what_they_are_and_how_they_move():
+def test_joints_show_their_type_and_motion():
     """Show type, name, robot or links, position and velocity."""
     _, tree = joined('hinge', True)
     tree.q, tree.dq = 0.25, -1.0
@@ -98,8 +98,8 @@ def test_joints_show_what_they_are_and_how_they_move():
 
 
 @pytest.mark.parametrize('kind', ['continuous', 'prismatic', 'universal', 'ball'])
-def test_joints_of_descriptions_tell_where_they_are(kind):
-    """Have anchors on both links, which part where it slides, and axes that its links carry."""
+def test_described_joints_have_anchors_and_axes(kind):
+    """Return anchors on both links, apart along a slide, and axes carried by the links."""
     origin = Pose(np.array([0.3, 0.2, 0.1]), turn((1, 2, 3), 0.4))
     axis, axis2 = np.array([0.6, 0.8, 0.0]), np.array([-0.8, 0.6, 0.0])
     parts = {'axis2': axis2} if kind == 'universal' else {}
@@ -130,7 +130,7 @@ def test_joints_of_descriptions_tell_where_they_are(kind):
 
 @pytest.mark.parametrize('kind', ['universal', 'hinge2', 'piston', 'planar', 'fixed', 'ball'])
 def test_joints_without_a_single_axis_say_so(kind):
-    """Refuse, in the same words, what belongs to one axis."""
+    """Refuse one-axis attributes, in the same words."""
     (_, tree), (_, rows) = (joined(kind, of_tree) for of_tree in (True, False))
     names = [
         'control',
@@ -171,8 +171,8 @@ def test_joints_without_a_single_axis_say_so(kind):
 
 
 @pytest.mark.parametrize('kind', ['hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar'])
-def test_coordinates_are_those_of_trees(kind):
-    """Give the same positions, rates, accelerations, efforts and energy at the same state."""
+def test_coordinates_match_tree_joints(kind):
+    """Return the same positions, rates, accelerations, efforts and energy at the same state."""
     (_, tree), (_, rows) = (joined(kind, of_tree) for of_tree in (True, False))
     for name in (
         'coordinates',
@@ -200,7 +200,7 @@ def test_coordinates_are_those_of_trees(kind):
 
 @pytest.mark.parametrize('kind', ['hinge', 'slider', 'universal', 'hinge2', 'piston', 'planar'])
 def test_accelerations_are_those_of_the_motion(kind):
-    """Tell by how much the rates change from the step before to the step after."""
+    """Return the change of the rates from the step before to the step after."""
     world, rows = joined(kind, False, 1e-4)
     world.step(2000)
     before = rows.dq
@@ -212,14 +212,14 @@ def test_accelerations_are_those_of_the_motion(kind):
 
 @pytest.mark.parametrize('what', ['q', 'dq'])
 def test_motion_of_rows_is_for_links_to_set(what):
-    """Refuse to be moved, and tell who can."""
+    """Refuse to set the motion, and name the links to set instead."""
     _, rows = joined('hinge', False)
     with pytest.raises(StateError, match=f"{what} of joint 'hinge' follows from its links"):
         setattr(rows, what, 0.1)
 
 
-def test_what_leaves_nothing_free_has_no_coordinates():
-    """Give empty arrays for fixed joints, and tell where the angles of a ball are."""
+def test_joints_without_freedom_have_no_coordinates():
+    """Return empty arrays for fixed joints, and explain how to read a ball joint's angles."""
     for tree in (True, False):
         _, one = joined('fixed', tree)
         assert [len(one.q), len(one.dq), len(one.ddq), len(one.u)] == [0, 0, 0, 0]
@@ -234,7 +234,7 @@ CRANK, ROD = 0.1, 0.3
 
 
 def slider_crank(closed_by, time_step=1e-3):
-    """Build a slider-crank at 0.7 rad; give its world, the crank's joint, and the last joint."""
+    """Build a slider-crank at 0.7 rad; return its world, the crank's joint, and the last joint."""
     world, start = sb.World(time_step), 0.7
     pin = CRANK * np.array([math.cos(start), 0.0, math.sin(start)])
     end = math.sqrt(ROD**2 - pin[2] ** 2) + pin[0]
@@ -253,7 +253,7 @@ def slider_crank(closed_by, time_step=1e-3):
 
 
 def rod_angle(theta, dtheta, ddtheta):
-    """Return angle, rate and acceleration of the rod against x: ROD sin φ = -CRANK sin θ."""
+    """Return the rod's angle, rate and acceleration against x: ROD sin φ = -CRANK sin θ."""
     ratio = CRANK / ROD
     phi = -math.asin(ratio * math.sin(theta))
     dphi = -ratio * math.cos(theta) * dtheta / math.cos(phi)
@@ -264,7 +264,7 @@ def rod_angle(theta, dtheta, ddtheta):
 
 
 def carriage_place(theta, dtheta, ddtheta):
-    """Return place, velocity and acceleration of the carriage: CRANK cos θ + ROD cos φ."""
+    """Return the carriage's position, velocity, acceleration: CRANK cos θ + ROD cos φ."""
     phi, dphi, ddphi = rod_angle(theta, dtheta, ddtheta)
     place, rate, acceleration = 0.0, 0.0, 0.0
     for length, angle, da, dda in ((CRANK, theta, dtheta, ddtheta), (ROD, phi, dphi, ddphi)):
@@ -277,8 +277,8 @@ def carriage_place(theta, dtheta, ddtheta):
 @pytest.mark.parametrize(
     ('closed_by', 'exact'), [('slider', carriage_place), ('hinge', rod_angle)]
 )
-def test_joint_that_closes_a_loop_moves_as_the_crank_says(closed_by, exact):
-    """Give the closed form's position, rate and acceleration, at any speed of the crank."""
+def test_loop_closing_joint_matches_the_crank(closed_by, exact):
+    """Match the closed form's position, rate and acceleration, at any crank speed."""
     world, main, last = slider_crank(closed_by, 1e-4)
     assert not last.is_tree
     zero = exact(0.7, 0.0, 0.0)[0]
@@ -287,7 +287,7 @@ def test_joint_that_closes_a_loop_moves_as_the_crank_says(closed_by, exact):
         world.step(200)
         place, rate, acceleration = exact(0.7 + main.q, main.dq, main.ddq)
         assert last.q == pytest.approx(place - zero, abs=1e-10)
-        # the rates of a loop are exact in the middle of steps
+        # the rates of a loop are exact at mid-step
         assert last.dq == pytest.approx(rate, rel=1e-5)
         assert last.ddq == pytest.approx(acceleration, rel=1e-5)
     assert abs(main.dq) > 5.0
@@ -295,8 +295,8 @@ def test_joint_that_closes_a_loop_moves_as_the_crank_says(closed_by, exact):
 
 
 @pytest.mark.parametrize('closed_by', ['slider', 'hinge'])
-def test_motor_of_a_joint_that_closes_a_loop_drives_it(closed_by):
-    """Drive a crank through the last joint, by the names that a tree's joint has."""
+def test_motor_of_a_loop_closing_joint_drives_it(closed_by):
+    """Drive a crank through the last joint, with a tree joint's names."""
     world, main, last = slider_crank(closed_by)
     last.control, last.kp, last.kd = 'servo', 4e4, 2e3
     last.target_position = goal = 0.02 if closed_by == 'slider' else -0.1
@@ -305,7 +305,7 @@ def test_motor_of_a_joint_that_closes_a_loop_drives_it(closed_by):
     exact = carriage_place if closed_by == 'slider' else rod_angle
     now, zero = (exact(angle, 0.0, 0.0)[0] for angle in (0.7 + main.q, 0.7))
     assert last.q == pytest.approx(now - zero, abs=1e-10)
-    # it sags by what bears the weights
+    # it sags by the motor effort that bears the weights
     assert last.q == pytest.approx(goal - last.motor_effort / 4e4, abs=1e-9)
     assert abs(last.q - goal) < 0.1 * abs(goal)
     assert last.ddq == pytest.approx(0.0, abs=1e-6)
@@ -313,7 +313,7 @@ def test_motor_of_a_joint_that_closes_a_loop_drives_it(closed_by):
 
 @pytest.mark.parametrize('kind', ['revolute', 'prismatic', 'ball', 'piston', 'floating', 'fixed'])
 def test_a_child_frame_away_from_the_joint_moves_as_a_link_fixed_to_it(kind):
-    """A frame in the joint frame is a link on a fixed joint, without that link."""
+    """A frame in the joint frame acts like a link on a fixed joint, without that link."""
     away = Pose(np.array([0.3, -0.2, 0.5]), matrix_from_rpy((0.4, -0.3, 0.7)))
     origin = Pose(np.array([0.1, 0.2, 0.3]), matrix_from_rpy((0.1, 0.2, -0.4)))
     world = link('world', 0.0)

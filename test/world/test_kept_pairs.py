@@ -1,4 +1,4 @@
-"""Steps keep the pairs that come close; whatever users change is noticed in the next step."""
+"""Steps reuse close pairs of geometries; any user change is noticed in the next step."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def stand() -> tuple[sb.World, sb.Robot, sb.Robot]:
 
 
 def disable(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
-    """Take the table's shape out of collision."""
+    """Disable the table's shape."""
     table.geometries[0].enabled = False
 
 
 def regroup(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
-    """Let the table's group leave that of the box alone."""
+    """Exclude collisions between the table's and the box' group."""
     table.geometries[0].groups, box.geometries[0].groups = {'a'}, {'b'}
     world.set_group_collision('a', 'b', False)
 
@@ -39,18 +39,18 @@ def lower(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
 
 
 def carry_away(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
-    """Put the static table somewhere else."""
+    """Move the static table elsewhere."""
     table.set_base_pose((5.0, 0.0, 1.0))
 
 
 def exclude(world: sb.World, table: sb.Robot, box: sb.Robot) -> None:
-    """Keep the two links apart."""
+    """Exclude collisions of the two links."""
     world.exclude(table.root_link, box.root_link)
 
 
 @pytest.mark.parametrize('change', [disable, regroup, lower, carry_away, exclude])
 def test_changes_are_noticed(change: Callable[[sb.World, sb.Robot, sb.Robot], None]):
-    """Let the box fall as soon as the table is no longer there, and go back by a snapshot."""
+    """Let the box fall as soon as the table is gone, and restore a snapshot."""
     world, table, box = stand()
     snapshot = world.save()
     change(world, table, box)
@@ -59,14 +59,14 @@ def test_changes_are_noticed(change: Callable[[sb.World, sb.Robot, sb.Robot], No
     world.step(100)
     assert box.root_link.v[2] < -0.9
     if change is exclude:
-        return  # a snapshot does not hold what is excluded
+        return  # a snapshot does not contain collision exclusions
     world.restore(snapshot)
     world.step(10)
     assert len(world.contacts) == 4
 
 
-def test_a_plane_that_is_moved_is_noticed():
-    """Meet a plane where it is put, though nothing else has moved."""
+def test_a_moved_plane_is_noticed():
+    """Touch a moved plane at its new position, though nothing else has moved."""
     world = sb.World()
     plane = world.add_body(sb.Plane(), motion='static')
     ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 3.0))
@@ -97,7 +97,7 @@ def test_more_pairs_than_there_is_room_for_at_first():
 
 @pytest.mark.parametrize('speed', [1e7, 1e160])
 def test_a_speed_without_meaning_is_forgotten(speed: float):
-    """Find the ground again after a step that was refused, in a world and beside it in a batch."""
+    """Find the ground again after a refused step, in a world and in its batch."""
     world = sb.World()
     world.add_ground()
     box = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0.0, 0.0, 0.1))
@@ -116,7 +116,7 @@ def test_a_speed_without_meaning_is_forgotten(speed: float):
 
 
 def test_a_geometry_cannot_be_disabled_within_a_step():
-    """Refuse it without effect, as other changes."""
+    """Refuse it without effect, like other changes."""
     world, table, box = stand()
     refused = []
 

@@ -1,4 +1,4 @@
-"""Lines: what AGX says of contacts with its line shape."""
+"""Line shapes: contacts as described for AGX's line."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import sim_bridge as sb
 
 
 @pytest.mark.parametrize('name', [*CONVEX, *HOLLOW, 'mesh', 'height field'])
-def test_a_line_that_moves_is_a_ray_from_outside(name):
-    """Have the point, normal and depth of the ray, in a step and in a query, without force."""
+def test_a_moving_line_is_a_ray_from_outside(name):
+    """Return a ray's point, normal and depth, in a step and in a query, without force."""
     shape = {**CONVEX, **HOLLOW, **surfaces()}[name][0]
     world, random = sb.World(), np.random.default_rng(4)
     target = world.add_body(shape, motion='static', position=(0.0, 0.0, 0.1))
@@ -45,8 +45,8 @@ def test_a_line_that_moves_is_a_ray_from_outside(name):
     assert hits > 2
 
 
-def test_the_first_point_is_that_of_the_endless_line():
-    """Enter convex shapes behind the start; miss meshes that hold the whole segment."""
+def test_the_first_point_belongs_to_the_endless_line():
+    """Enter convex shapes behind the start; miss meshes around the whole segment."""
     world = sb.World()
     world.add_ground(height=-3.0)
     ball = world.add_body(sb.Sphere(0.5), motion='static')
@@ -59,7 +59,7 @@ def test_the_first_point_is_that_of_the_endless_line():
     box = sb.ConvexHull(np.stack(np.meshgrid(*[(-0.5, 0.5)] * 3), -1).reshape(-1, 3))
     world.add_body(sb.TriangleMesh(box.vertices, box.triangles), motion='static')
     assert world.overlap_contacts(inner) == []
-    # a plane is entered from above, behind the start too; from below it is left
+    # a plane is entered from above, also behind the start; it is left from below
     (down,) = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -5)))
     (up,) = world.overlap_contacts(sb.Line((2, 0, -4), (2, 0, -1)))
     assert (down.depth, up.depth) == pytest.approx((2.0, 2.0))
@@ -67,7 +67,7 @@ def test_the_first_point_is_that_of_the_endless_line():
 
 
 def test_lines_cross_lines():
-    """Meet at depth 0, with a normal square to both; pass each other at a distance."""
+    """Meet at depth 0, with a normal orthogonal to both; pass each other at a distance."""
     world = sb.World()
     world.add_body(sb.Line((-1, 0, 0), (1, 0, 0)), motion='static')
     (contact,) = world.overlap_contacts(sb.Line((0.25, -1, 0), (0.25, 1, 0)))
@@ -79,7 +79,7 @@ def test_lines_cross_lines():
 
 
 def test_a_line_on_a_body_is_heard_saved_and_weighs_nothing():
-    """Tell listeners of what it meets, and be the same after a pickle and a restore."""
+    """Report its contacts to listeners, and be the same after a pickle and a restore."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     target = world.add_body(sb.Box((1, 1, 1)), 'target', motion='static', position=(1.0, 0, -1))
     probe = world.add_body(
@@ -108,7 +108,7 @@ def test_a_line_on_a_body_is_heard_saved_and_weighs_nothing():
 
 
 def test_wrong_lines_are_refused():
-    """Name ends that are one point, forces that a line would exert, and masses it has not."""
+    """Refuse equal ends, lines with force, and lines with mass."""
     world = sb.World()
     with pytest.raises(sb.InvalidValueError, match='apart from the start'):
         sb.Line((1, 2, 3), (1, 2, 3))

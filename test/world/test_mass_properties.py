@@ -1,4 +1,4 @@
-"""Mass properties of links: of which shapes, set in a running world, seen by all dynamics."""
+"""Link mass properties: shapes counted, changes in a running world, use by all dynamics."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ INERTIA = np.array([[0.4, 0.05, -0.02], [0.05, 0.3, 0.03], [-0.02, 0.03, 0.5]])
 CENTER = (0.02, -0.01, 0.03)
 
 
-# --- which shapes weigh --------------------------------------------------------------------------
+# --- shapes counted ------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize('without', [{'sensor': True}, {'enabled': False}, {'mass': False}])
-def test_what_weighs_nothing(without):
-    """Count neither sensors nor disabled shapes nor those of mass=False; they count on request."""
+def test_shapes_without_weight(without):
+    """Skip sensors, disabled shapes and mass=False shapes; count them on request."""
     other = sb.Placed(sb.Sphere(0.5), position=(-1.0, 0.0, 0.0), **without)
     body = sb.World().add_body([sb.Sphere(0.5), other]).root_link
     assert body.m == pytest.approx(BALL, rel=1e-12)
@@ -41,8 +41,8 @@ def test_what_weighs_nothing(without):
     np.testing.assert_allclose(np.diag(body.I), (0.2 * BALL, turned, turned), rtol=1e-12)
 
 
-def test_a_body_of_which_nothing_weighs_needs_a_mass():
-    """Refuse a body without mass; spread one that is given over the shapes there are."""
+def test_a_body_without_weighing_shapes_needs_a_mass():
+    """Refuse a body without mass; distribute a given mass over the shapes."""
     shape = sb.Placed(sb.Sphere(0.5), mass=False)
     for given in ({}, {'density': 100.0}):
         with pytest.raises(sb.InvalidValueError, match='at least one shape with mass'):
@@ -66,7 +66,7 @@ def test_a_body_of_which_nothing_weighs_needs_a_mass():
 
 
 def test_density_of_a_material_acts_on_request():
-    """Take another density of a material, one of all shapes, or a mass in all."""
+    """Use a material's new density, one density for all shapes, or a total mass."""
     world = sb.World()
     body = world.add_body(sb.Sphere(0.5), material=sb.Material('stuff', density=500.0)).root_link
     world.materials.add(sb.Material('stuff', density=2000.0))
@@ -80,7 +80,7 @@ def test_density_of_a_material_acts_on_request():
     assert body.m == pytest.approx(0.1 * BALL)
     body.update_mass_properties(mass=3.0)
     np.testing.assert_allclose(body.I, 0.4 * 3.0 * 0.25 * np.eye(3), rtol=1e-12)
-    # a link of a robot, from its collision shapes
+    # a robot's link, from its collision shapes
     arm = world.load_urdf(path_of('arm'))
     own = arm.links[2]
     own.update_mass_properties(density=1000.0)
@@ -92,7 +92,7 @@ def test_density_of_a_material_acts_on_request():
 
 
 def test_a_shape_whose_volume_underflows_has_no_mass_properties():
-    """Refuse a body whose inertia would not be a number; its world stays as it was."""
+    """Refuse a body whose inertia would be nan; keep its world unchanged."""
     world = sb.World()
     for size in ((1e-320, 1.0, 1.0), (1e-120, 1e-120, 1e-120)):
         with pytest.raises(sb.InvalidValueError, match='nearly 0'):
@@ -129,8 +129,8 @@ def test_a_set_mass_acts_at_the_next_step_and_stays():
     assert body.root_link.dv[0] == pytest.approx(3.0 / BALL, rel=1e-12)
 
 
-def test_a_body_that_is_given_its_mass_is_the_one_that_had_it():
-    """Reach the same bits as a body that was added with these mass properties, in contact too."""
+def test_a_set_mass_equals_an_initial_mass():
+    """Match, bit by bit, a body added with these mass properties, also in contact."""
     hashes = []
     for is_late in (False, True):
         world = grounded()
@@ -150,7 +150,7 @@ def test_a_body_that_is_given_its_mass_is_the_one_that_had_it():
 
 
 def carrying(payload):
-    """Return a URDF of an arm with a payload [kg] that a fixed joint holds on its last link."""
+    """Return a URDF of an arm with a payload [kg] fixed to its last link."""
     return robot(
         link('world', 0.0),
         link('upper', 2.0, (0.2, 0, 0)),
@@ -173,7 +173,7 @@ def carrying(payload):
     ],
 )
 def test_all_dynamics_see_the_mass_of_a_merged_link(gravity, medium):
-    """Agree with a robot that was read with this payload: steps, energies, sb.dynamics."""
+    """Match a robot read with this payload: steps, energies, sb.dynamics."""
     worlds, results = [], []
     for is_late in (False, True):
         world = sb.World(gravity=gravity)
@@ -208,7 +208,7 @@ def test_all_dynamics_see_the_mass_of_a_merged_link(gravity, medium):
 
 
 def test_masses_stay_when_bases_change():
-    """Keep what was set when the body becomes static, dynamic again, mounted and free."""
+    """Keep set masses when the body becomes static, dynamic again, mounted and free."""
     world = sb.World(gravity=(0, 0, 0))
     body, other = (world.add_body(sb.Sphere(0.1), position=(x, 0, 0)) for x in (0.0, 1.0))
     body.root_link.m, body.root_link.I = 2.0, INERTIA
@@ -231,7 +231,7 @@ def test_masses_stay_when_bases_change():
 
 
 def test_a_static_body_without_mass_becomes_dynamic_by_one():
-    """Tell what it lacks; take the mass of its shapes."""
+    """Name the missing mass; then take the mass from its shapes."""
     world = sb.World()
     body = world.add_body(sb.Sphere(0.5), motion='static')
     with pytest.raises(sb.StateError, match='link.m'):
@@ -243,7 +243,7 @@ def test_a_static_body_without_mass_becomes_dynamic_by_one():
 
 
 def test_a_sleeper_wakes_by_its_mass():
-    """Wake what rests on it, since forces are others now."""
+    """Wake the body on top, since the forces have changed."""
     world = grounded(sleep=True)
     body = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(0, 0, 0.1))
     world.step(100)
@@ -275,7 +275,7 @@ def test_a_sleeper_wakes_by_its_mass():
     ],
 )
 def test_wrong_mass_properties_change_nothing(change, words):
-    """Name the link and what is wrong, and keep everything."""
+    """Name the link and the wrong value, and keep everything."""
     world = sb.World()
     own = world.add_body(sb.Sphere(0.5)).root_link
     before = world.state_hash()
@@ -291,7 +291,7 @@ def test_wrong_mass_properties_change_nothing(change, words):
 
 
 def test_failed_calls_take_masses_back():
-    """Restore a mass that was set in a call that failed later on."""
+    """Restore a mass set in a call that failed later."""
     world = sb.World()
     own = world.add_body(sb.Sphere(0.5)).root_link
 
@@ -308,7 +308,7 @@ def test_failed_calls_take_masses_back():
 
 
 def test_overlaps_weigh_twice():
-    """Count the volume that two shapes share for each, unless one of them does not weigh."""
+    """Count the overlap of two shapes for each, unless one has no mass."""
     halves = [sb.Box((1, 1, 1)), sb.Placed(sb.Box((1, 1, 1)), position=(0.5, 0, 0))]
     body = sb.World().add_body(halves, density=3.0)
     assert body.mass == pytest.approx(6.0)

@@ -1,4 +1,4 @@
-"""Motion control: what is dynamic, static or kinematic, and becomes another of these."""
+"""Motion control: dynamic, static and kinematic bodies, and changes between them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ARM = robot(
 
 
 def thrown(**options):
-    """Return a world with a body thrown upwards while it spins, after some steps, and the body."""
+    """Return a world with a spinning body thrown upwards, after some steps, and the body."""
     world = sb.World(**options)
     body = world.add_body(
         sb.Box((0.2, 0.2, 0.2)),
@@ -66,7 +66,7 @@ def test_kinematic_body_goes_on_and_is_let_go():
 
 
 def test_change_of_motion_changes_no_dynamics():
-    """Fly on as if nothing had happened when a body is static for no step."""
+    """Continue the flight unchanged when a body is static for no step."""
     ends = []
     for touched in (False, True):
         world, body = thrown(gravity=(0, 0, 0))
@@ -80,8 +80,8 @@ def test_change_of_motion_changes_no_dynamics():
 
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
-def test_motion_decides_who_is_pushed(solver):
-    """Rest on what is static, be carried by what is kinematic, and fall with what is freed."""
+def test_motion_decides_which_body_is_pushed(solver):
+    """Rest on static bodies, be carried by kinematic ones, and fall with freed ones."""
     world = grounded(solver=solver)
     tray = world.add_body(sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
     ball = add_ball(world, lift=1.0)
@@ -100,8 +100,8 @@ def test_motion_decides_who_is_pushed(solver):
     assert tray.root_link.v[2] == pytest.approx(-0.1 * G, rel=1e-4)
 
 
-def test_robot_is_freed_and_fixed_where_it_is():
-    """Keep the joints' state, parameters and motors when the base of a robot changes."""
+def test_robot_is_freed_and_fixed_in_place():
+    """Keep the joints' state, parameters and motors when a robot's base changes."""
     world = sb.World()
     arm = world.load_urdf(ARM, fixed_base=True, position=(0, 0, 2), joint_positions={'hinge': 1.0})
     arm.joint('hinge').damping = 0.1
@@ -127,7 +127,7 @@ def test_robot_is_freed_and_fixed_where_it_is():
 
 
 def test_pendulum_on_a_kinematic_base_feels_it():
-    """Swing on a base that moves as it is told to: at a steady velocity as on a fixed one."""
+    """Swing on a base with prescribed motion: at constant velocity as on a fixed base."""
     ends = []
     for velocity in (0.0, 2.0):
         world = sb.World()
@@ -144,8 +144,8 @@ def test_pendulum_on_a_kinematic_base_feels_it():
     assert arm.q[0] == pytest.approx(ends[0], abs=1e-12)
 
 
-def test_what_hangs_on_a_body_goes_on():
-    """Keep a mounted body's joint when its carrier changes, and see the carrier's motion."""
+def test_a_mounted_body_keeps_its_joint():
+    """Keep a mounted body's joint when its carrier changes, and feel the carrier's motion."""
     world = sb.World()
     carrier = world.add_body(
         sb.Box((0.2, 0.2, 0.2)), mass=2.0, position=(0, 0, 2), motion='static'
@@ -178,7 +178,7 @@ def test_closed_loop_stays_closed(repository):
     assert four_bar.root_link.v[2] == pytest.approx(-0.05 * G, rel=0.1)
 
 
-def test_sleepers_wake_when_what_they_rest_on_is_let_go():
+def test_sleepers_wake_when_their_support_is_released():
     """Fall asleep on a static table, and fall with it."""
     world = grounded(sleep=True)
     table = world.add_body(sb.Box((1, 1, 0.1)), mass=5.0, position=(0, 0, 0.95), motion='static')
@@ -191,7 +191,7 @@ def test_sleepers_wake_when_what_they_rest_on_is_let_go():
 
 
 def test_pushes_and_other_robots_stay():
-    """Lose neither a push that was given before nor the motion of others."""
+    """Keep earlier pushes and the motion of other robots."""
     world, body = thrown(gravity=(0, 0, 0))
     other = world.load_urdf(double_pendulum())
     other.dq = [1.0, -2.0]
@@ -205,7 +205,7 @@ def test_pushes_and_other_robots_stay():
 
 
 def test_reset_goes_back_to_the_pose_and_keeps_the_motion():
-    """Put a body where it was added, whatever moves it since; what was static begins at rest."""
+    """Return a body to its initial pose under any motion; static bodies start at rest."""
     world, body = thrown()
     for motion, start in (('kinematic', (1.0, 0.0, 2.0)), ('static', 0.0), ('dynamic', 0.0)):
         body.motion = motion
@@ -219,7 +219,7 @@ def test_reset_goes_back_to_the_pose_and_keeps_the_motion():
 
 @pytest.mark.parametrize('motion', ['static', 'kinematic'])
 def test_snapshot_of_another_motion_does_not_fit(motion):
-    """Refuse a snapshot from before a change, and take one from after it."""
+    """Refuse a snapshot from before a change, and accept one from after it."""
     world, body = thrown()
     before = world.save()
     body.motion = motion
@@ -231,7 +231,7 @@ def test_snapshot_of_another_motion_does_not_fit(motion):
 
 
 def test_wrong_changes_are_refused():
-    """Name the robot and what would do; nothing changes."""
+    """Name the robot and the alternatives; change nothing."""
     world = sb.World()
     wall = world.add_body(sb.Box((1, 1, 1)), motion='static', name='wall')
     with pytest.raises(StateError, match="'wall' cannot be dynamic.*positive mass.*add_body"):

@@ -1,4 +1,4 @@
-"""How motors are commanded, refused, saved, restored and woken."""
+"""Motor commands: refused, saved, restored, waking."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def arm(**options):
     return world, world.load_urdf(double_pendulum(friction=0.1), name='arm')
 
 
-def test_control_begins_where_the_joint_is():
-    """Select a control without a jerk, whatever was commanded before."""
+def test_control_begins_at_the_joint_position():
+    """Select a control without a jerk, after any earlier command."""
     _, body = arm()
     axis = body.joint('a')
     body.q = [0.4, 0.0]
@@ -33,7 +33,7 @@ def test_control_begins_where_the_joint_is():
 
 
 def test_bumpless_switching_leaves_a_resting_joint_at_rest():
-    """Go through all controls of a joint that is held up, without any motion."""
+    """Switch a supported joint through all controls, without any motion."""
     world, body = arm()
     axis = body.joint('a')
     body.q = [0.4, 0.0]
@@ -46,7 +46,7 @@ def test_bumpless_switching_leaves_a_resting_joint_at_rest():
 
 
 def test_wrong_controls_are_named():
-    """Name the joint, the value and what would do."""
+    """Name the joint, the value and the alternatives."""
     world, body = arm()
     axis = body.joint('a')
     with pytest.raises(sb.InvalidValueError, match="'torque'.*joint 'a'.*'servo'"):
@@ -93,7 +93,7 @@ def test_wrong_controls_are_named():
     ],
 )
 def test_wrong_parameters_are_named(name, wrong):
-    """Refuse what no motor or stop has, and keep what there was."""
+    """Refuse invalid motor and stop parameters, and keep the previous ones."""
     _, body = arm()
     axis = body.joint('a')
     before = getattr(axis, name)
@@ -103,7 +103,7 @@ def test_wrong_parameters_are_named(name, wrong):
 
 
 def test_follower_has_no_motor_of_its_own():
-    """Say which joint to control instead."""
+    """Name the joint to control instead."""
     world = sb.World()
     pair = world.load_urdf(
         robot(
@@ -119,7 +119,7 @@ def test_follower_has_no_motor_of_its_own():
     pair.joint('second').control = 'effort'
 
 
-def test_commands_set_what_they_say():
+def test_commands_set_their_targets():
     """Command all joints or some, positions with and without velocities."""
     _, body = arm()
     first, second = body.joints
@@ -160,7 +160,7 @@ def test_wrong_commands_change_nothing(command):
 
 @pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
 def test_runs_with_motors_repeat_bit_for_bit(solver):
-    """Go on from a snapshot as before: commands, parameters and modes are part of it."""
+    """Continue equally from a snapshot: it contains commands, parameters and modes."""
     hashes = []
     for _ in range(2):
         world, body = arm(solver=solver)
@@ -193,7 +193,7 @@ def test_runs_with_motors_repeat_bit_for_bit(solver):
     ],
 )
 def test_hash_knows_commands_and_parameters(change):
-    """Tell worlds apart that differ in one of them."""
+    """Distinguish worlds by one differing value."""
     world, body = arm()
     body.joint('a').control = 'servo'
     before = world.state_hash()
@@ -202,7 +202,7 @@ def test_hash_knows_commands_and_parameters(change):
 
 
 def test_reset_keeps_the_controls_and_goes_for_the_start():
-    """Hold the robot where it was added, with the parameters that it has."""
+    """Hold the robot at its initial position, with its current parameters."""
     world, body = arm()
     first, second = body.joints
     first.control, first.target_position = 'position', 1.0
@@ -228,8 +228,8 @@ def test_commands_outlive_another_robot():
     assert axis.target_position == 0.9
 
 
-def test_reading_knows_a_target_that_was_just_set():
-    """Read the acceleration under the present command, before any step."""
+def test_readings_follow_a_new_target():
+    """Read the acceleration under the current command, before any step."""
     world = sb.World()
     body = world.load_urdf(rotor(inertia=0.5))
     axis = body.joint('joint')
@@ -246,7 +246,7 @@ def test_reading_knows_a_target_that_was_just_set():
 
 
 def test_moving_joint_under_a_hard_motor_reads_its_mean_effort():
-    """Agree with what the motor did, in speeding up and at a steady speed."""
+    """Match the motor's effort, during acceleration and at constant speed."""
     world = sb.World()
     body = world.load_urdf(rotor(inertia=0.5))
     axis = body.joint('joint')

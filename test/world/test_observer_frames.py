@@ -1,4 +1,4 @@
-"""Frames on links: motion of points, forces in their axes, and contact forces between bodies."""
+"""Frames on links: point motion, forces in their axes, and contact forces between bodies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SLOPE = 0.3
 
 @pytest.fixture
 def top():
-    """Return a body that tumbles freely, without gravity, under a push that has just begun."""
+    """Return a freely tumbling body, without gravity, under a new push."""
     world = sb.World(gravity=(0.0, 0.0, 0.0), time_step=1e-4)
     body = world.add_body(
         sb.Box((0.2, 0.5, 0.9)),
@@ -48,7 +48,7 @@ def test_a_rotor_accelerates_its_rim_by_omega_squared_r():
 
 
 def test_motion_of_points_is_that_of_differences(top):
-    """Agree with central differences of positions and velocities over steps."""
+    """Match central differences of positions and velocities over steps."""
     world, point = top.robot.world, (0.4, -0.3, 0.7)
     places, velocities, accelerations = [], [], []
     for _ in range(3):
@@ -63,7 +63,7 @@ def test_motion_of_points_is_that_of_differences(top):
 
 
 def test_points_and_vectors_go_there_and_back(top):
-    """Take points and vectors to the world and back, and forces into the frame's axes."""
+    """Transform points and vectors to the world and back, and forces into the frame's axes."""
     point = np.array([0.4, -0.3, 0.7])
     assert top.point_from_world(top.point_to_world(point)) == pytest.approx(point, abs=1e-14)
     assert top.vector_from_world(top.vector_to_world(point)) == pytest.approx(point, abs=1e-14)
@@ -71,7 +71,7 @@ def test_points_and_vectors_go_there_and_back(top):
 
 
 def test_relative_motion_has_centrifugal_and_coriolis_terms(top):
-    """Agree with differences of the relative pose of two frames that both tumble."""
+    """Match differences of the relative pose between two tumbling frames."""
     world = top.robot.world
     other = world.add_body(
         sb.Sphere(0.1),
@@ -108,8 +108,8 @@ def pushed(push):
     return body.dv, body.dw, body
 
 
-def test_forces_at_relative_points_are_those_at_world_points():
-    """Give ODE's four kinds of forces at points, and torques, in either frame alike."""
+def test_forces_at_relative_points_match_world_points():
+    """Apply ODE's four kinds of forces at points, and torques, in either frame alike."""
     f, r = np.array([3.0, -1.0, 2.0]), np.array([0.4, 0.5, -0.2])
     of_world = pushed(lambda link: link.add_force(link.R @ f, link.p + link.R @ r))
     for push in (
@@ -125,7 +125,7 @@ def test_forces_at_relative_points_are_those_at_world_points():
 
 
 def test_normal_and_friction_forces_on_a_slope_are_read_by_pair():
-    """Read N = m g cos θ and T = m g sin θ of a pair of geometries, in a frame's axes."""
+    """Read N = m g cos θ and T = m g sin θ for a pair of geometries, in a frame's axes."""
     world = sb.World()
     turn = (0.0, np.sin(SLOPE / 2.0), 0.0, np.cos(SLOPE / 2.0))
     ground = world.add_body(sb.Plane(), motion='static', orientation=turn)
@@ -149,7 +149,7 @@ def test_normal_and_friction_forces_on_a_slope_are_read_by_pair():
     assert sb.ContactForceReader(box).force == pytest.approx([0.0, 0.0, weight], abs=1e-5)
     back = sb.ContactForceReader(ground, box.root_link, frame)
     assert back.force == pytest.approx(-reader.force)
-    # forces that keep a body at rest have no torque about its centre of mass
+    # the forces on a body at rest have no torque about its centre of mass
     assert sb.ContactForceReader(box, ground, box.root_link).torque == pytest.approx(
         [0.0] * 3, abs=1e-5
     )
@@ -157,7 +157,7 @@ def test_normal_and_friction_forces_on_a_slope_are_read_by_pair():
 
 
 def test_frames_follow_pickled_worlds():
-    """Keep link and pose where a frame and its world are pickled together."""
+    """Keep link and pose when a frame and its world are pickled together."""
     world = sb.World()
     world.add_ground()
     body = world.add_body(sb.Sphere(0.1), position=(0.0, 0.0, 1.0))
@@ -195,7 +195,7 @@ def test_frames_follow_pickled_worlds():
     ],
 )
 def test_wrong_frames_and_points_are_named(use, said):
-    """Name what is wrong, where it is, and what would be right."""
+    """Name the wrong value, its place, and the valid ones."""
     body = sb.World().add_body(sb.Sphere(0.1))
     with pytest.raises(sb.InvalidValueError, match=f'(?s){said}'):
         use(body)

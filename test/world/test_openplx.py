@@ -1,4 +1,4 @@
-"""OpenPLX scenes in a world: how they move, and that they are added whole or not at all."""
+"""OpenPLX scenes in a world: their motion, and their atomic addition."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def with_motor(text, members):
     return text + '\n'.join(f'    {line}' for line in members.strip('\n').splitlines()) + '\n'
 
 
-def test_coordinates_are_those_of_the_second_connector_in_the_first():
-    """A hinge and its swapped twin count backwards, in the same place."""
+def test_coordinates_describe_the_second_connector_in_the_first():
+    """A hinge and its swapped twin count in opposite directions, in the same place."""
     world, scene = loaded(PENDULUM)
     hinge, bob = scene.joint('hinge'), scene.link('bob')
     assert hinge.q == pytest.approx(0.3, abs=1e-15)
@@ -111,7 +111,7 @@ def test_coordinates_are_those_of_the_second_connector_in_the_first():
 
 @pytest.mark.parametrize('sign', [1, -1])
 def test_an_undamped_spring_swings_as_its_closed_form(sign):
-    """Amplitude and phase converge with the square of the step, in either order of connectors."""
+    """Amplitude and phase converge at second order of the step, in either connector order."""
     order = 'hinge.connectors' if sign > 0 else '[bob.pin, base]'
     text = with_motor(
         PENDULUM,
@@ -170,7 +170,7 @@ motor is Physics3D.Interactions.LinearVelocityMotor:
 
 
 def test_motors_of_limited_effort_on_one_axis_add_up():
-    """A motor that drives with 5 N and a brake that holds with 2 N leave 3 N."""
+    """A motor driving with 5 N and a brake holding with 2 N leave 3 N."""
     world, scene = loaded(
         with_motor(
             SLIDER,
@@ -224,7 +224,7 @@ range is Physics3D.Interactions.LinearRange:
 
 
 def test_a_soft_range_is_a_spring_at_its_end():
-    """A body pressed onto an elastic stop comes to rest where its spring carries it."""
+    """A body pressed onto an elastic stop comes to rest at its spring's balance."""
     world, scene = loaded(
         with_motor(
             SLIDER,
@@ -248,7 +248,7 @@ range is Physics3D.Interactions.LinearRange:
 
 
 def test_a_flexible_mate_stretches_by_load_over_stiffness():
-    """A lock with springs along and around hangs where weight and lever put it."""
+    """A lock with springs along and around hangs at the balance of weight and lever."""
     text = PENDULUM.replace('Interactions.Hinge', 'Interactions.Lock').replace(
         '        initial_angle: 0.3\n',
         """        flexibility becomes Physics3D.Interactions.\
@@ -267,7 +267,7 @@ Flexibility.LinearElasticLockFlexibility:
 
 
 def test_bodies_begin_with_their_velocities():
-    """Linear and angular, in the axes of the parent system; of kinematic bodies for ever."""
+    """Linear and angular, in the axes of the parent system; constant for kinematic bodies."""
     text = """
 Scene is Physics3D.System:
     part is Physics3D.System:
@@ -292,7 +292,7 @@ Scene is Physics3D.System:
 
 
 def test_joints_take_the_nearest_velocities():
-    """A pendulum's body that is told to turn: only about the pin, the rest meets the joint."""
+    """A pendulum's body rotates only about the pin, and the joint removes the rest."""
     text = with_motor(
         PENDULUM,
         """
@@ -305,7 +305,7 @@ bob.kinematics.initial_local_angular_velocity.y: 1
 
 
 def test_loops_close_and_turn():
-    """A four-bar linkage with one joint that closes it, driven by its motor."""
+    """A four-bar linkage, closed by one joint and driven by its motor."""
     world, scene = loaded(LOOP, gravity=(0.0, -9.81, 0.0))
     hinges = [scene.joint(name) for name in ('h1', 'h2', 'h3', 'h4')]
     assert [joint.is_tree for joint in hinges].count(False) == 1
@@ -316,7 +316,7 @@ def test_loops_close_and_turn():
 
 
 def test_a_scene_is_placed_named_and_loaded_twice():
-    """A pose of the scene moves everything, and names stay apart."""
+    """A scene pose moves everything, and names stay distinct."""
     turn = (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5))
     world, first = loaded(PENDULUM)
     second = world.load_openplx(PENDULUM, position=(5, 0, 0), orientation=turn)
@@ -331,7 +331,7 @@ def test_a_scene_is_placed_named_and_loaded_twice():
 
 
 def test_copies_pickles_snapshots_and_resets_keep_a_scene():
-    """A copy runs on with the same bits; a reset brings targets and efforts back."""
+    """A copy runs on with the same bits; a reset restores targets and efforts."""
     world, scene = loaded(LOOP, gravity=(0.0, -9.81, 0.0))
     world.step(50)
     saved = world.save()
@@ -369,8 +369,8 @@ lock is Physics3D.Interactions.Lock:
         ),
     ],
 )
-def test_a_wrong_scene_leaves_the_world_as_it_was(wrong):
-    """Nothing of it is added, whatever is wrong."""
+def test_a_wrong_scene_leaves_the_world_unchanged(wrong):
+    """Nothing of it is added after any error."""
     world, _ = loaded(PENDULUM)
     before = world.state_hash(), list(world.robots), list(world.openplx), list(world.materials)
     with pytest.raises(DescriptionError):
@@ -384,7 +384,7 @@ def test_a_wrong_scene_leaves_the_world_as_it_was(wrong):
 
 
 def test_a_yaml_scene_has_openplx_files(tmp_path):
-    """The key `openplx` adds files, by name, with paths from the folder of the scene."""
+    """The key `openplx` adds files, by name, with paths relative to the scene's folder."""
     (tmp_path / 'pendulum.openplx').write_text(PENDULUM, encoding='utf-8')
     scene = tmp_path / 'scene.yaml'
     scene.write_text(
@@ -424,8 +424,8 @@ def test_fresh_processes_have_the_same_bits():
 BARS = LOOP.split('FourBar')[0]
 
 
-def test_kinematic_bodies_hold_what_is_mated_to_them():
-    """One alone is the root of the tree; where there are several, mates become joints between."""
+def test_kinematic_bodies_hold_their_mates():
+    """A single one is the tree's root; with several, mates become joints between them."""
     one = (
         BARS
         + """
@@ -496,7 +496,7 @@ Scene is Physics3D.System:
 
 
 def test_a_flexible_distance_is_a_spring_between_two_points():
-    """Two free bodies on a spring swing about their centre, at the rate of the reduced mass."""
+    """Two free bodies on a spring swing about their centre, at the reduced mass' frequency."""
     text = (
         BARS
         + """
@@ -523,8 +523,8 @@ Scene is Physics3D.System:
     assert errors[1] < 0.6 * errors[0]
 
 
-def test_a_robot_of_an_imported_urdf_stands_where_its_system_is(tmp_path):
-    """`import @"cart.urdf"` gives a robot of its own, with its joints."""
+def test_a_robot_from_an_imported_urdf_stands_at_its_system(tmp_path):
+    """`import @"cart.urdf"` creates a separate robot, with its joints."""
     (tmp_path / 'cart.urdf').write_text(
         """<robot name="cart">
 <link name="base"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0"

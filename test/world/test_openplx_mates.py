@@ -1,4 +1,4 @@
-"""What mates bear, the play that they have, and their friction by what they bear."""
+"""Mates: toughness, clearance, and load-dependent friction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STEP = 1e-3
 
 
 def held(kind, more, gravity=(0.0, 0.0, -G), at='', body=''):
-    """Hold a ball of 2 kg by a mate at its centre, its main axis along the world's x axis."""
+    """Hold a 2 kg ball by a mate at its centre, its main axis along the world's x axis."""
     world = sb.World(time_step=STEP, gravity=gravity)
     scene = world.load_openplx(f"""
 Scene is Physics3D.System:
@@ -37,13 +37,13 @@ Scene is Physics3D.System:
 
 
 def warnings(scene):
-    """Return the codes of warnings."""
+    """Return the codes of all warnings."""
     return [finding.code for finding in scene.description.report.findings]
 
 
 @pytest.mark.parametrize(('limit', 'breaks'), [(1.001, False), (0.999, True)])
 def test_a_direction_breaks_at_its_fracture_point(limit, breaks):
-    """Bear the weight along the normal, or fall that way alone."""
+    """Bear the weight along the normal, or fall along it alone."""
     world, scene = held(
         'Lock',
         f"""
@@ -64,7 +64,7 @@ def test_a_direction_breaks_at_its_fracture_point(limit, breaks):
 
 
 def test_a_direction_yields_for_good():
-    """Give way by the force beyond the yield point, and stay there without it."""
+    """Yield under the force beyond the yield point, and keep this displacement."""
     world, scene = held(
         'Lock',
         """
@@ -86,7 +86,7 @@ def test_a_direction_yields_for_good():
 
 
 def test_clearance_lets_a_mate_move():
-    """Fall by the play along each direction, and no further; tilt by the angle, then hold."""
+    """Fall by the clearance along each direction, and no further; tilt by the angle, then hold."""
     world, scene = held(
         'Hinge',
         """
@@ -108,7 +108,7 @@ def test_clearance_lets_a_mate_move():
         ball.add_force((1.0, 1.0, 0.0)), ball.add_torque((0.3, 0.2, 0.0))
         world.step()
     assert ball.p == pytest.approx([0.03, 0.0, -0.02], abs=1e-9)
-    # turns freely about the main axis, and is tilted by the clearance, whatever it has turned
+    # rotates freely about the main axis, and is tilted by the clearance at any rotation
     assert scene.joint('mate').q > 1.0
     x, y, z = ball.R[:, 0]
     assert math.atan2(-z, x) == pytest.approx(0.1, abs=1e-6)
@@ -133,8 +133,8 @@ def test_a_prismatic_is_held_by_friction():
         assert scene.joint('mate').dq == pytest.approx(expected, abs=1e-9)
 
 
-def test_a_hinge_is_braked_by_what_it_bears():
-    """Run out by mu m g / I, the coefficient times the radius of the bearing [m]."""
+def test_a_hinge_is_braked_by_its_load():
+    """Run out by mu m g / I, with mu the coefficient times the bearing radius [m]."""
     world, scene = held(
         'Hinge',
         """
@@ -150,7 +150,7 @@ def test_a_hinge_is_braked_by_what_it_bears():
 
 
 def test_friction_with_two_limits():
-    """Slow down by the limit of the direction of motion."""
+    """Decelerate by the limit in the direction of motion."""
     for speed, force in ((3.0, 4.0), (-3.0, 1.0)):
         world, scene = held(
             'Prismatic',
@@ -171,7 +171,7 @@ def test_friction_with_two_limits():
 
 
 def test_loops_keep_full_turns():
-    """Count the turns of initial_angle where the hinge is no joint of a tree; after resets too."""
+    """Count the turns of initial_angle if the hinge is no tree joint; also after resets."""
     angle = 5.0 * math.pi + 0.25
     world, scene = held(
         'Hinge',
@@ -192,7 +192,7 @@ def test_loops_keep_full_turns():
 
 
 def test_copies_of_a_scene_have_groups_of_their_own():
-    """Let what does not collide in a scene collide with what is in its copy."""
+    """Allow collisions of a scene with its copy, though both exclude them internally."""
     text = """
 Scene is Physics3D.System:
     ball is Physics3D.Bodies.RigidBody:
@@ -217,7 +217,7 @@ Scene is Physics3D.System:
 
 
 def test_numbers_of_toughness_and_clearance_are_checked():
-    """Name what no mate can have."""
+    """Name invalid mate values."""
     with pytest.raises(sb.SimBridgeError, match='fracture_point'):
         held(
             'Lock',
@@ -248,8 +248,8 @@ def test_numbers_of_toughness_and_clearance_are_checked():
     assert np.isinf(scene.joint('mate').break_limits).all()
 
 
-def test_mates_that_are_driven_are_joints_of_trees():
-    """Close loops by mates along which nothing acts, not by those with a motor or a range."""
+def test_driven_mates_are_tree_joints():
+    """Close loops by passive mates, not by mates with a motor or a range."""
     scene = sb.World().load_openplx(FOLDER / 'excavator.openplx')
     for name in ('boom', 'stick', 'bucket'):
         assert scene.joint(f'{name}_cylinder.slide').is_tree

@@ -88,7 +88,7 @@ def loaded(text, gravity=(0.0, 0.0, -9.81)):
     'given', ['position: {0, 0, 0}', 'position.x: 0', 'rotation: Math.Quat.from_xyzw(0, 0, 0, 1)']
 )
 def test_a_given_transform_is_kept_and_the_mate_closes_in_the_first_step(given):
-    """The body begins where it was put; then the lock holds it, at rest, for ever."""
+    """The body begins at the given place; then the lock holds it at rest."""
     world, scene, findings = loaded(SCENE.replace('position: {0, 0, 0}', given))
     part, mate = scene.link('part'), scene.joint('mate')
     np.testing.assert_array_equal(part.p, (0, 0, 0))
@@ -110,7 +110,7 @@ def test_a_given_transform_is_kept_and_the_mate_closes_in_the_first_step(given):
 
 
 def test_copies_and_snapshots_of_an_open_mate_close_alike():
-    """What is saved before the first step has that step before it."""
+    """A world saved before the first step closes in its first step."""
     world, scene, _ = loaded(SCENE)
     saved, twin = world.save(), world.copy()
     world.step(10)
@@ -123,7 +123,7 @@ def test_copies_and_snapshots_of_an_open_mate_close_alike():
 
 
 def test_a_robot_with_an_open_mate_is_copied():
-    """The copy begins where the robot was added, and closes in its first step."""
+    """The copy begins at the robot's initial pose, and closes in its first step."""
     world, scene, _ = loaded(SCENE)
     before = world.add_copy(scene.robots[0], position=(0, 2, 0))
     world.step()
@@ -133,8 +133,8 @@ def test_a_robot_with_an_open_mate_is_copied():
         np.testing.assert_allclose(copy.link('part').p, (0.5, y, 0), atol=1e-9)
 
 
-def test_bodies_that_snap_does_not_place_are_brought_together():
-    """`enable_snap: false` far apart and turned: heavy and light move by their masses."""
+def test_bodies_not_placed_by_snap_are_brought_together():
+    """`enable_snap: false` far apart and rotated: heavy and light bodies move by their masses."""
     text = (
         BODY
         + """
@@ -153,13 +153,13 @@ Scene is Physics3D.System:
     links = scene.link('one'), scene.link('two')
     np.testing.assert_array_equal([link.p for link in links], [(0, 0, 0), (4, 0, 0)])
     world.step()
-    # the least motion, weighted by the masses, leaves the centre of mass where it was
+    # the least motion, weighted by the masses, keeps the centre of mass
     np.testing.assert_allclose([link.p for link in links], [(3, 0, 0), (3, 0, 0)], atol=1e-9)
     np.testing.assert_allclose(world.momentum().linear, 0.0, atol=1e-12)
     assert max(scene.joint('ball').error) < 1e-9
 
 
-def test_a_hinge_whose_axes_point_against_each_other_is_open():
+def test_a_hinge_with_opposite_axes_is_open():
     """Half a turn off: the axes become parallel, not opposite."""
     text = SCENE.replace('Interactions.Lock', 'Interactions.Hinge').replace(
         'position: {0, 0, 0}', 'rotation: Math.Quat.angle_axis(Math.PI, {1, 0, 0})'
@@ -176,7 +176,7 @@ def test_a_hinge_whose_axes_point_against_each_other_is_open():
 
 
 def test_the_rounding_of_a_file_moves_nothing():
-    """A transform of few digits is kept to the last bit, by a joint of the tree."""
+    """A transform with few digits is kept to the last bit, by a tree joint."""
     for kind in ('Lock', 'Hinge', 'Prismatic', 'Cylindrical', 'Ball'):
         world, scene, [finding] = loaded(
             SCENE.replace('Lock', kind).replace(
@@ -189,8 +189,8 @@ def test_the_rounding_of_a_file_moves_nothing():
         assert world.report.converged
 
 
-def test_a_linkage_that_does_not_reach_begins_where_snap_has_put_it():
-    """At an initial angle at which it is open: first SNAP's poses, then it closes and swings."""
+def test_an_open_linkage_begins_with_the_poses_of_snap():
+    """Begin with SNAP's poses at an open initial angle; then close and swing."""
     world, scene, [finding] = loaded(BARS, (0.0, -9.81, 0.0))
     assert (finding.code, finding.severity) == ('snap-unsatisfied', 'warning')
     for path, pose in scene.description.poses.items():
@@ -203,8 +203,8 @@ def test_a_linkage_that_does_not_reach_begins_where_snap_has_put_it():
     assert world.energy().total == pytest.approx(energy, rel=1e-3)
 
 
-def test_mates_that_no_assembly_closes_are_a_conflict(tmp_path, capsys):
-    """One error at the line of the mate that does not hold, with its gap; `check` says it too."""
+def test_mates_not_closed_by_any_assembly_are_a_conflict(tmp_path, capsys):
+    """One error at the line of the open mate, with its gap; `check` reports it too."""
     text = (
         SCENE.replace('        kinematics.local_transform.position: {0, 0, 0}\n', '').replace(
             'part is Part:', 'part is Part'
@@ -232,7 +232,7 @@ def test_mates_that_no_assembly_closes_are_a_conflict(tmp_path, capsys):
 
 
 def test_a_loop_may_begin_beyond_its_stops():
-    """A range that the assembled pose violates is reached by the stop, as on an open chain."""
+    """The stop corrects an assembled pose outside its range, as on an open chain."""
     text = (
         BARS.replace('length: 0.1', 'length: 1.5')
         + """

@@ -36,7 +36,7 @@ INERTIA = 0.2 + 2.0 * 0.5**2
 
 
 def bar_scene(more: str = '', *, swapped: bool = False, gravity=(0.0, 0.0, 0.0)):
-    """Return a world and the scene of a bar, with further members of it."""
+    """Return a world and the scene with a bar and further members."""
     world = sb.World(time_step=STEP, gravity=gravity)
     connectors = 'bar.pin, post' if swapped else 'post, bar.pin'
     text = BAR.replace('CONNECTORS', connectors)
@@ -47,7 +47,7 @@ def bar_scene(more: str = '', *, swapped: bool = False, gravity=(0.0, 0.0, 0.0))
 
 @pytest.mark.parametrize('swapped', [False, True])
 def test_motor_turns_the_second_connector_in_the_first(swapped):
-    """Command a speed, and read angle, speed and torque with the sign of the connectors."""
+    """Command a speed, and read angle, speed and torque with the connectors' sign."""
     world, scene = bar_scene(
         """
 motor is Physics3D.Interactions.RotationalVelocityMotor:
@@ -68,7 +68,7 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
 
 @pytest.mark.parametrize('swapped', [False, True])
 def test_torque_accelerates_and_is_clamped(swapped):
-    """Command a torque: alpha = tau / I; more than the motor has is clamped."""
+    """Command a torque: alpha = tau / I; a torque above the motor's limit is clamped."""
     world, scene = bar_scene(
         """
 motor is Physics3D.Interactions.TorqueMotor:
@@ -89,7 +89,7 @@ motor is Physics3D.Interactions.TorqueMotor:
 
 
 def test_ranges_of_efforts_bound_motors():
-    """Pull with what the range allows, and read it back."""
+    """Pull with the effort allowed by the range, and read it back."""
     world, scene = bar_scene("""
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
@@ -104,7 +104,7 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
 
 
 def test_spring_pulls_to_its_target():
-    """Set where a damped spring rests; its torque is -k (q - target) - c dq."""
+    """Set a damped spring's rest position; its torque is -k (q - target) - c dq."""
     world, scene = bar_scene("""
 spring is Physics3D.Interactions.TorsionSpring:
     connectors: [PAIR]
@@ -144,7 +144,7 @@ lock is Physics3D.Interactions.RotationalRange:
 
 
 def test_connectors_tell_their_motion_as_another_sees_it():
-    """Compare velocity and acceleration with differences of positions, in a frame that turns."""
+    """Compare velocity and acceleration with differences of positions, in a rotating frame."""
     world, scene = bar_scene(
         """
 ball is Physics3D.Bodies.RigidBody:
@@ -199,7 +199,7 @@ motor is Physics3D.Interactions.TorqueMotor:
     )
 
 
-def test_velocities_are_set_of_bodies_that_nothing_holds():
+def test_velocities_are_set_for_free_bodies_only():
     """Set the velocity of a free body's centre of mass; held bodies have no such input."""
     world, scene = bar_scene("""
 ball is Physics3D.Bodies.RigidBody:
@@ -228,7 +228,7 @@ ball is Physics3D.Bodies.RigidBody:
     ],
 )
 def test_wrong_values_are_refused_whole(name, value):
-    """Name the input and the value, and leave the motor as it was."""
+    """Name the input and the value, and leave the motor unchanged."""
     _, scene = bar_scene("""
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
@@ -243,7 +243,7 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
 
 
 def test_interfaces_rename_and_enable():
-    """Name signals by an interface, which enables its outputs."""
+    """Name signals by an interface; it enables its outputs."""
     _, scene = bar_scene("""
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
@@ -257,8 +257,8 @@ io is Physics.Signals.SignalInterface:
     assert scene.outputs['io/angle'].signal.enabled
 
 
-def test_a_motor_that_holds_as_a_spring_at_rest():
-    """Hold the place at which it was told to stand, and let go when it is told to move."""
+def test_a_motor_holds_like_a_spring_at_rest():
+    """Hold the position at zero target speed, and release it at another target."""
     world, scene = bar_scene(
         """
 motor is Physics3D.Interactions.RotationalVelocityMotor:
@@ -278,7 +278,7 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
     speed.set(0.0)
     held = angle.read()
     world.step(1000)
-    # the weight bends the spring by m g l / k, and nothing creeps as by a damper alone
+    # the weight bends the spring by m g l / k, without the creep of a damper alone
     bent = 10.0 * np.cos(held) / 1e5
     assert angle.read() == pytest.approx(held + bent, abs=1e-6)
     speed.set(0.5)
@@ -286,8 +286,8 @@ motor is Physics3D.Interactions.RotationalVelocityMotor:
     assert angle.read() > held + 0.2
 
 
-def test_a_reset_undoes_all_that_inputs_change():
-    """Give speeds, limits, springs that hold and the rest of springs back as the file has them."""
+def test_a_reset_undoes_all_inputs():
+    """Restore speeds, limits, holding springs and spring rests from the file."""
     world, scene = bar_scene("""
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
@@ -311,7 +311,7 @@ spring is Physics3D.Interactions.TorsionSpring:
 
 
 def test_motors_springs_and_ranges_are_disabled_and_enabled():
-    """Move as if an interaction were not there, and as before once it is enabled again."""
+    """Move as without an interaction, and as before once it is enabled again."""
     world, scene = bar_scene("""
 motor is Physics3D.Interactions.RotationalVelocityMotor:
     connectors: [PAIR]
@@ -344,7 +344,7 @@ range is Physics3D.Interactions.RotationalRange:
         change.set(False)
         assert told.read() is False
     assert {name: getattr(axis, name) for name in names} == nothing
-    # an input does not enable the motor, and acts once it is
+    # an input does not enable the motor, and acts once it is enabled
     scene.inputs['motor/target_angular_velocity_input'].set(0.25)
     before = world.save()
     world.step(100)
@@ -366,7 +366,7 @@ range is Physics3D.Interactions.RotationalRange:
 
 
 def test_a_force_motor_is_disabled():
-    """Give no torque while disabled, whatever is commanded; one of two as one is refused."""
+    """Give no torque while disabled, under any command; refuse to disable one of two as one."""
     motor = """
 NAME is Physics3D.Interactions.TorqueMotor:
     connectors: [PAIR]
@@ -383,7 +383,7 @@ NAME is Physics3D.Interactions.TorqueMotor:
     _, scene = bar_scene(motor.replace('NAME', 'one') + motor.replace('NAME', 'two'))
     with pytest.raises(sb.StateError, match='together with others'):
         scene.inputs['one/enable_interaction_input'].set(False)
-    # others of a scene can be used all the same
+    # other motors of the scene stay usable
     _, scene = bar_scene("""
 one is Physics3D.Interactions.TorsionSpring:
     connectors: [PAIR]
@@ -395,8 +395,8 @@ two is Physics3D.Interactions.TorsionSpring:
         scene.inputs['one/target_angle_input'].set(1.0)
 
 
-def test_a_mate_is_disabled_where_an_interface_names_its_input():
-    """Let go of the bar, and hold it where its hinge is again."""
+def test_a_mate_is_disabled_if_an_interface_names_its_input():
+    """Release the bar, and hold it at its hinge again."""
     interface = """
 io is Physics.Signals.SignalInterface:
     hold is Physics.Signals.EnableInteractionInput reference: hinge.enable_interaction_input
@@ -412,7 +412,7 @@ io is Physics.Signals.SignalInterface:
     world.reset()
     assert scene.outputs['io/held'].read() is True
     assert bar.p == pytest.approx(place, abs=1e-12)
-    # one in a tree has no such input, and is enabled
+    # a tree hinge has no such input, and is enabled
     _, scene = bar_scene('')
     assert 'hinge/enable_interaction_input' not in scene.inputs
     assert scene.outputs['hinge/interaction_enabled_output'].read() is True
@@ -436,8 +436,8 @@ range is Physics3D.Interactions.RotationalRange:
 """
 
 
-def test_what_the_file_disables_is_enabled_later():
-    """Do nothing at first and after a reset; act like one that the file enables in between."""
+def test_disabled_elements_of_a_file_are_enabled_later():
+    """Do nothing at first and after a reset; act like an initially enabled one in between."""
     names = ('kp', 'kd', 'stiffness', 'damping', 'lower', 'upper')
     acting = ('motor', 'spring', 'range')
     world, scene = bar_scene(DISABLED)
@@ -457,7 +457,7 @@ def test_what_the_file_disables_is_enabled_later():
 
 
 def test_a_disabled_torque_motor_is_enabled_later_unless_others_act():
-    """Give its torque once enabled; beside another motor its inputs are refused."""
+    """Give its torque once enabled; refuse its inputs beside another motor."""
     motor = """
 NAME is Physics3D.Interactions.TorqueMotor:
     connectors: [PAIR]
@@ -481,7 +481,7 @@ NAME is Physics3D.Interactions.TorqueMotor:
 
 
 def test_a_disabled_mate_places_its_bodies_and_holds_once_enabled():
-    """Place the body by SNAP, let it fall, and bring it back where the hinge is enabled."""
+    """Place the body by SNAP, let it fall, and bring it back when the hinge is enabled."""
     world, scene = bar_scene('    enabled: false', gravity=(0.0, 0.0, -10.0))
     bar, hold = scene.link('bar'), scene.inputs['hinge/enable_interaction_input']
     assert not scene.description.report.findings
@@ -497,7 +497,7 @@ def test_a_disabled_mate_places_its_bodies_and_holds_once_enabled():
 
 
 def test_a_distance_is_set():
-    """Keep another distance, rigid or as a spring, and that of the file after a reset."""
+    """Keep another distance, rigid or as a spring, and the file's distance after a reset."""
     world = sb.World(time_step=STEP, gravity=(0.0, 0.0, -10.0))
     scene = world.load_openplx("""
 Scene is Physics3D.System:

@@ -1,4 +1,4 @@
-"""Contacts of shapes that are in no world, overlapping boxes, sensors that see what is moved."""
+"""Contacts of shapes outside any world, overlapping boxes, sensors for kinematic bodies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SHAPES = {name: shape for name, (shape, _) in CONVEX.items()}
 
 @pytest.mark.parametrize('name', [*SHAPES, 'mesh', 'height field'])
 def test_the_greatest_depth_is_the_negative_distance(name):
-    """Agree with `distance` on whether, and how deeply, loose shapes overlap geometries."""
+    """Agree with `distance` on the depth of loose shapes in geometries."""
     shape = SHAPES.get(name) or surfaces()[name][0]
     random, world = np.random.default_rng(8), sb.World()
     body = world.add_body(shape, 'body', motion='static', position=(0.1, 0.2, 0.3))
@@ -33,7 +33,7 @@ def test_the_greatest_depth_is_the_negative_distance(name):
                 assert contact.depth >= 0.0
                 assert np.linalg.norm(contact.normal) == pytest.approx(1.0)
             if found and name not in SHAPES:
-                # along the normals of triangles it may be deeper
+                # along triangle normals it may be deeper
                 assert max(each.depth for each in found) >= -gap.distance - 1e-6
             elif found:
                 deepest = max(found, key=lambda each: each.depth)
@@ -44,7 +44,7 @@ def test_the_greatest_depth_is_the_negative_distance(name):
 
 
 def test_a_shape_pushed_out_by_the_depth_just_touches():
-    """Move a ball along the normal by the depth, and find a depth of 0; skip what is asked for."""
+    """Move a ball along the normal by the depth, and find depth 0; respect skipped geometries."""
     world = sb.World()
     ground = world.add_ground()
     box = world.add_body(sb.Box((1, 1, 1)), motion='static', position=(0, 0, 0.4))
@@ -69,7 +69,7 @@ def test_a_shape_pushed_out_by_the_depth_just_touches():
 
 
 def test_boxes_around_geometries():
-    """Find what a box meets by bounding boxes along the world's axes, at the present state."""
+    """Find the geometries whose world-aligned bounding boxes overlap, at the current state."""
     world = sb.World(gravity=(0, 0, 0))
     world.add_ground(height=-5.0)
     turned = world.add_body(
@@ -84,7 +84,7 @@ def test_boxes_around_geometries():
     def names(box):
         return [geometry.link.robot.name for geometry in world.overlapping(box)]
 
-    # of the box around it, not of the shape
+    # overlaps its bounding box, not its shape
     assert names(corner) == ['turned']
     assert world.overlaps(sb.Sphere(0.01), corner[0]) == []
     assert names([(2.0, 0, 0), (2.28, 1, 1)]) == []
@@ -99,7 +99,7 @@ def test_boxes_around_geometries():
 
 
 def test_sensors_see_kinematic_bodies_on_static_ones():
-    """Report a car that is moved through a static zone, and push nothing; also after a restore."""
+    """Report a car moved through a static zone, and push nothing; also after a restore."""
     world = sb.World()
     zone = world.add_body(sb.Placed(sb.Box((1, 1, 1)), sensor=True), 'zone', motion='static')
     world.add_ground(height=-0.2)
@@ -114,7 +114,7 @@ def test_sensors_see_kinematic_bodies_on_static_ones():
     for _ in range(20):
         world.step(100)
         seen.append(world.contact_count > 0)
-    # its rim comes in 0.4 s from the start, and goes out 1.6 s from it
+    # its rim enters 0.4 s after the start, and leaves after 1.6 s
     assert seen[4:15] == [True] * 11
     assert not any(seen[:3] + seen[16:])
     np.testing.assert_allclose(car.root_link.p, (1, 0, 0), atol=1e-12)

@@ -1,4 +1,4 @@
-"""Joints that are attached and placed anew, switched in groups, and asked what they connect."""
+"""Joints attached and placed again, switched in groups, and queried for their links."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ G, R = 9.81, 0.05
 
 
 def hung(kind='ball', **arguments):
-    """Return a world with a sphere that a constraint joint holds 0.5 m below (0, 0, 1)."""
+    """Return a world with a sphere held by a constraint joint 0.5 m below (0, 0, 1)."""
     world = sb.World()
     world.add_body(
         sb.Box((0.1, 0.1, 0.1)), name='block', position=(3.0, 0.0, 1.0), motion='static'
@@ -26,7 +26,7 @@ def hung(kind='ball', **arguments):
 
 
 def test_a_moved_anchor_makes_a_pendulum_of_another_length():
-    """Swing with T = 2π √((l² + 2/5 r²) / (g l)) about the anchor that is set."""
+    """Swing with T = 2π √((l² + 2/5 r²) / (g l)) about the set anchor."""
     world, _, joint = hung()
     joint.anchor = (0.0, 0.0, 1.5)
     assert joint.anchor2 == pytest.approx([0.0, 0.0, 1.5])
@@ -45,8 +45,8 @@ def test_a_moved_anchor_makes_a_pendulum_of_another_length():
     assert np.linalg.norm(joint.link2.p - [0.0, 0.0, 1.5]) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_a_turned_axis_is_that_of_a_new_hinge():
-    """Move on as a world whose hinge was made with the axis that is set."""
+def test_a_turned_axis_acts_like_a_new_hinge():
+    """Continue like a world whose hinge was created with the set axis."""
     tracks = []
     for axis in ((1.0, 0.0, 0.0), (0.0, 2.0, 0.0)):
         world, body, joint = hung('hinge', axis=axis)
@@ -56,12 +56,12 @@ def test_a_turned_axis_is_that_of_a_new_hinge():
         world.step(400)
         tracks.append([*body.root_link.p, joint.q])
     assert tracks[0] == pytest.approx(tracks[1], abs=1e-9)
-    # but for the steps in which the motor speeds up
+    # except for the steps in which the motor accelerates
     assert tracks[0][3] == pytest.approx(0.4 * 0.7, abs=5e-3) and abs(tracks[0][0]) > 0.1
 
 
 def test_a_joint_is_attached_to_another_body():
-    """Let go of the old body, hold the new one at the same place, and keep motor and limits."""
+    """Release the old body, hold the new one at the same place, and keep motor and limits."""
     world, body, joint = hung('hinge', axis=(0.0, 1.0, 0.0))
     other = world.add_body(sb.Sphere(R), name='other', mass=2.0, position=(0.3, 0.0, 1.0))
     joint.control, joint.target_velocity, joint.max_effort = 'velocity', -0.5, 100.0
@@ -78,14 +78,14 @@ def test_a_joint_is_attached_to_another_body():
     world.step(300)
     fallen = body.root_link.p[2] - height - 0.3 * speed
     assert fallen == pytest.approx(-0.5 * G * 0.09, abs=1e-9)
-    # but for the steps in which the motor slows the fall of the body down
+    # except for the steps in which the motor slows the body's fall
     assert joint.q == pytest.approx(-0.15, abs=5e-3)
     assert joint.break_force == 1e6 and joint.max_effort == 100.0
     assert np.linalg.norm(other.root_link.p - anchor) == pytest.approx(length, abs=1e-9)
 
 
 def test_attached_links_do_not_collide_and_old_ones_do():
-    """Exclude contacts of the links that a joint ties now, and allow those of the ones before."""
+    """Exclude contacts between the newly joined links, and allow contacts of the previous ones."""
     world = sb.World()
     balls = [
         world.add_body(sb.Sphere(0.5), name=name, position=(x, 0.0, 0.0))
@@ -98,7 +98,7 @@ def test_attached_links_do_not_collide_and_old_ones_do():
 
 
 def test_placed_joints_survive_copies_and_resets_and_old_snapshots_do_not_fit():
-    """Step as the original after a copy and a pickle, restart where the joint is now."""
+    """Step like the original after a copy and a pickle, restart at the joint's new place."""
     world, body, joint = hung()
     before = world.save()
     joint.anchor = (0.2, 0.0, 0.9)
@@ -120,7 +120,7 @@ def test_placed_joints_survive_copies_and_resets_and_old_snapshots_do_not_fit():
 
 
 def test_a_distance_joint_keeps_the_distance_of_its_new_anchor():
-    """Take the distance of a moved anchor as ODE's DBall does."""
+    """Take the distance of a moved anchor, like ODE's DBall."""
     world, body, joint = hung('distance', anchor2=(0.0, 0.0, 0.5))
     joint.anchor = (0.0, 0.0, 1.2)
     assert joint.distance == pytest.approx(0.7)
@@ -131,7 +131,7 @@ def test_a_distance_joint_keeps_the_distance_of_its_new_anchor():
 
 
 def test_motor_axes_stay_in_the_world_on_links_and_turn():
-    """Keep an axis of the world while both links turn; angles count from what is set."""
+    """Keep a world axis while both links rotate; angles count from the set value."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     table = world.add_body(sb.Sphere(0.1), motion='kinematic', angular_velocity=(2.0, 0.0, 0.0))
     body = world.add_body(sb.Sphere(0.1), position=(1.0, 0.0, 0.0))
@@ -148,13 +148,13 @@ def test_motor_axes_stay_in_the_world_on_links_and_turn():
     assert still.q == pytest.approx(1.5 + 0.3 * 3.0, abs=1e-2)
     relative = body.root_link.w - table.root_link.w
     assert relative @ [0.0, 0.0, 1.0] == pytest.approx(3.0, abs=1e-9)
-    # the axis is that of the middle of the step
+    # the axis is the mid-step one
     assert relative @ turning.direction == pytest.approx(0.0, abs=2.0 * 3.0 * 1e-3)
     still.direction = (2.0, 0.0, 0.0)
     assert still.direction == pytest.approx([1.0, 0.0, 0.0])
     still.q, still.upper = 0.0, 0.25
     world.step(300)
-    # an angle that is integrated passes its stop by less than a step
+    # an integrated angle passes its stop by less than a step
     assert still.q == pytest.approx(0.25, abs=3.0 * 1e-3)
     hook = hung('hinge')[2]
     with pytest.raises(sb.StateError, match='q of joint .hook. follows'):
@@ -164,7 +164,7 @@ def test_motor_axes_stay_in_the_world_on_links_and_turn():
 
 
 def test_links_are_connected_by_joints_of_all_kinds_directly():
-    """Find tree joints, constraints, motors and robots' own; not broken ones, nor far ones."""
+    """Find tree joints, constraints, motors and robots' own; not broken ones, nor distant ones."""
     world = sb.World()
     a, b, c = (world.add_body(sb.Sphere(0.1), position=(x, 0.0, 0.0)) for x in (0.0, 1.0, 2.0))
     hinge = world.add_joint('hinge', a, b)
@@ -187,7 +187,7 @@ def test_links_are_connected_by_joints_of_all_kinds_directly():
 
 
 def test_groups_switch_and_remove_their_joints_together():
-    """Fall while a group is disabled, hold when enabled; forget what was removed."""
+    """Fall while a group is disabled, hold when enabled; forget removed joints."""
     world = sb.World()
     bodies = [world.add_body(sb.Sphere(0.1), position=(x, 0.0, 1.0)) for x in (0.0, 1.0)]
     hooks = [world.add_joint('fixed', None, body, tree=False) for body in bodies]
@@ -210,7 +210,7 @@ def test_groups_switch_and_remove_their_joints_together():
         world.joint_groups['hooks']
 
 
-def test_groups_refuse_what_they_cannot_hold():
+def test_groups_refuse_wrong_joints():
     """Add nothing if one is wrong; disable none if one is part of a tree."""
     world = sb.World()
     a, b = (world.add_body(sb.Sphere(0.1), position=(x, 0.0, 0.0)) for x in (0.0, 1.0))
@@ -230,8 +230,8 @@ def test_groups_refuse_what_they_cannot_hold():
         world.joint_groups.add('more', [None])
 
 
-def test_joints_of_trees_say_what_only_constraints_have():
-    """Tell who sets an anchor, a breaking force or an ERP to add the joint otherwise."""
+def test_tree_joints_name_constraint_joints_for_their_parameters():
+    """Explain how to add a joint with an anchor, a breaking force or an ERP to set."""
     world = sb.World()
     hinge = world.add_joint('hinge', None, world.add_body(sb.Sphere(0.1)))
     for name in ('anchor', 'axis', 'break_force', 'erp', 'is_broken'):

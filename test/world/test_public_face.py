@@ -1,4 +1,4 @@
-"""What worlds and their parts show, and what they refuse."""
+"""Public attributes of worlds and their parts, and refused ones."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import sim_bridge as sb
 
 @pytest.fixture(scope='module')
 def things():
-    """Return one of each public class of a world that has taken some steps."""
+    """Return one object of each public class from a world after some steps."""
     world = sb.World()
     world.add_ground()
     robot = world.load_urdf('urdf/tracked_vehicle.urdf', name='tank', position=(0.0, 0.0, 0.14))
@@ -73,8 +73,8 @@ def things():
         ('contacts', {'positions', 'forces', 'force_on'}, set()),
     ],
 )
-def test_users_are_shown_what_is_theirs(things, what, there, internal):
-    """List by dir what users need, and nothing of the inside."""
+def test_dir_lists_public_names_only(things, what, there, internal):
+    """List public names by dir, and no internal ones."""
     shown = set(dir(things[what]))
     assert there <= shown
     assert not shown & internal
@@ -95,14 +95,14 @@ def test_users_are_shown_what_is_theirs(things, what, there, internal):
     ],
 )
 def test_unknown_attributes_are_refused(things, what, name, meant):
-    """Refuse to read or set what is not there, and name what was probably meant."""
+    """Refuse to read or set unknown names, and suggest the probable one."""
     for use in (lambda: getattr(things[what], name), lambda: setattr(things[what], name, 1.0)):
         with pytest.raises(AttributeError, match=f"'{name}'.*did you mean '{meant}'"):
             use()
 
 
 def test_no_public_class_takes_unknown_attributes():
-    """Refuse any name that is not declared, in every class that users hold objects of."""
+    """Refuse any undeclared name, in every public class."""
     public = [each for each in map(partial(getattr, sb), dir(sb)) if isinstance(each, type)]
     public += [
         type(each)
@@ -120,7 +120,7 @@ def test_no_public_class_takes_unknown_attributes():
         type(next(iter(scene.inputs.values()))),
         type(next(iter(scene.outputs.values()))),
     ]
-    # devices without a link show nothing; of them those of `things` are tried
+    # devices without a link have no reading; only the kinds in `things` are tried
     kinds = [
         kind
         for kind in public
@@ -181,23 +181,23 @@ def test_no_public_class_takes_unknown_attributes():
         ('contacts', 'forces'),
     ],
 )
-def test_what_is_only_read_is_not_set(things, what, name):
-    """Refuse to set what identifies a thing, and what follows from other things."""
+def test_read_only_attributes_cannot_be_set(things, what, name):
+    """Refuse to set identifying and derived attributes."""
     thing = things[what]
     with pytest.raises(AttributeError, match=f'{type(thing).__name__}.{name} cannot be set'):
         setattr(thing, name, np.zeros(3))
 
 
 @pytest.mark.parametrize('name', ['time_step', 'seed'])
-def test_what_a_world_is_made_with_stays(things, name):
-    """Tell who sets what a world is made with to make another one."""
+def test_constructor_arguments_of_a_world_stay(things, name):
+    """Tell users to create another world when they set a constructor argument."""
     with pytest.raises(AttributeError, match=rf'make another World\({name}='):
         setattr(things['world'], name, 1)
 
 
 @pytest.mark.parametrize('count', [-1, 2.5, True, 'three'])
 def test_a_step_count_is_a_whole_number(count):
-    """Refuse any other step count, and keep the one there is."""
+    """Refuse any other step count, and keep the current one."""
     world = sb.World()
     world.step_count = 7
     with pytest.raises(sb.InvalidValueError, match='step_count'):
@@ -223,13 +223,13 @@ def test_a_step_count_is_a_whole_number(count):
     ],
 )
 def test_usual_words_lead_to_the_attributes(things, what, word, meant):
-    """Tell who uses the long words which attributes these are here."""
+    """Map long words to the short attribute names."""
     with pytest.raises(AttributeError, match=f"no attribute '{word}'; did you mean {meant}\\?$"):
         getattr(things[what], word)
 
 
-def test_a_quantity_that_is_not_measured_is_refused(things):
-    """Tell what a device measures instead, whichever way it is asked, and let hasattr work."""
+def test_unmeasured_quantities_are_refused(things):
+    """Name the measured quantities instead, for any way of access, and let hasattr work."""
     sensor, imu = things['sensor'], things['imu']
     for read in (lambda: sensor.w, lambda: sensor['angular_velocity'], lambda: sensor.truth.w):
         with pytest.raises(sb.UnknownNameError, match="'wrist_ft'. Known: force, torque"):
@@ -240,7 +240,7 @@ def test_a_quantity_that_is_not_measured_is_refused(things):
 
 
 def test_things_by_name_tell_the_names_there_are(things):
-    """Raise UnknownNameError, a KeyError, for robots and joints that are not there."""
+    """Raise UnknownNameError, a KeyError, for unknown robots and joints."""
     world = things['world']
     with pytest.raises(sb.UnknownNameError, match="'tnak'.*'tank'.*Known: ground, tank") as caught:
         world.robots['tnak']
@@ -250,8 +250,8 @@ def test_things_by_name_tell_the_names_there_are(things):
         world.joints['hinge']
 
 
-def test_representations_say_how_it_is(things):
-    """Show time, sizes, mass and place, which one looks for first."""
+def test_representations_show_the_state(things):
+    """Show time, sizes, mass and position first."""
     world, robot = things['world'], things['robot']
     assert repr(world).startswith('<World at 0.005 s (step 5): 2 robots (ground, tank), ')
     assert f'{world.contact_count} contacts' in repr(world)
@@ -262,7 +262,7 @@ def test_representations_say_how_it_is(things):
 
 
 def test_representations_are_short(things):
-    """Show what a snapshot, a state, a description, a device or a material table is about."""
+    """Show the contents of a snapshot, a state, a description, a device, a material table."""
     world = sb.World()
     ball = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
     assert repr(ball) == "<Robot 'ball': 1 link, 0 one-axis joints, 1 kg, base dynamic>"
@@ -277,13 +277,13 @@ def test_representations_are_short(things):
 
 
 def test_the_package_lists_its_public_names():
-    """List by dir of the package what it offers, and nothing else."""
+    """List exactly the package's public names by dir."""
     assert dir(sb) == sorted(sb.__all__)
     assert {'ConstraintJoint', 'Joint', 'World'} <= set(dir(sb)) and 'importlib' not in dir(sb)
 
 
 def test_a_misspelt_name_of_the_package_gets_a_hint():
-    """Name the class that was probably meant; nothing close gets no hint."""
+    """Name the probable class; without a close name, give no hint."""
     with pytest.raises(AttributeError, match="no attribute 'Wrld'; did you mean 'World'"):
         _ = sb.Wrld
     with pytest.raises(AttributeError, match="no attribute 'qqqqq'$"):
@@ -291,7 +291,7 @@ def test_a_misspelt_name_of_the_package_gets_a_hint():
 
 
 def test_help_describes_delegated_properties(things):
-    """Give every public attribute of the views a docstring, wherever its value comes from."""
+    """Give every public attribute of the views a docstring, from any source of its value."""
     for thing in things.values():
         kind = type(thing)
         bare = [
@@ -319,7 +319,7 @@ def test_mimic_joints_are_not_actuated():
 
 
 def test_a_removed_robot_can_still_be_shown():
-    """Tell by repr that a robot and its links were removed, rather than fail."""
+    """Report in repr that a robot and its links were removed, rather than fail."""
     world = sb.World()
     body = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
     link = body.root_link

@@ -1,4 +1,4 @@
-"""Distances and overlaps between steps, against Coal."""
+"""Distances and overlaps between steps, compared with Coal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ POINTS = np.random.default_rng(5).normal(size=(12, 3)) * (0.2, 0.3, 0.4)
 
 
 def coal_hull(points: np.ndarray) -> coal.Convex:
-    """Return a hull as Coal has it."""
+    """Return a hull in Coal's form."""
     vertices = coal.StdVec_Vec3s()
     for point in points:
         vertices.append(point)
@@ -39,14 +39,14 @@ def random_pose(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
 
 
 def transform(pose) -> coal.Transform3s:
-    """Return a pose as Coal has it."""
+    """Return a pose in Coal's form."""
     return coal.Transform3s(matrix_from_quaternion(pose[1]), np.array(pose[0]))
 
 
 @pytest.mark.parametrize('a', SHAPES)
 @pytest.mark.parametrize('b', ['box', 'capsule', 'hull'])
 def test_distance_of_loose_shapes_is_coals(a, b):
-    """Give Coal's signed distance for shapes that are in no world, and points that far apart."""
+    """Match Coal's signed distance for shapes outside any world, with points at this distance."""
     random = np.random.default_rng(11)
     for _ in range(10):
         pose_a, pose_b = random_pose(random), random_pose(random)
@@ -61,8 +61,8 @@ def test_distance_of_loose_shapes_is_coals(a, b):
         assert np.linalg.norm(own.normal) == pytest.approx(1.0, abs=1e-9)
 
 
-def test_distance_of_links_is_that_of_their_nearest_shapes():
-    """Measure links of a world where they are now, the nearest pair of their geometries."""
+def test_distance_of_links_uses_their_nearest_shapes():
+    """Measure links at their current poses, by the nearest pair of geometries."""
     world = sb.World()
     ground = world.add_ground()
     dumbbell = world.add_body(
@@ -81,8 +81,8 @@ def test_distance_of_links_is_that_of_their_nearest_shapes():
     )
 
 
-def test_overlaps_finds_what_a_shape_would_touch():
-    """Find those geometries, whether or not they are enabled, that a shape at a pose meets."""
+def test_overlaps_finds_the_geometries_a_shape_touches():
+    """Find the geometries, enabled or not, touched by a shape at a pose."""
     world = sb.World()
     ground = world.add_ground()
     near = world.add_body(sb.Box((1, 1, 1)), position=(0, 0, 2))
@@ -95,7 +95,7 @@ def test_overlaps_finds_what_a_shape_would_touch():
         *far.geometries,
     ]
     assert world.overlaps(sb.Capsule(0.1, 2), (0, 0, 1)) == [*ground.geometries, *near.geometries]
-    # boxes around them meet here, they do not
+    # their bounding boxes meet here, the shapes do not
     assert world.overlaps(sb.Sphere(0.4), (0.85, 0.85, 2)) == []
 
 
@@ -112,7 +112,7 @@ def test_planes_have_no_distance():
 
 
 def test_links_of_another_world_are_refused():
-    """Measure nothing of a world that was not asked."""
+    """Refuse links of a world other than the queried one."""
     here, there = sb.World(), sb.World()
     ours, theirs = (
         world.add_body(sb.Sphere(0.1), mass=1.0, position=(x, 0.0, 0.0))
@@ -123,7 +123,7 @@ def test_links_of_another_world_are_refused():
 
 
 def test_planes_overlap_no_planes():
-    """Ask what a half-space would touch where there is ground."""
+    """Query overlaps of a half-space in a world with ground."""
     world = sb.World()
     world.add_ground()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.0, 0.0, 0.05))

@@ -1,4 +1,4 @@
-"""Line segments against geometries: against the shapes' definitions, triangle by triangle, ODE."""
+"""Line segments against geometries: by the shapes' definitions, triangle by triangle, by ODE."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ARM = """
 
 
 def posed(shape, random=None):
-    """Return a world with a static body of a shape, its rotation and its position."""
+    """Return a world with a static body of one shape, its rotation and its position."""
     q, p = np.array([0.0, 0.0, 0.0, 1.0]), np.zeros(3)
     if random is not None:
         q, p = random.normal(size=4), random.uniform(-3.0, 3.0, 3)
@@ -42,7 +42,7 @@ def posed(shape, random=None):
     return world, matrix_from_quaternion(q), p
 
 
-# --- what is hit -----------------------------------------------------------------------------
+# --- hits ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def posed(shape, random=None):
         (sb.Cone(0.5, 2.0, 1.0), (0, 3, 0), (0, -3, 0), 2.25, (0, 4 / 17**0.5, -1 / 17**0.5)),
         (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, 3), (0.75, 0, -3), 2.0, (0, 0, 1)),
         (sb.Cone(0.5, 2.0, 1.0), (0.75, 0, -3), (0.75, 0, 3), 3.0, (4 / 17**0.5, 0, -1 / 17**0.5)),
-        # a pipe: from outside, through its mouth, from inside of its wall and from its bore
+        # a pipe: from outside, through its mouth, from inside its wall and from its bore
         (sb.HollowCylinder(0.5, 2.0, 0.3), (0, -3, 0), (0, 3, 0), 2.5, (0, -1, 0)),
         (sb.HollowCylinder(0.5, 2.0, 0.3), (0.4, 0, 3), (0.4, 0, -3), 2.0, (0, 0, 1)),
         (
@@ -98,7 +98,7 @@ def posed(shape, random=None):
     ],
 )
 def test_closed_forms(shape, p0, p1, distance, normal):
-    """Hit each shape where its formula says, with depth (1 - t) |p1 - p0|."""
+    """Hit each shape at its formula's point, with depth (1 - t) |p1 - p0|."""
     world, *_ = posed(shape)
     hit = world.raycast(p0, p1)
     length = np.linalg.norm(np.subtract(p1, p0))
@@ -111,8 +111,8 @@ def test_closed_forms(shape, p0, p1, distance, normal):
 
 
 @pytest.mark.parametrize('name', [*CONVEX, *HOLLOW])
-def test_segments_meet_solids_where_these_begin(name):
-    """Hit a turned shape at the first change of sign of its function, with its gradient."""
+def test_segments_hit_solids_at_their_surface(name):
+    """Hit a rotated shape at the first sign change of its function, with its gradient."""
     shape, function = (CONVEX | HOLLOW)[name]
     random = np.random.default_rng(17)
     along, count = np.linspace(0.0, 1.0, 4001), 0
@@ -159,7 +159,7 @@ def test_segments_meet_surfaces_as_triangle_by_triangle(name):
 
 @pytest.mark.parametrize('far', [0.0, 1e3])
 def test_nothing_slips_between_triangles(far):
-    """Hit a closed mesh and a height field through all corners and edges, from far away too."""
+    """Hit a closed mesh and a height field through all corners and edges, also from far away."""
     vertices, triangles = lumpy_ball()
     sizes = 0.5 * np.linspace(-1.0, 1.0, 9)
     x, y = np.meshgrid(sizes, sizes)
@@ -180,7 +180,7 @@ def test_nothing_slips_between_triangles(far):
 
 
 def test_lines_wholly_inside_miss_and_zero_lengths_too():
-    """Miss every shape from inside that is not left, and with segments of no length."""
+    """Miss every shape from inside without leaving it, and with zero-length segments."""
     inside = {
         **{name: shape for name, (shape, _) in CONVEX.items() if name != 'plane'},
         'mesh': surfaces()['mesh'][0],
@@ -207,8 +207,8 @@ def test_lines_through_a_bore_miss_and_see_the_world_behind():
     assert len(every) == 1 and every.distances[0] == 2.5
 
 
-def test_a_cone_that_is_nearly_a_cylinder_is_met_as_one():
-    """Lose nothing where the apex is far away."""
+def test_a_cone_close_to_a_cylinder_is_hit_like_one():
+    """Lose no accuracy with a distant apex."""
     for top in (0.5 + 1e-15, 0.5 - 1e-12, 0.5 + 1e-8):
         world, *_ = posed(sb.Cone(0.5, 2.0, top))
         for ends in (
@@ -223,7 +223,7 @@ def test_a_cone_that_is_nearly_a_cylinder_is_met_as_one():
 
 
 def test_lines_along_the_axis_hit_the_tip_of_cones():
-    """Hit a tip from outside and from the bore that ends in it, however it is turned."""
+    """Hit a tip from outside and from the bore ending in it, at any orientation."""
     random = np.random.default_rng(1)
     for number in range(40):
         radius, length = random.uniform(0.1, 2.0, 2)
@@ -237,7 +237,7 @@ def test_lines_along_the_axis_hit_the_tip_of_cones():
 
 
 def test_lines_along_faces_and_edges():
-    """Take lines in a face, an edge or the surface of a shape as inside of it, without a nan."""
+    """Count lines in a face, an edge or the surface as inside the shape, without a nan."""
     world, *_ = posed(sb.Box((1, 1, 1)))
     assert world.raycast((-2, 0, 0.5), (2, 0, 0.5)).distance == 1.5
     assert world.raycast((-2, 0.5, 0.5), (2, 0.5, 0.5)).distance == 1.5
@@ -245,13 +245,13 @@ def test_lines_along_faces_and_edges():
     assert world.raycast((0.5, 0, 2), (0.5, 0, -2)).distance == 1.5
     world, *_ = posed(sb.Cone(1.0, 2.0))
     along = world.raycast((-1.0, 0, 3.0), (2.0, 0, -3.0))
-    # which of the points that it has on the cone, rounding says
+    # rounding decides between the points on the cone
     assert math.hypot(1, 2) - 1e-9 <= along.distance <= math.hypot(2, 4) + 1e-9
 
 
 @pytest.mark.parametrize('name', ['sphere', 'box', 'capsule', 'cylinder', 'plane'])
-def test_depths_and_normals_are_those_of_odes_rays(name):
-    """Agree with dCollide of a dRay on the point, the distance and, up to its sign, the normal."""
+def test_depths_and_normals_match_odes_rays(name):
+    """Match dCollide with a dRay on the point, the distance and, up to its sign, the normal."""
     shape, _ = CONVEX[name]
     random = np.random.default_rng(31)
     world, R, p = posed(shape, random)
@@ -268,7 +268,7 @@ def test_depths_and_normals_are_those_of_odes_rays(name):
     hits = 0
     for _ in range(200):
         p0 = p + 3.0 * random.normal(size=3)
-        # ODE's capsules and cylinders are hit by rays from outside
+        # ODE's capsules and cylinders are hit only by rays from outside
         p1 = p + 0.4 * random.normal(size=3)
         way = p1 - p0
         length = np.linalg.norm(way)
@@ -307,7 +307,7 @@ def scene(random, count=60):
 
 
 def test_scenes_against_every_geometry_alone():
-    """Give the nearest of all geometries, or all in order, as if each were alone."""
+    """Return the nearest of all geometries, or all in order, as for each alone."""
     random = np.random.default_rng(5)
     world = scene(random)
     p0, p1 = random.uniform(-6, 6, (2, 150, 3))
@@ -331,7 +331,7 @@ def test_scenes_against_every_geometry_alone():
 
 
 def test_filters():
-    """Leave out what is skipped, disabled, a sensor, of other groups or not asked for."""
+    """Leave out geometries skipped, disabled, sensing, in other groups or not requested."""
     world = sb.World()
     bodies = [
         world.add_body(
@@ -358,8 +358,8 @@ def test_filters():
     assert len(world.raycasts(np.zeros((0, 3)), np.zeros((0, 3)))) == 0
 
 
-def test_bodies_that_move_are_seen_where_they_are():
-    """See a falling ball at its present place, and leave the state as it is."""
+def test_moving_bodies_are_seen_at_their_place():
+    """See a falling ball at its current place, and leave the state unchanged."""
     world = sb.World()
     ball = world.add_body(sb.Sphere(0.1), mass=1.0)
     twin = copy.copy(world)
@@ -375,8 +375,8 @@ def test_bodies_that_move_are_seen_where_they_are():
     assert world.raycast((0, 0, 5), (0, 0, -5)) is None
 
 
-def test_whatever_changes_between_calls_is_seen():
-    """Hit what a copy of the world, which has kept nothing, hits after each kind of change."""
+def test_changes_between_calls_are_seen():
+    """Hit the same as a fresh copy of the world after each kind of change."""
     world = sb.World()
     ball = world.add_body(sb.Sphere(0.2), mass=1.0, position=(0, 0, 3))
     box = world.add_body(sb.Box((0.4, 0.4, 0.4)), motion='static', position=(1, 0, 0))
@@ -418,13 +418,13 @@ def test_whatever_changes_between_calls_is_seen():
             np.testing.assert_array_equal(getattr(hits, name), getattr(anew, name))
         assert single.distance == hits.distances[18]
         known.append(hits.points.tobytes() + hits.indices.tobytes())
-    # all but the first changes what is seen
+    # every change except the first changes the hits
     assert all(one != other for one, other in itertools.pairwise(known))
 
 
 @pytest.mark.parametrize('count', [1, 8, 33, 300])
 def test_trees_of_all_depths_miss_nothing(count):
-    """Find the balls that the closed form finds, the nearest and all, among few and many."""
+    """Find the balls of the closed form, the nearest and all, among few and many."""
     random = np.random.default_rng(count)
     world, centres = sb.World(), random.uniform(-9.0, 9.0, (count, 3))
     radius = 0.3
@@ -451,7 +451,7 @@ def test_trees_of_all_depths_miss_nothing(count):
 
 
 def test_bad_arguments_are_named():
-    """Name the row and the value that is not finite, shapes that do not fit, foreign objects."""
+    """Name the row and the non-finite value, mismatched shapes, foreign objects."""
     world, *_ = posed(sb.Sphere(1.0))
     other, *_ = posed(sb.Sphere(1.0))
     with pytest.raises(sb.InvalidValueError, match=r'p1\[1\].*nan'):
@@ -482,7 +482,7 @@ def test_bad_arguments_are_named():
 
 
 def degenerate(random, count):
-    """Return segments of all lengths, on a grid of special places, slightly off it, parallel."""
+    """Return segments with all lengths, on a grid of special places, slightly off it, parallel."""
     special = np.array([0.0, 0.3, 0.4, 0.45, 0.5, 0.6, 0.7, 1.0, -0.3, -0.4, -0.5, -0.6, -1.0])
     p0, p1 = random.choice(special, (2, count, 3))
     way = (p1 - p0) * 10.0 ** random.choice([-160, -12, -3, 0, 0, 3, 9], (count, 1))
@@ -492,7 +492,7 @@ def degenerate(random, count):
 
 
 def sound(count):
-    """Cast degenerate segments at every shape; check what is said of each hit."""
+    """Cast degenerate segments at every shape; check each hit's values."""
     random = np.random.default_rng(count)
     shapes = [shape for shape, _ in (*CONVEX.values(), *HOLLOW.values(), *surfaces().values())]
     for shape in shapes:
@@ -511,11 +511,11 @@ def sound(count):
 
 
 def test_degenerate_segments():
-    """Say nothing impossible of segments along faces, through edges and of extreme lengths."""
+    """Return plausible hits for segments along faces, through edges and of extreme lengths."""
     sound(20_000)
 
 
 @pytest.mark.long
 def test_a_million_degenerate_segments():
-    """Say nothing impossible of a million of them."""
+    """Return plausible hits for a million of them."""
     sound(1_000_000)

@@ -1,4 +1,4 @@
-"""Robots and bodies that are taken out of a running world."""
+"""Robots and bodies removed from a running world."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ NOISY_GYRO = sensors_from_mapping(
 
 
 def put_box(world: sb.World, name: str, x: float, z: float = 0.1) -> sb.Robot:
-    """Add a box that stands on the ground at a place, or begins above it [m]."""
+    """Add a box standing on the ground at a place, or beginning above it [m]."""
     return world.add_body(sb.Box((0.2, 0.2, 0.2)), name, mass=1.0, position=(x, 0.0, z))
 
 
 def busy_world(has_guest: bool) -> sb.World:
-    """Return a world with robots of all kinds, added in an order that has the guest in between."""
+    """Return a world with robots of all kinds, with the guest added between others."""
     world = sb.World(seed=3)
     world.add_ground()
     put_box(world, 'low', 2.0)
@@ -45,7 +45,7 @@ def busy_world(has_guest: bool) -> sb.World:
 
 
 def test_others_go_on_bit_for_bit():
-    """Leave the same bits as if the guests had never been: contacts, sensors, efforts and all."""
+    """Leave the same bits as without the guests: contacts, sensors, efforts and all."""
     alone, crowded = busy_world(False), busy_world(True)
     for world in (alone, crowded):
         world.step(150)
@@ -62,8 +62,8 @@ def test_others_go_on_bit_for_bit():
     np.testing.assert_array_equal(*noisy)
 
 
-def test_what_stood_on_it_falls():
-    """Feel nothing any more of what is gone: no contact, and gravity at once."""
+def test_a_body_on_a_removed_one_falls():
+    """Feel no effect of a removed body: no contact, and gravity at once."""
     world = sb.World()
     table = world.add_body(
         sb.Box((1.0, 1.0, 0.2)), 'table', motion='static', position=(0.0, 0.0, 0.9)
@@ -85,8 +85,8 @@ def test_what_stood_on_it_falls():
     assert box.root_link.p[2] - height == pytest.approx(-0.5 * 9.81 * 0.1**2, rel=1e-9)
 
 
-def test_what_still_carries_goes_on_carrying():
-    """Take back of a body's contact forces only those of the body that is gone."""
+def test_remaining_contacts_keep_their_forces():
+    """Remove only the removed body's share from a body's contact forces."""
     world = sb.World()
     world.add_ground()
     low, load = put_box(world, 'low', 0.0), put_box(world, 'load', 0.0, 0.3)
@@ -100,7 +100,7 @@ def test_what_still_carries_goes_on_carrying():
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_joints_go_with_it(tree):
-    """Free what hung on it, as it moves; leave no joint, and no trace on what stays."""
+    """Free attached bodies with their motion; leave no joint, and no trace on other bodies."""
     world = sb.World()
     crane = world.add_body(sb.Sphere(0.05), 'crane', motion='static', position=(0.0, 0.0, 2.0))
     load = world.add_body(sb.Sphere(0.1), 'load', mass=2.0, position=(0.5, 0.0, 2.0))
@@ -117,8 +117,8 @@ def test_joints_go_with_it(tree):
     np.testing.assert_allclose(load.root_link.p, p + fall, atol=1e-9)
 
 
-def test_what_hangs_can_be_removed_itself():
-    """Take the end of a chain of bodies out, then its middle."""
+def test_hanging_bodies_can_be_removed():
+    """Remove the end of a chain of bodies, then its middle."""
     world = sb.World()
     bodies = [
         world.add_body(sb.Sphere(0.05), f'bob_{n}', mass=1.0, position=(0.2 * n, 0.0, 1.0))
@@ -137,8 +137,8 @@ def test_what_hangs_can_be_removed_itself():
     np.testing.assert_allclose(acceleration, [0.0, 0.0, -9.81], atol=1e-9)
 
 
-def test_settings_stay_with_those_they_were_made_for():
-    """Number what is left anew, and lose none of its settings; a namesake has none of the old."""
+def test_settings_stay_with_their_robots():
+    """Renumber the remaining robots, and keep their settings; a namesake inherits none."""
     world = sb.World()
     world.materials.add(sb.Material('ice', friction=0.0))
     names = ('first', 'second', 'third')
@@ -178,8 +178,8 @@ HANDLES = {
 
 
 @pytest.mark.parametrize('use', HANDLES.values(), ids=HANDLES.keys())
-def test_handles_of_what_is_gone_say_so(use):
-    """Raise StateError, naming the robot, for all but what the description says."""
+def test_handles_of_removed_robots_raise(use):
+    """Raise StateError, naming the robot, for all but its description."""
     world = sb.World()
     arm = world.load_urdf(ARM)
     world.step()
@@ -191,7 +191,7 @@ def test_handles_of_what_is_gone_say_so(use):
 
 
 def test_names_are_free_again_but_snapshots_do_not_fit():
-    """Take another robot for another, even where it has the name and the numbers of the old."""
+    """Distinguish a new robot from a removed one, even with the same name and indices."""
     world = sb.World()
     world.load_urdf(ARM)
     world.load_urdf('urdf/pendulum.urdf')
@@ -207,8 +207,8 @@ def test_names_are_free_again_but_snapshots_do_not_fit():
         world.restore(snapshot)
 
 
-def test_only_what_is_there_can_be_removed():
-    """Refuse unknown names with a hint, robots of other worlds, and what is gone already."""
+def test_only_existing_robots_can_be_removed():
+    """Refuse unknown names with a hint, robots of other worlds, and removed ones."""
     world, other = sb.World(), sb.World()
     box = put_box(world, 'crate', 0.0)
     with pytest.raises(UnknownNameError, match="Did you mean 'crate'"):
@@ -224,7 +224,7 @@ def test_only_what_is_there_can_be_removed():
 
 
 def test_reset_after_a_removal():
-    """Go back to the start with those that are left, and without what was touched."""
+    """Reset to the start with the remaining robots, without contacts."""
     alone, crowded = busy_world(False), busy_world(True)
     for world in (alone, crowded):
         world.step(100)

@@ -1,4 +1,4 @@
-"""A call that fails leaves the world as it was, and its error names the argument."""
+"""A failing call leaves the world unchanged, and its error names the argument."""
 
 import math
 
@@ -11,7 +11,7 @@ WRONG = [None, 'x', [1], math.nan, math.inf, -1, object(), {}, b'q', (1, 2, 3), 
 
 
 def small_world():
-    """Return a world that sleeps, so that a call which wakes it is seen."""
+    """Return a sleeping world, so a call that wakes it is noticed."""
     world = sb.World(sleep=sb.Sleep(linear=1.0, angular=1.0, time=0.0, steps=2))
     world.add_ground()
     world.load_urdf('arm', position=(0.0, 0.0, 1.0))
@@ -24,7 +24,7 @@ def small_world():
 
 
 def picture(world):
-    """Return all that a failed call must leave alone."""
+    """Return all values that a failed call must not change."""
     return (
         list(world.robots),
         list(world.joints),
@@ -121,7 +121,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize('call', CALLS)
-def test_wrong_arguments_leave_the_world_as_it_was(call):
+def test_wrong_arguments_leave_the_world_unchanged(call):
     """Wrong arguments raise the library's errors and change nothing."""
     world = small_world()
     before, failures = picture(world), 0
@@ -151,7 +151,7 @@ def test_wrong_arguments_leave_the_world_as_it_was(call):
 
 
 def test_interrupted_joint_is_taken_back(monkeypatch):
-    """A joint whose addition or removal is interrupted is as before."""
+    """An interrupted addition or removal of a joint leaves the previous state."""
     world = small_world()
     world.add_body(sb.Sphere(0.1), mass=1.0, position=(1.0, 0.0, 0.6))
     before = picture(world)
@@ -199,7 +199,7 @@ def test_default_names_do_not_skip_failures():
 
 @pytest.mark.parametrize('wrong', [None, 'arm', 3])
 @pytest.mark.parametrize('function', ['mass_matrix', 'bias_forces'])
-def test_dynamics_name_what_is_no_robot(function, wrong):
+def test_dynamics_name_wrong_robots(function, wrong):
     """Functions of dynamics name an argument that is no robot."""
     with pytest.raises(sb.InvalidValueError, match=r'robot = .*a robot of a world'):
         getattr(sb.dynamics, function)(wrong)
@@ -208,7 +208,7 @@ def test_dynamics_name_what_is_no_robot(function, wrong):
 @pytest.mark.parametrize('what', ['q', 'dq', 'u'])
 @pytest.mark.parametrize('wrong', [math.nan, math.inf, -math.inf])
 def test_arrays_of_robots_take_finite_numbers_only(what, wrong):
-    """Assigning numbers that are not finite names the joint and changes nothing."""
+    """Assigning non-finite numbers names the joint and changes nothing."""
     arm = sb.World().load_urdf('arm')
     values = np.linspace(0.1, 0.2, len(arm.q))
     setattr(arm, what, values)
@@ -236,7 +236,7 @@ def test_position_beyond_a_stop_is_taken_and_pushed_back():
 
 
 def test_shipped_robot_is_found_by_its_name():
-    """A robot that ships loads by its name; other names get a list."""
+    """A shipped robot loads by its name; other names get a list."""
     world = sb.World()
     assert (
         world.load_urdf('arm').description.links.keys()
@@ -247,7 +247,7 @@ def test_shipped_robot_is_found_by_its_name():
 
 
 def test_a_pair_with_an_unknown_material_adds_none():
-    """The first of the pair is new, and the second is not there."""
+    """The first material of the pair is new, and the second does not exist."""
     world = small_world()
     before = picture(world)
     ice = sb.Material('ice', friction=0.01)

@@ -1,4 +1,4 @@
-"""The OpenPLX scenes that ship: they load without warnings, close their mates, and move."""
+"""The shipped OpenPLX scenes: they load without warnings, close their mates, and move."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_scenes_load_closed_and_without_warnings(name, count):
             assert max(map(abs, joint.error)) < 1e-6
 
 
-def test_the_rod_is_where_each_model_of_the_example_has_it():
+def test_the_rod_has_the_place_of_each_model_in_the_example():
     """Three models find different transforms, and the same place."""
     for model in ('World', 'SnapRod', 'SnapRodParent', 'SnapRodParentParent'):
         rod = sb.World().load_openplx(find_robot('rod'), model).link('rod_system.rod_system.rod')

@@ -1,4 +1,4 @@
-"""Step hooks: when they are called, what they do, and what happens when they fail."""
+"""Step hooks: their order, effects, and failures."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ STIFFNESS = 5.0
 
 
 def spring(robot):
-    """Pull a joint back, as Choreonoid's BodyCustomizer of a spring does."""
+    """Pull a joint back, like Choreonoid's BodyCustomizer for a spring."""
     robot.u = -STIFFNESS * robot.q
 
 
 def spring_in_the_middle(robot):
-    """Pull by where the joint will be in the middle of the step: no energy is gained."""
+    """Pull by the joint's mid-step position: no energy is gained."""
     robot.u = -STIFFNESS * (robot.q + 0.5 * robot.world.time_step * robot.dq)
 
 
@@ -37,7 +37,7 @@ def swing(world):
 
 @pytest.mark.parametrize('formula', [spring, spring_in_the_middle])
 def test_a_spring_by_a_formula_has_its_frequency(formula):
-    """Swing by √(k / I), in the way of the recurrence that steps of this formula take."""
+    """Swing by √(k / I), by the recurrence of steps with this formula."""
     h = 0.01
     world = sb.World(time_step=h, gravity=(0.0, 0.0, 0.0))
     robot, inertia = swing(world)
@@ -48,7 +48,7 @@ def test_a_spring_by_a_formula_has_its_frequency(formula):
     for _ in range(300):
         world.step()
         q.append(robot.q[0])
-    # q[n + 1] = trace q[n] - product q[n - 1], of the step's matrix
+    # q[n + 1] = trace q[n] - product q[n - 1], with trace and determinant of the step's matrix
     found, *_ = np.linalg.lstsq(np.column_stack([q[1:-1], q[:-2]]), q[2:], rcond=None)
     share = 0.5 * h * h * STIFFNESS / inertia
     wanted = (2.0 - share, -1.0 - share) if formula is spring else (2.0 - 2.0 * share, -1.0)
@@ -83,8 +83,8 @@ def test_hooks_are_called_in_each_step_in_their_order():
     assert len(calls) == 6 and world.step_hooks == ()
 
 
-def test_pushes_of_hooks_act_in_each_step_and_those_before_in_one():
-    """Accelerate by both, through as many steps as they act in."""
+def test_pushes_of_hooks_act_in_each_step_and_earlier_ones_once():
+    """Accelerate by both, for the number of steps in which each acts."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     body = world.add_body(sb.Sphere(0.1), 'body', mass=1.0)
     hook = world.before_step(push)
@@ -98,8 +98,8 @@ def test_pushes_of_hooks_act_in_each_step_and_those_before_in_one():
 
 
 @pytest.mark.parametrize('when', ['before_step', 'after_step'])
-def test_a_hook_that_fails_leaves_the_world_as_it_was_before_the_step(when):
-    """Take back what hooks and the step have changed, and raise what was raised."""
+def test_a_failing_hook_leaves_the_world_before_the_step(when):
+    """Undo all changes by hooks and the step, and raise the exception."""
     world = sb.World()
     robot, _ = swing(world)
     world.step(2)
@@ -139,8 +139,8 @@ def test_hooks_go_with_copies_and_pickles():
         pickle.dumps(world)
 
 
-def test_what_hooks_cannot_be_is_refused():
-    """Refuse what is no function, and a step within a step."""
+def test_wrong_hooks_are_refused():
+    """Refuse non-functions, and a step within a step."""
     world = sb.World()
     with pytest.raises(sb.InvalidValueError, match='a function of one argument'):
         world.before_step('spring')

@@ -1,4 +1,4 @@
-"""Tables that notebooks show of worlds, robots, links, sensors, bags and viewers."""
+"""Tables shown in notebooks for worlds, robots, links, sensors, bags and viewers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVIL = '<script>alert("1")</script>&'
 
 
 class Reader(HTMLParser):
-    """Reads the rows of a table; elements other than those of a table are errors."""
+    """Parser for the rows of a table; other elements are errors."""
 
     def __init__(self, text):
         super().__init__()
@@ -40,7 +40,7 @@ class Reader(HTMLParser):
 
 
 def shown(value):
-    """Return the title and the rows of the table of an object."""
+    """Return an object's table title and rows."""
     reader = Reader(value._repr_html_())
     return ''.join(reader.texts), reader.rows
 
@@ -56,7 +56,7 @@ def world():
 
 
 def test_world_and_robot(world):
-    """Give a row to each robot and joint, with what they have now."""
+    """Show a row for each robot and joint, with its current values."""
     title, rows = shown(world)
     assert title.startswith('World at 0.003 s (step 3): 2 robots')
     assert [row[0] for row in rows] == ['name', 'arm', EVIL]
@@ -79,8 +79,8 @@ def test_link_and_sensor(world):
     assert len(rows[1][1].split(', ')) == 3
 
 
-def test_what_was_removed_has_a_title():
-    """Raise nothing where there is nothing to tell any more."""
+def test_removed_objects_have_a_title():
+    """Raise nothing for removed objects."""
     world = sb.World()
     robot = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
     link = robot.root_link
@@ -106,7 +106,7 @@ def test_tables_are_bounded():
 
 
 def test_bag(tmp_path):
-    """Show the topics that metadata.yaml lists; the files alone without it."""
+    """Show the topics listed in metadata.yaml; without it, only the files."""
     (tmp_path / 'bag_0.mcap').touch()
     topics = [
         Topic('/joint_states', 'sensor_msgs/msg/JointState', '', ''),
@@ -121,7 +121,7 @@ def test_bag(tmp_path):
 
 
 def test_page_in_a_notebook():
-    """Frame a page of this machine with few rights; the address cannot leave its places."""
+    """Frame a local page with few rights; the address cannot escape its attributes."""
     text = framed('http://127.0.0.1:8080/?token=abc')
     assert 'sandbox="allow-scripts allow-same-origin allow-downloads"' in text
     assert 'href="http://127.0.0.1:8080/?token=abc"' in text

@@ -1,4 +1,4 @@
-"""Terrain: what sinks into it comes up again; height fields that change, and that move."""
+"""Terrain: sunken bodies rise; height fields change, and move."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ BODIES = {
 
 
 def rise(ground, start, steps, body='box'):
-    """Let a body rise from a height of its centre; return its link."""
+    """Let a body rise from an initial centre height; return its link."""
     world = sb.World()
     if ground is None:
         world.add_ground()
@@ -79,7 +79,7 @@ def test_a_sunken_mesh_rises_as_from_a_plane(kind, start, body):
 
 @pytest.mark.parametrize('kind', [0, 1])
 def test_a_sunken_mesh_comes_out_of_hills_and_rests(kind):
-    """Rise at the speed of correction from ground that is not flat; rest on ground that is."""
+    """Rise at the correction speed from uneven ground; rest on flat ground."""
     mesh = rise(grounds(hills)[kind], -0.4, 1000, 'mesh')
     assert mesh.p[2] == pytest.approx(-0.3, abs=3e-3)
     mesh = rise(grounds(flat)[kind], -0.05, 2500, 'mesh')
@@ -88,7 +88,7 @@ def test_a_sunken_mesh_comes_out_of_hills_and_rests(kind):
 
 
 def test_a_mesh_of_fewer_triangles_than_its_body_is_ground():
-    """Push a fine mesh out of two triangles, whichever of the two has more."""
+    """Push a body out of a ground mesh, whether body or ground has more triangles."""
     vertices, triangles = sheet(1, 4.0)
     ground = sb.TriangleMesh(vertices, triangles, bottom_margin=1.0)
     assert rise(ground, -0.15, 400, 'mesh').p[2] == pytest.approx(-0.11, abs=1e-3)
@@ -96,14 +96,14 @@ def test_a_mesh_of_fewer_triangles_than_its_body_is_ground():
 
 @pytest.mark.parametrize('kind', [0, 1])
 def test_a_sunken_box_rises_from_hills(kind):
-    """Rise at the same speed from ground that is not flat."""
+    """Rise at the same speed from uneven ground."""
     box = rise(grounds(hills)[kind], -0.4, 1000)
     assert box.p[2] == pytest.approx(-0.3, abs=3e-3)
     assert rise(grounds(hills)[kind], -0.15, 4000).p[2] > 0.9 * HALF
 
 
 def test_terrain_ends_at_its_margin_and_its_border():
-    """Let fall what is below the margin or beside the terrain, also by distances."""
+    """Let bodies fall below the margin or beside the terrain, also in distance queries."""
     terrain = grounds(flat)[1]
     assert rise(terrain, -1.5, 100).p[2] < -1.54
     assert rise(sb.TriangleMesh(terrain.vertices, terrain.triangles), -0.15, 100).p[2] < -0.19
@@ -118,7 +118,7 @@ def test_terrain_ends_at_its_margin_and_its_border():
 
 
 def test_only_an_open_mesh_is_terrain():
-    """Refuse a margin of a closed mesh, or one that is not positive."""
+    """Refuse a margin on a closed mesh, or a margin that is not positive."""
     corners = np.vstack([np.zeros(3), np.eye(3)])
     faces = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
     with pytest.raises(InvalidValueError, match='closed'):
@@ -128,7 +128,7 @@ def test_only_an_open_mesh_is_terrain():
 
 
 def world_on_ground(**settings):
-    """Return a world with a field, its geometry, and the link of a ball that rests on it."""
+    """Return a world with a field, its geometry, and the link of a ball resting on it."""
     world = sb.World(**settings)
     field = world.add_body(
         sb.HeightField(np.zeros((21, 21)), (4.0, 4.0)), 'field', motion='static'
@@ -140,7 +140,7 @@ def world_on_ground(**settings):
 
 @pytest.mark.parametrize('sleep', [False, True])
 def test_a_resting_ball_follows_raised_and_lowered_ground(sleep):
-    """Lift what lies on a block of heights, and let it fall again, also where it sleeps."""
+    """Lift a body on a block of heights, and let it fall again, also asleep."""
     world, field, ball = world_on_ground(sleep=sleep)
     assert ball.p[2] == pytest.approx(HALF, abs=1e-5)
     for height in (0.02, 0.05, -0.1):
@@ -155,8 +155,8 @@ def test_a_resting_ball_follows_raised_and_lowered_ground(sleep):
     assert far == pytest.approx(1.0, abs=1e-9)
 
 
-def test_ground_that_was_raised_far_is_found_by_the_broad_phase():
-    """Let a ball fall onto ground that is far above where it was at first."""
+def test_far_raised_ground_is_found_by_the_broad_phase():
+    """Let a ball fall onto ground far above its initial height."""
     world, field, ball = world_on_ground()
     ball.robot.set_base_pose((0.0, 0.0, 6.5))
     field.set_heights(np.full((21, 21), 6.0))
@@ -165,7 +165,7 @@ def test_ground_that_was_raised_far_is_found_by_the_broad_phase():
 
 
 def test_changed_heights_are_saved_restored_and_copied():
-    """Keep changed heights in snapshots, copies, pickles and additions; reset leaves them."""
+    """Keep changed heights in snapshots, copies, pickles and additions; reset keeps them."""
     world, field, ball = world_on_ground()
     before = world.save()
     first = world.state_hash()
@@ -191,7 +191,7 @@ def test_changed_heights_are_saved_restored_and_copied():
 
 
 def test_blocks_that_do_not_fit_are_refused():
-    """Name what is wrong, and change nothing."""
+    """Name the wrong value, and change nothing."""
     world, field, ball = world_on_ground()
     before = world.state_hash()
     for arguments in (
@@ -216,7 +216,7 @@ def test_blocks_that_do_not_fit_are_refused():
 
 
 def test_a_field_with_a_bottom_weighs_its_prisms():
-    """Sum the prisms below the triangles of the cells, against a box and a sum by hand."""
+    """Sum the prisms below the cells' triangles, against a box and a manual sum."""
     box = sb.HeightField(np.full((3, 4), 0.2), (2.0, 1.0), bottom=-0.1).mass_properties(500.0)
     expected = sb.Box((2.0, 1.0, 0.3)).mass_properties(500.0)
     assert box.mass == pytest.approx(expected.mass, rel=1e-12)
@@ -238,7 +238,7 @@ def test_a_field_with_a_bottom_weighs_its_prisms():
     world = sb.World(gravity=(0, 0, 0))
     bed = world.add_body(field, density=1300.0)
     assert bed.mass == pytest.approx(1300.0 * total, rel=1e-12)
-    # it moves, and what lies on it moves with it
+    # it moves, and a body on it moves along
     ball = world.add_body(sb.Sphere(0.1), mass=1e-3, position=(0.0, 0.0, 1.2))
     bed.set_base_velocity((0.0, 0.0, 0.5))
     world.step(3000)
@@ -266,7 +266,7 @@ def drive_over_hills(load, turn_on):
 
 
 def test_wheels_drive_over_hills():
-    """Roll as far as the wheels turn on the arc of the hills, at a wheel's radius above them."""
+    """Roll along the hills' arc by the wheels' rotation, at a wheel's radius above them."""
 
     def turn_on(robot):
         for end in ('front', 'rear'):
@@ -283,7 +283,7 @@ def test_wheels_drive_over_hills():
 
 
 def test_crawlers_drive_over_hills():
-    """Go as far as the tracks run on the arc of the hills, and stay on these."""
+    """Drive along the hills' arc by the tracks' running length, and stay on the hills."""
 
     def turn_on(robot):
         for crawler in robot.crawlers:

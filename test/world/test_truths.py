@@ -1,4 +1,4 @@
-"""Whatever is True or False is nothing else: 'no' does not count as yes."""
+"""Boolean parameters accept only booleans: 'no' does not count as true."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def links(world):
 
 
 def assign(find, name):
-    """Return what sets an attribute of a part of a world."""
+    """Return a function that sets an attribute on a part of a world."""
     return lambda world, value: setattr(find(world), name, value)
 
 
@@ -40,7 +40,7 @@ def box(world):
     return world.geometries[0]
 
 
-# what takes a value, and where it says that this is wrong
+# setters of boolean values, and the place named in their errors
 TRUTHS = {
     'time': lambda world, value: world.reset(value),
     'excluded': lambda world, value: world.exclude(*links(world), value),
@@ -58,7 +58,7 @@ TRUTHS = {
     'enabled of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), enabled=value),
     'mass of a shape': lambda _, value: sb.Placed(sb.Sphere(0.1), mass=value),
 }
-# these take None, too
+# these accept None, too
 CHOICES = {
     'fixed_base': lambda world, value: world.load_urdf(LOOSE, fixed_base=value),
     'self_collision': lambda world, value: world.load_urdf(LOOSE, self_collision=value),
@@ -84,8 +84,8 @@ OTHERS = ('no', '', 0, 1, 1.0, np.int64(1), [], (), np.array([True]))
 
 
 @pytest.mark.parametrize('name', [*TRUTHS, *CHOICES])
-def test_other_things_are_refused(world, name):
-    """Raise, naming the parameter, its value and its place, and leave the world as it is."""
+def test_non_booleans_are_refused(world, name):
+    """Raise, naming the parameter, its value and its place, and keep the world unchanged."""
     before = world.state_hash()
     for value in OTHERS if name in CHOICES else (*OTHERS, None):
         with pytest.raises(InvalidValueError) as caught:
@@ -98,8 +98,8 @@ def test_other_things_are_refused(world, name):
 
 
 @pytest.mark.parametrize('name', [*TRUTHS, *CHOICES])
-def test_truths_are_taken(world, name):
-    """Take Python's and NumPy's, and None where it says something."""
+def test_booleans_are_accepted(world, name):
+    """Accept Python's and NumPy's, and None if it has a meaning."""
     for value in (True, False, np.True_, np.False_, *([None] if name in CHOICES else [])):
         (TRUTHS | CHOICES)[name](world, value)
         for joint in list(world.joints.values()):

@@ -1,4 +1,4 @@
-"""Contacts that a user makes for one step."""
+"""User contacts, added for one step."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ G = 9.81
 
 
 def slab(**velocity):
-    """Return a world of a cube on the ground that find no contact with each other, and both."""
+    """Return a world with a cube on the ground without automatic contacts, and both bodies."""
     world = sb.World(1e-3)
     ground = world.add_ground()
     cube = world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=2.0, position=(0.0, 0.0, 0.5), **velocity)
@@ -18,7 +18,7 @@ def slab(**velocity):
 
 
 def made(world, a, b, material, direction=None):
-    """Return contacts at what touches, pushed in the order a, b."""
+    """Return user contacts at the touching points, added in the order a, b."""
     return [
         sb.UserContact(
             each.geometry_a,
@@ -34,8 +34,8 @@ def made(world, a, b, material, direction=None):
 
 
 @pytest.mark.parametrize('is_turned', [False, True])
-def test_laws_are_those_of_each_contact(is_turned):
-    """Slide with the friction that is given, and run with the surface's velocity."""
+def test_each_contact_has_its_own_law(is_turned):
+    """Slide with the given friction, and run with the surface velocity."""
     world, cube, ground = slab(linear_velocity=(2.0, 0.0, 0.0))
     pair = (ground, cube) if is_turned else (cube, ground)
     for _ in range(200):
@@ -50,7 +50,7 @@ def test_laws_are_those_of_each_contact(is_turned):
 
 
 def test_they_last_one_step():
-    """Fall as soon as no contacts are made; the others of a call with several steps have none."""
+    """Fall in the step after; further steps of the same call have no user contacts."""
     world, cube, ground = slab()
     world.step(1, made(world, cube, ground, sb.ContactMaterial()))
     assert world.contact_count == 4
@@ -60,8 +60,8 @@ def test_they_last_one_step():
     assert world.contact_count == 0
 
 
-def test_they_join_what_is_found():
-    """Hold one body by made contacts, while others stand on what is found, in warm start too."""
+def test_they_join_found_contacts():
+    """Hold one body by user contacts, while others stand on found ones, also in warm start."""
     world, cube, ground = slab()
     others = [
         world.add_body(sb.Box((1.0, 1.0, 1.0)), mass=1.0, position=(0.0, 2.0 * k, 0.5))
@@ -76,7 +76,7 @@ def test_they_join_what_is_found():
 
 
 def test_more_than_there_is_room_for():
-    """Grow with what is given, and keep the bits of a copy."""
+    """Grow with the number of given contacts, and keep a copy's bits."""
     world, cube, ground = slab()
     contact = made(world, cube, ground, sb.ContactMaterial())
     other = world.copy()
@@ -88,7 +88,7 @@ def test_more_than_there_is_room_for():
 
 
 def test_a_wheel_takes_its_contact_along():
-    """Roll without loss: the point goes with the centre, not with the surface."""
+    """Roll without loss: the point moves with the centre, not with the surface."""
     world = sb.World(1e-2)
     ground = world.add_ground()
     ball = world.add_body(
@@ -105,7 +105,7 @@ def test_a_wheel_takes_its_contact_along():
 
 
 def test_bad_contacts_are_named():
-    """Refuse what is no contact; the world goes on."""
+    """Refuse invalid contacts; the world continues."""
     world, cube, ground = slab()
     other = sb.World()
     strange = other.add_body(sb.Sphere(1.0), mass=1.0).root_link.geometries[0]
@@ -143,7 +143,7 @@ def test_bad_contacts_are_named():
 
 
 def test_listeners_hear_of_them_and_remove_them():
-    """Remove the contacts of one pair; those that are left keep their own laws."""
+    """Remove the contacts of one pair; the remaining ones keep their own laws."""
     world = sb.World(1e-3)
     ground = world.add_ground()
     cubes = [
@@ -173,8 +173,8 @@ def test_listeners_hear_of_them_and_remove_them():
         )
 
 
-def test_a_step_that_fails_leaves_none():
-    """Drop the contacts of a step that a listener or a hook ends; give them behind the hooks."""
+def test_a_failing_step_leaves_none():
+    """Drop the contacts of a step ended by a listener or a hook; add contacts after hooks."""
     world, cube, ground = slab()
 
     def fail(_):

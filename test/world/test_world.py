@@ -1,4 +1,4 @@
-"""The world: several robots, reproducibility, saving, resetting, and errors that help."""
+"""The world: several robots, reproducibility, saving, resetting, and helpful errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import sim_bridge as sb
 
 
 def swinging(seed=0):
-    """Return a world with two pendulums and a sensor that has noise."""
+    """Return a world with two pendulums and a noisy sensor."""
     world = sb.World(seed=seed)
     noisy = (
         '<gazebo reference="bob"><sensor name="imu" type="imu"><imu><linear_acceleration><x>'
@@ -25,7 +25,7 @@ def swinging(seed=0):
 
 
 def test_same_inputs_give_the_same_hash():
-    """Reach the same hash in two worlds, another one with another command, step or seed."""
+    """Reach the same hash in two worlds, and another one with another command, step or seed."""
 
     def run(seed=0, effort=0.1, steps=300):
         world = swinging(seed)
@@ -64,7 +64,7 @@ def test_robots_do_not_disturb_each_other():
 
 
 def test_second_robot_keeps_the_first_ones_state():
-    """Carry state and changed parameters over when a robot joins a running world."""
+    """Keep state and changed parameters when a robot joins a running world."""
     world = sb.World()
     first = world.load_urdf(rotor())
     first.dq = [2.0]
@@ -82,7 +82,7 @@ def test_second_robot_keeps_the_first_ones_state():
 
 
 def test_reset_goes_back_to_the_start_and_keeps_the_clock():
-    """Put poses back, drop efforts; zero the time only when asked."""
+    """Restore poses, drop efforts; zero the time only on request."""
     world = swinging()
     bob = world.robots['robot']
     bob.u = [1.0]
@@ -96,7 +96,7 @@ def test_reset_goes_back_to_the_start_and_keeps_the_clock():
 
 
 def test_base_pose_and_orientation():
-    """Load robots somewhere else, fixed and free."""
+    """Load robots at another pose, fixed and free."""
     world = sb.World()
     quarter = (0, 0, np.sqrt(0.5), np.sqrt(0.5))
     pair = robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0)))
@@ -154,14 +154,14 @@ def test_time_is_exact():
     ],
 )
 def test_wrong_world_options(options, words):
-    """Name the option, its value and what is accepted."""
+    """Name the option, its value and the accepted values."""
     with pytest.raises(sb.InvalidValueError) as caught:
         sb.World(**options)
     assert all(word in str(caught.value) for word in words)
 
 
 def test_unknown_names_list_the_known_ones():
-    """Say what there is, and what was probably meant."""
+    """List the existing names, and suggest the probable one."""
     body = sb.World().load_urdf(pendulum())
     for call, words in (
         (lambda: body.joint('jiont'), ["'jiont'", "'joint'?", "robot 'robot'"]),
@@ -175,7 +175,7 @@ def test_unknown_names_list_the_known_ones():
 
 @pytest.mark.parametrize('wrong', ['up', (1.0, 2.0), (0.0, 'x', 0.0), (0.0, 0.0, float('nan'))])
 def test_wrong_pushes_are_named(wrong):
-    """Name the link, and push it with nothing."""
+    """Name the link, and do not push it."""
     bob = sb.World().load_urdf(pendulum()).link('bob')
     for push, what in (
         (bob.add_force, 'force'),
@@ -189,7 +189,7 @@ def test_wrong_pushes_are_named(wrong):
 
 @pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 def test_a_push_lasts_for_one_step(integrator):
-    """Change the momentum by F h and h r x F however many steps a call takes, to the bit."""
+    """Change the momentum by F h and h r x F for any number of steps per call, to the bit."""
     hashes, speeds = [], []
     for calls in ((5,), (1, 4), (1, 1, 1, 1, 1), (0, 2, 3)):
         world = sb.World(gravity=(0, 0, 0), integrator=integrator)
@@ -214,7 +214,7 @@ def test_a_push_lasts_for_one_step(integrator):
 
 
 def test_wrong_commands_change_nothing():
-    """Refuse wrong sizes, unknown names and values that are not finite, whole."""
+    """Refuse wrong sizes, unknown names and non-finite values as a whole."""
     body = sb.World().load_urdf(pendulum())
     body.u = [0.5]
     for values, joints, error in (
@@ -227,8 +227,8 @@ def test_wrong_commands_change_nothing():
     assert body.u[0] == 0.5
 
 
-def test_effort_that_is_not_finite_stops_the_step_and_keeps_the_state():
-    """Name joint and value; go on once it is mended."""
+def test_non_finite_effort_stops_the_step_and_keeps_the_state():
+    """Name joint and value; continue once it is corrected."""
     world = sb.World()
     body = world.load_urdf(pendulum())
     body.q = [0.3]
@@ -245,13 +245,13 @@ def test_effort_that_is_not_finite_stops_the_step_and_keeps_the_state():
 
 
 def test_free_base_without_mass_is_refused():
-    """Say what to add."""
+    """Name the missing part."""
     with pytest.raises(sb.SimBridgeError, match="mass of the free body = 0.0 .*link 'nothing'"):
         sb.World().load_urdf(robot(link('nothing', 0.0)), fixed_base=False)
 
 
-def test_point_mass_is_refused_where_it_could_spin_without_bound():
-    """Name the link and its inertia; fixed to the world it is welcome."""
+def test_freely_spinning_point_mass_is_refused():
+    """Name the link and its inertia; accept it if fixed to the world."""
     point = robot(link('point', 1.0, inertia=(0, 0, 0)))
     with pytest.raises(sb.InvalidValueError, match=r"inertia of the free body.*link 'point'"):
         sb.World().load_urdf(point)
@@ -294,7 +294,7 @@ WRONG = (float('nan'), float('inf'), 'x', '1', None, [1.0, 2.0], [[0.0]], [], [[
 @pytest.mark.parametrize('what', ['q', 'dq', 'u'])
 @pytest.mark.parametrize('value', WRONG)
 def test_wrong_joint_coordinates_change_nothing(what, value):
-    """Refuse what is no finite number, and name robot and joint."""
+    """Refuse non-finite values, and name robot and joint."""
     hinge = sb.World().load_urdf(pendulum()).joint('joint')
     setattr(hinge, what, 0.25)
     with pytest.raises(sb.InvalidValueError, match='^' + what + r" = .*robot 'robot', joint"):
@@ -307,7 +307,7 @@ def test_wrong_joint_coordinates_change_nothing(what, value):
 @pytest.mark.parametrize('what', ['q', 'dq', 'u'])
 @pytest.mark.parametrize('value', ['x', [None], ['1'], [1j]])
 def test_robot_coordinates_must_be_numbers(what, value):
-    """Refuse what is no number; what is not finite in a view is a step's to report."""
+    """Refuse non-numbers; non-finite values written into a view are reported by the next step."""
     body = sb.World().load_urdf(pendulum())
     with pytest.raises(sb.InvalidValueError, match='^' + what + r" = .*robot 'robot'"):
         setattr(body, what, value)
@@ -323,7 +323,7 @@ def several_axes(kind):
 
 
 def test_floating_joint_takes_a_pose():
-    """Normalise the quaternion; refuse one of no length, and whatever is no pose."""
+    """Normalize the quaternion; refuse zero quaternions, and invalid poses."""
     free = several_axes('floating')
     free.q = [1, 2, 3, 0, 0, 3, 4]
     np.testing.assert_allclose(free.q, [1, 2, 3, 0, 0, 0.6, 0.8], rtol=1e-15)
@@ -344,7 +344,7 @@ def test_fixed_joint_has_no_coordinates_to_set():
 
 @pytest.mark.parametrize('kind', ['planar', 'floating'])
 def test_joint_accelerations_are_a_copy(kind):
-    """Leave the acceleration alone when the array handed out is written."""
+    """Keep the acceleration unchanged when the returned array is written."""
     moving = several_axes(kind)
     before = moving.ddq.copy()
     moving.ddq[:] = 7.0
@@ -352,7 +352,7 @@ def test_joint_accelerations_are_a_copy(kind):
 
 
 def test_writing_the_state_is_seen_at_once():
-    """Compute poses from what was just written, without a step."""
+    """Compute poses from newly written coordinates, without a step."""
     body = sb.World().load_urdf(pendulum(length=2.0))
     np.testing.assert_allclose(body.center_of_mass, (0, 0, -2))
     body.q[0] = np.pi / 2
@@ -362,7 +362,7 @@ def test_writing_the_state_is_seen_at_once():
 
 
 def test_public_names_are_all_there():
-    """Offer every name of __all__, by attribute and by star import, and say what is not there."""
+    """Offer every name of __all__, by attribute and by star import, and name missing ones."""
     offered = {}
     exec('from sim_bridge import *', offered)
     for name in sb.__all__:

@@ -1,4 +1,4 @@
-"""Arguments of wrong types are refused in words, which name them."""
+"""Arguments of wrong types are refused by messages that name them."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
     ],
 )
 def test_wrong_arguments_are_named(call, said):
-    """Name the argument, the value and what would have been accepted; no raw error."""
+    """Name the argument, the value and the accepted types; raise no raw error."""
     with pytest.raises(sb.SimBridgeError, match=said):
         call()
 
@@ -92,7 +92,7 @@ def test_wrong_arguments_are_named(call, said):
         (_TRAJECTORY, 'joints'),
     ],
 )
-def test_what_others_rely_on_cannot_be_set(holder, name):
-    """Keep what the steps, or values that are computed once, are based on."""
+def test_derived_values_cannot_be_set(holder, name):
+    """Refuse to set values used by steps, or computed only once."""
     with pytest.raises(AttributeError, match='cannot be set'):
         setattr(holder, name, 1)
