@@ -35,9 +35,9 @@ def collide(geom1: GeomObject, geom2: GeomObject) -> list[Contact]:
             raise InvalidValueError(name, geom, 'a geom that is no space', 'collide')
     if geom1.body is not None and geom1.body is geom2.body:
         return []
-    told = _told(geom1, geom2)
-    if told is not None:
-        return [_contact(point, normal, depth, geom1, geom2) for point, normal, depth in told]
+    own = _user_contacts(geom1, geom2)
+    if own is not None:
+        return [_contact(point, normal, depth, geom1, geom2) for point, normal, depth in own]
     world = _world_of(geom1, geom2)
     if isinstance(geom1, GeomRay) or isinstance(geom2, GeomRay):
         return _meet(world, geom1, geom2)
@@ -97,7 +97,7 @@ def _find(
     return found
 
 
-def _told(geom1: GeomObject, geom2: GeomObject) -> list[Touch] | None:
+def _user_contacts(geom1: GeomObject, geom2: GeomObject) -> list[Touch] | None:
     """Return the contacts from a user-defined geom class, None if neither geom has one."""
     own = geom1.meet(geom2)
     if own is not None:

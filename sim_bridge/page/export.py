@@ -62,7 +62,7 @@ def html(
             f'{ROOT}/mark', '', position=(*center[:2], center[2] + 0.6 * size), visible=False
         )
         recording = server.get_scene_serializer()
-        before, told = tape.begin, ''
+        before, shown = tape.begin, ''
         for take in tape.takes:
             frame = empty_frame(take.sizes)
             with server.atomic():
@@ -83,8 +83,8 @@ def html(
                 with server.atomic():
                     for layer in layers:
                         layer.update(frame, poses)
-                    if text != told:
-                        label.text, label.visible, told = text, bool(text), text
+                    if text != shown:
+                        label.text, label.visible, shown = text, bool(text), text
                 progress(moment.time)
         page = recording.as_html()
         return page.replace('<title>Viser</title>', f'<title>{escape(tape.title)}</title>', 1)

@@ -65,12 +65,12 @@ class TapeLayer(PlainLayer):
         """Show the time, and the events just before it."""
         self._now = float(frame.numbers[_TIME])
         set_value(self._bar, min(max(self._now, self._bar.min), self._bar.max))
-        told = [
+        shown = [
             f'- {time:.3f} s {text.translate(_SPECIAL)}'
             for time, text in self._marks
             if time <= self._now < time + _SHOWN_S
         ]
-        content = '\n'.join(told[-_MOST_SHOWN:])
+        content = '\n'.join(shown[-_MOST_SHOWN:])
         if content != self._said.content:
             self._said.content = content
 

@@ -111,9 +111,9 @@ class TimeLayer(PlainLayer):
                     set_value(self._kept, name)
         elif notice.kind in _MARKS:
             new = _Said(notice.kind, notice.text, 1)
-            told = sum(each.times for each in self._said if each.what == new.what)
+            count = sum(each.times for each in self._said if each.what == new.what)
             others = [each for each in self._said if each.what != new.what]
-            self._said = [new._replace(times=told + 1), *others][:_KEPT]
+            self._said = [new._replace(times=count + 1), *others][:_KEPT]
             self._messages.content = '\n\n'.join(map(str, self._said))
 
     def _toggle(self) -> None:

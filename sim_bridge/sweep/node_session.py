@@ -44,9 +44,9 @@ class NodeSession:
     sink: publishes to the graph.
     """
 
-    def __init__(self, told: str) -> None:
-        """Prepare; told: simulation label in the list of used domains."""
-        self._told = told
+    def __init__(self, label: str) -> None:
+        """Prepare; label: simulation label in the list of used domains."""
+        self._label = label
         self._outputs: dict[str, IO[bytes]] = {}
         self._stack = contextlib.ExitStack()
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -58,7 +58,7 @@ class NodeSession:
         enter = self._stack.enter_context
         try:
             os.environ.update(discovery_defaults(os.environ))
-            domain = enter(any_domain(self._told, os.environ))
+            domain = enter(any_domain(self._label, os.environ))
             self._environment = {
                 **os.environ,
                 'ROS_DOMAIN_ID': str(domain),

@@ -281,7 +281,7 @@ class _Run:
 
     def _disturb(self, simulator: Simulator, what: Disturbance) -> None:
         """Apply a disturbance before the next step."""
-        with _told(f'disturbance {what.name}'):
+        with _named_errors(f'disturbance {what.name}'):
             self._happens(simulator, what)
 
     def _happens(self, simulator: Simulator, what: Disturbance) -> None:
@@ -345,7 +345,7 @@ class _Run:
             except SimBridgeError:
                 # evaluate each measure alone, to name the failing one
                 for name, expression in self._measures.items():
-                    with _told(f'measure {name} ({shortened(expression.text)})'):
+                    with _named_errors(f'measure {name} ({shortened(expression.text)})'):
                         expression.number(sink.series(expression.references))
                 raise
         known = {**row.inputs, **row.measures}
@@ -354,7 +354,7 @@ class _Run:
 
 
 @contextlib.contextmanager
-def _told(what: str) -> Iterator[None]:
+def _named_errors(what: str) -> Iterator[None]:
     """Raise errors as StateError with their origin as prefix."""
     try:
         yield
