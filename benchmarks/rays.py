@@ -124,7 +124,7 @@ def _own(poses, starts, ways) -> dict[str, Callable]:
     for number, (p, q) in enumerate(poses):
         world.add_body(_KINDS[number % len(_KINDS)][0], motion='static', position=p, orientation=q)
     ends = starts + ways
-    search, distances = world.simulation.handles.rays, np.empty(RAYS)
+    search, distances = world.simulation.cache.handles.rays, np.empty(RAYS)
     call = search.prepare(
         starts,
         ends,

@@ -102,7 +102,7 @@ class Batch(DeclaredAttributes):
         self._task = np.zeros((self.n, TASK_SIZE), np.int64)
         self._task[:, STEP] = self._start_steps
         self.failed: Final = np.zeros(self.n, bool)
-        self._noises = Noises(work.simulation.devices, self.seeds)
+        self._noises = Noises(work.simulation.cache.devices, self.seeds)
         count = _processors() if threads is None else _at_least_one('threads', threads)
         workers = [work, *(self._base.copy() for _ in range(min(count, self.n) - 1))]
         self._threads = ThreadPool([each.simulation for each in workers])
@@ -178,8 +178,8 @@ class Batch(DeclaredAttributes):
         which, simulation = self._numbers(where), world.simulation
         with self._alone():
             base = self._base.simulation
-            simulation.refresh()
-            base.refresh()
+            simulation.cache.refresh()
+            base.cache.refresh()
             if world.functions or _settings(simulation) != _settings(base):
                 raise InvalidValueError(
                     'world',
@@ -204,9 +204,9 @@ class Batch(DeclaredAttributes):
         simulation = world.simulation
         with self._alone():
             self._rows.put(k, simulation)
-            self._noises.put(k, simulation.devices)
-            simulation.step_count = int(self._task[k, STEP])
-        simulation.forget_observations()
+            self._noises.put(k, simulation.cache.devices)
+            simulation.run.step_count = int(self._task[k, STEP])
+        simulation.staleness.forget_observations()
         return world
 
     def _sites(self) -> FloatArray:
@@ -283,8 +283,8 @@ class Batch(DeclaredAttributes):
 
 def _settings(simulation: Simulation) -> tuple[Any, ...]:
     """Return the settings common to all worlds in a batch, except array sizes."""
-    stages = handles.stages_of(simulation.handles.probe)
-    return simulation.options, simulation.census(), sorted(stages)
+    stages = handles.stages_of(simulation.cache.handles.probe)
+    return simulation.run.options, simulation.registry.census(), sorted(stages)
 
 
 def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> SimulationError:

@@ -32,36 +32,36 @@ _CONTACT_ROWS = tuple(name for name, along in rows_of(State).items() if along ==
 def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     """Return the arrays of a world: a simulation's steps write them."""
     # like the beginning of a step; also initializes new joints' velocities
-    simulation.refresh()
-    found = {f'State.{name}': array for name, array in simulation.state._asdict().items()}
-    found['progress'] = simulation.stepper.progress
-    found['worst'] = simulation.worst
-    found['residual'] = simulation.handles.problem.solution.residual
-    found[DEVICES] = simulation.sites.sampling.table
-    found[SITES] = simulation.observed_sites()
-    for number, device in enumerate(simulation.devices):
+    simulation.cache.refresh()
+    found = {f'State.{name}': array for name, array in simulation.cache.state._asdict().items()}
+    found['progress'] = simulation.cache.stepper.progress
+    found['worst'] = simulation.cache.worst
+    found['residual'] = simulation.cache.handles.problem.solution.residual
+    found[DEVICES] = simulation.cache.sites.sampling.table
+    found[SITES] = simulation.observation.sites()
+    for number, device in enumerate(simulation.cache.devices):
         found[f'sample {number}'], found[f'step {number}'] = device.memory
     return found
 
 
 def parameter_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     """Return the arrays that users may change and steps only read."""
-    simulation.refresh()
+    simulation.cache.refresh()
     found: dict[str, np.ndarray] = {}
     for part in (
-        simulation.model,
-        simulation.geometry,
-        simulation.contact_materials,
-        simulation.loops,
+        simulation.cache.model,
+        simulation.cache.geometry,
+        simulation.cache.contact_materials,
+        simulation.cache.loops,
     ):
         found |= {f'{type(part).__name__}.{name}': each for name, each in part._asdict().items()}
-    for number, fields in enumerate(simulation.all_field_arrays):
+    for number, fields in enumerate(simulation.cache.fields):
         found |= {
             f'Fields {number}.{name}': each
             for name, each in fields._asdict().items()
             if name not in _SCRATCH
         }
-    found['frames of devices'] = simulation.sites.frame
+    found['frames of devices'] = simulation.cache.sites.frame
     return found
 
 
@@ -139,7 +139,7 @@ class Rows:
 
     def put(self, world: int, simulation: Simulation) -> None:
         """Copy a world's present values to a simulation with the same structure."""
-        simulation.make_room(self.contact_room)
+        simulation.cache.make_room(self.contact_room)
         arrays = {**parameter_arrays(simulation), **own_arrays(simulation)}
         for name, rows in self.all.items():
             if name != DEVICES:
@@ -169,7 +169,7 @@ class Rows:
 
         Format: see `sensors.advance_worlds`; valid while both keep the same arrays.
         """
-        memory = simulation.stepper.memory
+        memory = simulation.cache.stepper.memory
         values = np.concatenate(memory)
         addresses = np.concatenate(
             [address_of(words) + 8 * np.arange(len(words)) for words in memory]
@@ -185,16 +185,16 @@ class Rows:
             places[:, FIRST_ROW] = address_of(rows) + (values[inside] - first)
             places[:, STRIDE] = size
             found.append(places)
-        simulation.look_anew()
+        simulation.cache.contacts.look_anew()
         if any(name.startswith(f'{Geometry.__name__}.') for name in self.all):
             # the cached pairs may belong to another world
-            found.append(np.array([[address_of(simulation.kept_pairs), 0, 0]], np.int64))
+            found.append(np.array([[address_of(simulation.cache.kept_pairs), 0, 0]], np.int64))
         return np.ascontiguousarray(np.concatenate(found))
 
     def _make_room(self, simulation: Simulation) -> None:
         """Give both sides the same contact capacity."""
-        simulation.make_room(self.contact_room)
-        room = len(simulation.state.contact_gap)
+        simulation.cache.make_room(self.contact_room)
+        room = len(simulation.cache.state.contact_gap)
         if room > self.contact_room:
             self.grow(room)
 

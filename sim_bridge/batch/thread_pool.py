@@ -40,9 +40,9 @@ class ThreadPool:
         """Use these arrays from now on. task: (n, TASK_SIZE), see `advance_worlds`."""
         self._advance, self._observe = [], []
         for simulation in self._simulations:
-            simulation.make_room(rows.contact_room)
-            simulation.warm_up()
-            calls, places = simulation.stepper.calls, rows.places_in(simulation)
+            simulation.cache.make_room(rows.contact_room)
+            simulation.runner.warm_up()
+            calls, places = simulation.cache.stepper.calls, rows.places_in(simulation)
             nobody = np.zeros(0, np.int64)
             self._advance.append(
                 advance_worlds.prepare(
@@ -62,7 +62,7 @@ class ThreadPool:
                     places,
                     nobody,
                     task,
-                    simulation.time_step,
+                    simulation.run.time_step,
                 )
             )
 

@@ -341,7 +341,7 @@ class Body(AutoDisable, WithDamping):
         self._set_motion()
         if self.robot is not None:
             # wakes the body
-            self.world.engine.simulation.invalidate()
+            self.world.engine.simulation.staleness.mark_parameters()
 
     def disable(self) -> None:
         """Stop the body, until it is enabled or a joint connects it to a moving body."""

@@ -83,7 +83,7 @@ def _find(
     if not of_numbers:
         return found
     asked = np.sort(np.array([*of_numbers]), axis=1)
-    points = world.engine.simulation.handles.search.between(
+    points = world.engine.simulation.cache.handles.search.between(
         asked[np.lexsort((asked[:, 1], asked[:, 0]))], _TOUCHING
     )
     middles = (0.5 * (points.points_a + points.points_b)).tolist()

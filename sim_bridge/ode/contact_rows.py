@@ -50,11 +50,11 @@ def user_contact_arrays(simulation: Any, rows: list[ContactRow]) -> Any:
         np.array([row.direction or _ANY for row in rows]),
         motions[law],
         law,
-        np.array([simulation.materials.law_of(each) for each in numbers]),
+        np.array([simulation.registry.materials.law_of(each) for each in numbers]),
     )
 
 
 def forces_of(simulation: Any, rows: list[ContactRow]) -> FloatArray:
     """Return (m, 6) force on the first geometry [N], torque about the point, in the last step."""
     pairs = [(row.a, row.b) for row in rows]
-    return user_contact_impulses(simulation.state, pairs) / simulation.time_step
+    return user_contact_impulses(simulation.cache.state, pairs) / simulation.run.time_step

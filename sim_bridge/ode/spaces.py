@@ -156,7 +156,7 @@ def bounds_of(geoms: list[GeomObject]) -> FloatArray:
     for world, numbers in on_bodies.items():
         # one call for all bounds in a world
         world.sync()
-        boxes = world.engine.simulation.handles.search.boxes()
+        boxes = world.engine.simulation.cache.handles.search.boxes()
         at = [geoms[number].geometry_in(world).index for number in numbers]
         rows[numbers] = boxes[at].reshape(-1, 2, 3).transpose(0, 2, 1).reshape(-1, 6)
     return rows

@@ -148,7 +148,7 @@ class World(AutoDisable, WithDamping):
         self._advance(stepsize, 'iterative', self._iterations)
 
     def _advance(self, stepsize: float, solver: str, iterations: int | None) -> None:
-        engine, settings = self.engine, self.engine.simulation.settings
+        engine, settings = self.engine, self.engine.simulation.run.settings
         wanted = settings._replace(
             time_step_ns=checked('time_step_ns', stepsize), solver=solver, iterations=iterations
         )

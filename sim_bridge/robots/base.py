@@ -10,6 +10,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, finite_vector, positive_number
 from sim_bridge.robots.body_type import body_type, velocity_towards
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
@@ -36,28 +37,36 @@ class Base:
             return
         before = self._pushed_origins()
         model, state, at = slot.part
-        if slot.blueprint.fixed_base:
-            model.frame[at.body] = [*matrix_from_quaternion(quat).ravel(), *p]
-        else:
-            state.q[at.q : at.q + 7] = [*p, *quat]
-        # also wakes what lay on it
-        self._simulation.invalidate()
-        if before is not None:
-            self._carry_wrenches(before)
+        write, staleness = self._simulation.write, self._simulation.staleness
+        with Change(staleness):
+            if slot.blueprint.fixed_base:
+                frame = [*matrix_from_quaternion(quat).ravel(), *p]
+                write(model, 'frame', at.body, frame)
+            else:
+                write(state, 'q', slice(at.q, at.q + 7), [*p, *quat])
+                # also wakes what lay on it
+                staleness.mark_parameters()
+            if before is not None:
+                self._carry_wrenches(before)
 
     def _pushed_origins(self) -> np.ndarray | None:
         """Return the origins of the bodies, (nb, 3), None if no contact pushed them."""
         state, bodies = self._slot.part.state, self._bodies
         if not state.contact_wrench[bodies].any():
             return None
-        return self._simulation.observed().workspace.pose[bodies, ORIGIN : ORIGIN + 3].copy()
+        return (
+            self._simulation.observation.observer()
+            .workspace.pose[bodies, ORIGIN : ORIGIN + 3]
+            .copy()
+        )
 
     def _carry_wrenches(self, before: np.ndarray) -> None:
         """Carry the wrenches of contacts, which are about the world's origin, with the bodies."""
         after = self._pushed_origins()
-        wrench = self._slot.part.state.contact_wrench[self._bodies]
-        wrench[:, :3] += np.cross(after - before, wrench[:, 3:])
-        self._simulation.forget_observations()
+        state, torques = self._slot.part.state, (self._bodies, slice(0, 3))
+        forces = state.contact_wrench[self._bodies, 3:]
+        moved = state.contact_wrench[torques] + np.cross(after - before, forces)
+        self._simulation.write(state, 'contact_wrench', torques, moved)
 
     @property
     def _bodies(self) -> slice:
@@ -77,7 +86,7 @@ class Base:
                 self._place,
             )
         _, state, at = self._slot.part
-        state.v[at.v : at.v + 6] = [*v, *w]
+        self._simulation.write(state, 'v', slice(at.v, at.v + 6), [*v, *w])
 
     def move_to(self, position: Vector, orientation: Vector, dt: float | None) -> None:
         """Set the velocity towards a pose; as `Robot.move_to`."""
@@ -87,7 +96,7 @@ class Base:
                 'motion', motion, "'kinematic', for what is moved", self._place
             )
         duration = (
-            self._simulation.time_step
+            self._simulation.run.time_step
             if dt is None
             else positive_number('dt', dt, 'a positive number [s]', self._place)
         )

@@ -15,10 +15,10 @@ from sim_bridge.foundation.rotation import (
     rotation_vector,
 )
 from sim_bridge.foundation.validation import checked_pose
-from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.part import carry_bodies, move_over, Part
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot
+from sim_bridge.simulation.staleness import LOOP_FORCES, PARTS
 
 
 def body_type(slot: RobotSlot) -> str:
@@ -35,8 +35,8 @@ def motion_of_link(simulation: Simulation, slot: LinkSlot) -> str:
     Else 'kinematic' or 'static', as its base is. The arm on a fixed base is dynamic, and so is the
     arm on a kinematic one.
     """
-    simulation.settle()
-    model, body = simulation.model, slot.body
+    simulation.cache.settle()
+    model, body = simulation.cache.model, slot.body
     while body >= 0:
         kind = int(model.kind[body])
         if kind in (GROUND, KINEMATIC):
@@ -70,7 +70,7 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
         for source in (slot.part, slot.initial, slot.added)
     )
     slot.rebuild(blueprint, None, part)
-    simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
+    simulation.staleness.mark(PARTS | LOOP_FORCES)
 
 
 def velocity_towards(

@@ -80,10 +80,10 @@ class Crawler(DeclaredAttributes):
                 f'speed of {self.place}: link {self.link.name!r} touches nothing, since it has no '
                 "geometry. Give it a collision element, or load it with collisions='hull'"
             )
-        for geometry in self._geometries:
-            self._tracks[geometry.index, TRACK_SPEED] = speed
-        # wake what rests on it
-        self.link.robot.simulation.invalidate()
+        simulation = self.link.robot.simulation
+        rows = [geometry.index for geometry in self._geometries]
+        # also wakes what rests on it
+        simulation.write(simulation.cache.geometry, 'track', (rows, TRACK_SPEED), speed)
 
     @property
     def center(self) -> FloatArray:
@@ -94,7 +94,7 @@ class Crawler(DeclaredAttributes):
 
     @property
     def _tracks(self) -> FloatArray:
-        return self.link.robot.simulation.geometry.track
+        return self.link.robot.simulation.cache.geometry.track
 
 
 def _crawler_of(robot: Robot, name: str) -> Any:

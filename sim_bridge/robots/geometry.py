@@ -19,9 +19,10 @@ from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
+from sim_bridge.simulation.staleness import STEPPER
 
 
 def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
@@ -34,14 +35,14 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
         is_set = truth(name, value, geometry.place)
         if bit == SENSOR and not is_set and geometry._placed.shape.is_sensor:
             raise InvalidValueError(name, value, 'True, of a line', geometry.place)
-        geometry._simulation.check_thread()
-        flags, index = geometry._arrays.flags, geometry.slot.index
-        flags[index] = flags[index] | bit if is_set else flags[index] & ~bit
-        if bit == SENSOR and flags[index] & STATIC:
+        geometry._simulation.thread_guard.check()
+        arrays, index, simulation = geometry._arrays, geometry.slot.index, geometry._simulation
+        flags = arrays.flags[index]
+        if bit == SENSOR and flags & STATIC:
             # it may need other stages
-            geometry._simulation.mark(Dirty.STEPPER)
-        # wake what rests on it
-        geometry._simulation.invalidate()
+            simulation.staleness.mark(STEPPER)
+        # also wakes what rests on it
+        simulation.write(arrays, 'flags', index, flags | bit if is_set else flags & ~bit)
 
     return Settable(read, write, doc=doc)
 
@@ -152,13 +153,14 @@ class Geometry(DeclaredAttributes):
     @property
     def material(self) -> Material:
         """Its material; can be set to a material or the name of one."""
-        materials = self._simulation.materials
+        materials = self._simulation.registry.materials
         return materials[list(materials)[self._arrays.material[self.index]]]
 
     @material.setter
     def material(self, value: Material | str) -> None:
-        self._arrays.material[self.index] = self._simulation.materials.number(value)
-        self._simulation.invalidate()
+        simulation = self._simulation
+        number = simulation.registry.materials.number(value)
+        simulation.write(self._arrays, 'material', self.index, number)
 
     @property
     def groups(self) -> frozenset[str]:
@@ -167,9 +169,10 @@ class Geometry(DeclaredAttributes):
 
     @groups.setter
     def groups(self, value: Iterable[str]) -> None:
-        simulation = self._simulation
-        self.slot.groups = name_set('groups', value, self.place)
-        simulation.regroup()
+        simulation, groups = self._simulation, name_set('groups', value, self.place)
+        with Change(simulation.staleness, self.slot):
+            simulation.staleness.set(self.slot, 'groups', groups)
+            simulation.registry.regroup()
 
     @property
     def surface_velocity(self) -> FloatArray:
@@ -179,8 +182,7 @@ class Geometry(DeclaredAttributes):
     @surface_velocity.setter
     def surface_velocity(self, value: Vector) -> None:
         velocity = finite_vector('surface_velocity', value, 3, self.place)
-        self._arrays.belt[self.index] = velocity
-        self._simulation.invalidate()
+        self._simulation.write(self._arrays, 'belt', self.index, velocity)
 
     def set_heights(self, heights: Matrix, row: int = 0, column: int = 0) -> None:
         """
@@ -194,17 +196,23 @@ class Geometry(DeclaredAttributes):
         if not isinstance(shape, HeightField):
             raise InvalidValueError('shape', shape, 'a HeightField', self.place)
         block = shape.checked_block(heights, row, column, self.place)
-        simulation.check_thread()
+        simulation.thread_guard.check()
         arrays, present = self._arrays, self.slot.heights
         assert present is not None
-        present[row : row + len(block), column : column + block.shape[1]] = block
-        self.slot.fit(arrays)
-        simulation.invalidate()
+        rows, columns = slice(row, row + len(block)), slice(column, column + block.shape[1])
+        write_view = simulation.staleness.write_view
+        try:
+            with Change(simulation.staleness):
+                write_view(GeometryArrays, 'height', present, (rows, columns), block)
+                self.slot.fit(arrays)
+        except BaseException:
+            self.slot.fit(arrays)
+            raise
 
     @property
     def index(self) -> int:
         """Number among the world's geometries."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         return self.slot.index
 
     @property
@@ -219,7 +227,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def _arrays(self) -> GeometryArrays:
-        return self._simulation.geometry
+        return self._simulation.cache.geometry
 
 
 def _geometry_of(robot: Robot, number: int) -> Any:

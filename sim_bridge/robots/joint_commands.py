@@ -13,6 +13,7 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.validation import items_of, real_array
 from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.joints.motor import FITTING, POSITION, VELOCITY
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
@@ -33,7 +34,7 @@ class JointCommands:
     def set_efforts(self, values: Vector, joints: Sequence[str] | None) -> None:
         """Set the efforts u [N m or N]."""
         rows, efforts = self._checked('effort', 'efforts', '[N m or N]', values, joints)
-        self._slot.u[rows] = efforts
+        self._simulation.write(self._slot, 'u', rows, efforts)
 
     def set_velocities(self, values: Vector, joints: Sequence[str] | None) -> None:
         """Set the target velocities [rad/s or m/s]."""
@@ -41,8 +42,8 @@ class JointCommands:
             'velocity', 'velocities', '[rad/s or m/s]', values, joints
         )
         self._check_controls(VELOCITY, 'target_velocity', rows)
-        self._slot.target[rows, VELOCITY] = velocities
-        self._wake()
+        slot = self._slot
+        self._simulation.write(slot, 'target', (rows, VELOCITY), velocities, (slot,))
 
     def set_positions(
         self, values: Vector, joints: Sequence[str] | None, velocities: Vector | None
@@ -55,34 +56,32 @@ class JointCommands:
                 'velocity', 'velocities', '[rad/s or m/s]', velocities, joints
             )
         self._check_controls(POSITION, 'target_position', rows)
-        self._slot.target[rows, POSITION], self._slot.target[rows, VELOCITY] = positions, rates
-        self._wake()
+        slot, targets = self._slot, np.empty((len(rows), 2))
+        targets[:, POSITION], targets[:, VELOCITY] = positions, rates
+        self._simulation.write(slot, 'target', rows, targets, (slot,))
 
     def set_unchecked(
         self, position: FloatArray | None, velocity: FloatArray | None, effort: FloatArray | None
     ) -> None:
         """Set targets and efforts of all joints; nan, or None for all, leaves what there is."""
-        slot = self._slot
+        slot, write = self._slot, self._simulation.write
         if effort is not None:
-            np.copyto(slot.u, effort, where=~np.isnan(effort))
+            is_given = ~np.isnan(effort)
+            write(slot, 'u', is_given, effort[is_given])
         for column, values in ((POSITION, position), (VELOCITY, velocity)):
             if values is not None:
-                np.copyto(slot.target[:, column], values, where=~np.isnan(values))
-                self._wake()
+                is_given = ~np.isnan(values)
+                write(slot, 'target', (is_given, column), values[is_given], (slot,))
 
     def drop(self) -> None:
         """Clear all efforts, and set the motors' targets to the joints' present positions."""
-        slot = self._slot
-        slot.u[:] = 0.0
-        is_driven = slot.control != BY_EFFORT
-        slot.target[:], slot.course[:] = 0.0, 0.0
-        slot.target[is_driven, POSITION] = slot.q[is_driven]
-        if is_driven.any():
-            self._wake()
-
-    def _wake(self) -> None:
-        self._slot.wake()
-        self._simulation.forget_observations()
+        slot, write = self._slot, self._simulation.write
+        is_driven, targets = slot.control != BY_EFFORT, np.zeros_like(slot.target)
+        targets[is_driven, POSITION] = slot.q[is_driven]
+        with Change(self._simulation.staleness):
+            write(slot, 'u', slice(None), 0.0)
+            write(slot, 'course', slice(None), 0.0)
+            write(slot, 'target', slice(None), targets, (slot,) if is_driven.any() else ())
 
     def _check_controls(self, column: int, what: str, rows: list[int]) -> None:
         """Raise StateError if the control of a joint does not use a target."""

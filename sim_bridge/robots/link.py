@@ -36,8 +36,8 @@ from sim_bridge.robots.shape_changes import add_shape
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
+from sim_bridge.simulation.staleness import ROBOT_ARRAYS
 
 _ROTATIONAL = (JointType.REVOLUTE, JointType.CONTINUOUS)
 _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
@@ -101,7 +101,7 @@ class Link(MovingFrame):
         place = ''
         if self.slot.robot.is_removed:
             place = ', removed'
-        elif self.robot.simulation.is_settled:
+        elif not self.robot.simulation.staleness.flags & ROBOT_ARRAYS:
             x, y, z = self.p.tolist()
             place = f' at ({x:.4g}, {y:.4g}, {z:.4g})'
         return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
@@ -339,12 +339,12 @@ class Link(MovingFrame):
         Zero before a step, after a reset, and where the body is static or kinematic. Over a step,
         the momentum of a body that nothing touches changes by this times the time step.
         """
-        return self.robot.simulation.applied_to(self.slot)[:3].copy()
+        return self.robot.simulation.cache.applied_to(self.slot)[:3].copy()
 
     @property
     def last_torque(self) -> FloatArray:
         """(3,) likewise the torque about that body's centre of mass [N m], world axes."""
-        return self.robot.simulation.applied_to(self.slot)[3:].copy()
+        return self.robot.simulation.cache.applied_to(self.slot)[3:].copy()
 
     def add_force(
         self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
@@ -415,7 +415,7 @@ class Link(MovingFrame):
     def _site(self) -> FloatArray:
         """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""
         slot = self.slot
-        return self.robot.simulation.observed_sites()[slot.robot.first_site + slot.number]
+        return self.robot.simulation.observation.sites()[slot.robot.first_site + slot.number]
 
     @property
     def _place(self) -> str:
@@ -423,8 +423,8 @@ class Link(MovingFrame):
 
     def _push(self, force: FloatArray, torque: FloatArray, point: FloatArray) -> None:
         simulation = self.robot.simulation
-        simulation.settle()
-        simulation.add_wrench(self.slot.body, force, torque, point)
+        simulation.cache.settle()
+        simulation.observation.push(self.slot.body, force, torque, point)
 
     def _set_inertial(self, inertial: Inertial) -> None:
         set_inertial(self.robot.simulation, self.slot, inertial)
@@ -437,10 +437,7 @@ class Link(MovingFrame):
         self._set_medium(self.slot.medium.with_rates(what, value, unit, self._place))
 
     def _set_medium(self, medium: LinkMedium) -> None:
-        simulation = self.robot.simulation
-        self.slot.medium = medium
-        simulation.mark(Dirty.MEDIUM)
-        simulation.invalidate()
+        self.robot.simulation.staleness.set(self.slot, 'medium', medium)
 
 
 def _link_of(robot: Robot, name: str) -> Any:

@@ -27,8 +27,8 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     it does not converge, or only beyond a joint's stops.
     """
     simulation, kept = robot.simulation, tuple(kept)
-    observer = simulation.observed()
-    workspace, state = observer.workspace, simulation.state
+    observer = simulation.observation.observer()
+    workspace, state = observer.workspace, simulation.cache.state
     before = state.q.copy()
     workspace.q[:] = before
     workspace.mode[:] = LOOSE
@@ -38,12 +38,12 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     workspace.kind[kinds >= FREE] = KINEMATIC
     closed = run_stage(observer.handle, LOOPS.address, LoopPhase.ASSEMBLE) >= 0
     workspace.kind[:] = kinds
-    state.q[:] = workspace.q
-    simulation.forget_observations()
+    simulation.write(state, 'q', slice(None), workspace.q)
+    simulation.staleness.forget_observations()
     problem = _open_loop(robot, closed) or _stop_passed(robot)
     if problem:
-        state.q[:] = before
-        simulation.forget_observations()
+        simulation.write(state, 'q', slice(None), before)
+        simulation.staleness.forget_observations()
         staying = f', with joints {", ".join(kept)} where they are' if kept else ''
         raise StateError(
             f'the loops of robot {robot.name!r} do not close{staying}: {problem}. Give '
@@ -53,7 +53,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
     """Describe the loop joint that is farthest from closed, if any is open."""
-    backends = robot.simulation.constraints
+    backends = robot.simulation.registry.constraints
     errors = {
         name: backends[str(joint.key)].error(of_rigid_rows=True)
         for name, joint in robot.loop_joints.items()

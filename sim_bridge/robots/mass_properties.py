@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from sim_bridge.compilation.mass_properties import checked_mass, inertial_of, properties_of
 from sim_bridge.description.model import Inertial
-from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.link_mass import weigh
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import LinkSlot
 
 
 def set_inertial(simulation: Simulation, slot: LinkSlot, inertial: Inertial) -> None:
     """Give a link other mass properties, which act from the next step on."""
-    simulation.check_thread()
-    simulation.settle()
-    simulation.find_applied()
-    slot.weigh(inertial)
-    # drag, added mass, fields and the pull towards a point go with the mass
-    simulation.mark(Dirty.MEDIUM)
-    simulation.invalidate()
+    simulation.thread_guard.check()
+    simulation.cache.settle()
+    simulation.cache.find_applied()
+    weigh(simulation.staleness, slot, inertial)
 
 
 def update_from_shapes(
@@ -27,7 +24,9 @@ def update_from_shapes(
     if mass is not None:
         mass = checked_mass(mass, place)
     shapes = [
-        each.present(simulation.materials) for each in slot.robot.geometries if each.link is slot
+        each.present(simulation.registry.materials)
+        for each in slot.robot.geometries
+        if each.link is slot
     ]
-    own = properties_of(shapes, mass, density, simulation.materials.take, place)
+    own = properties_of(shapes, mass, density, simulation.registry.materials.take, place)
     set_inertial(simulation, slot, inertial_of(*own))

@@ -50,8 +50,8 @@ class RobotParts:
                 sensor,
                 self.links[sensor.link],
                 slot.name,
-                robot.simulation.seed,
-                robot.simulation.time_step,
+                robot.simulation.run.seed,
+                robot.simulation.run.time_step,
             )
         slot.devices[:] = self.devices.values()
 

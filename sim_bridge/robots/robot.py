@@ -10,6 +10,7 @@ import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data import model as engine
+from sim_bridge.engine.data.state import DISABLED
 from sim_bridge.engine.pipeline.join import Offsets
 from sim_bridge.foundation.arrays import FloatArray, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
@@ -26,6 +27,7 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.parts import RobotParts
 from sim_bridge.sensors.devices import Device, ImuSensor
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
@@ -33,6 +35,7 @@ from sim_bridge.simulation.slots import removed, RobotSlot
 from sim_bridge.simulation.step_hooks import AFTER, BEFORE, StepHook
 
 _Kind = TypeVar('_Kind', bound=Device)
+_ALL = slice(None)
 
 
 def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
@@ -40,7 +43,7 @@ def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
     view = attrgetter(f'slot.{name}')
 
     def read(robot: Robot) -> FloatArray:
-        robot.simulation.settle()
+        robot.simulation.cache.settle()
         return view(robot)
 
     def write(robot: Robot, value: object) -> None:
@@ -129,11 +132,11 @@ class Robot(DeclaredAttributes):
         Choreonoid's BodyCustomizer: joint efforts by a formula, as `robot.u = -k * robot.q`. In a
         copy of the world the function gets the copy's robot. Removing the robot ends it.
         """
-        return self.simulation.hooks.add(BEFORE, function, self, self.slot)
+        return self.simulation.runner.hooks.add(BEFORE, function, self, self.slot)
 
     def after_step(self, function: Callable[[Robot], object]) -> StepHook:
         """Call a function of the robot after each step; as `before_step`."""
-        return self.simulation.hooks.add(AFTER, function, self, self.slot)
+        return self.simulation.runner.hooks.add(AFTER, function, self, self.slot)
 
     def __repr__(self) -> str:
         """Show the size, the mass, and how the base moves."""
@@ -195,7 +198,7 @@ class Robot(DeclaredAttributes):
     @property
     def ddq(self) -> FloatArray:
         """Accelerations [rad/s² or m/s²] for the present state and efforts; a copy."""
-        return self.simulation.observed().workspace.ddq[self.slot.one_axis].copy()
+        return self.simulation.observation.observer().workspace.ddq[self.slot.one_axis].copy()
 
     lower = _limit(engine.LOWER, 'Lower position limits [rad or m], -inf for none; a copy.')
     upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')
@@ -255,8 +258,8 @@ class Robot(DeclaredAttributes):
 
     @hold.setter
     def hold(self, value: bool) -> None:
-        self.slot.part.state.hold[self._holdable()] = truth('hold', value, self._place)
-        self.simulation.invalidate()
+        is_held = truth('hold', value, self._place)
+        self.simulation.write(self.slot.part.state, 'hold', self._holdable(), is_held)
 
     # --- base ------------------------------------------------------------------------------------
 
@@ -326,10 +329,11 @@ class Robot(DeclaredAttributes):
         """
         self._base.set_velocity(linear, angular)
 
-    is_asleep = ReadOnly[bool](
-        'slot.is_asleep',
-        'Whether it rests and is not simulated: it sleeps, until written to, or is disabled.',
-    )
+    @property
+    def is_asleep(self) -> bool:
+        """Whether it rests and is not simulated: it sleeps, until written to, or is disabled."""
+        self.simulation.cache.settle()
+        return self.slot.is_asleep
 
     @property
     def sleep(self) -> OwnSleep:
@@ -346,10 +350,11 @@ class Robot(DeclaredAttributes):
         if value is not None and own is None:
             expected = 'True, False, None or a sim_bridge.Sleep'
             own = truth('sleep', value, self._place, expected) and Sleep()
-        self.simulation.settle()
-        self.slot.sleep = own
-        self.slot.wake()
-        self.simulation.renew_sleep()
+        staleness = self.simulation.staleness
+        self.simulation.cache.settle()
+        with Change(staleness, self.slot):
+            staleness.set(self.slot, 'sleep', own)
+            staleness.wake(self.slot)
 
     def disable(self) -> None:
         """
@@ -358,14 +363,14 @@ class Robot(DeclaredAttributes):
         It stays where it is, whatever pushes it, and keeps its velocity for when it is enabled
         again; `reset` enables it. What hangs on it, and what it is mounted on, is disabled too.
         """
-        self.simulation.settle()
-        self.slot.rest(True)
-        self.simulation.renew_sleep()
+        self.simulation.cache.settle()
+        self.simulation.write(self.slot.part.state, 'idle', self.slot.trees, DISABLED)
 
     def enable(self) -> None:
         """Simulate it again, after `disable` or when it sleeps."""
-        self.simulation.settle()
-        self.slot.rest(False)
+        self.simulation.cache.settle()
+        idle, trees = self.slot.part.state.idle, self.slot.trees
+        self.simulation.staleness.wake_bodies(idle, trees[idle[trees] < 0])
 
     # --- parts -----------------------------------------------------------------------------------
 
@@ -454,16 +459,15 @@ class Robot(DeclaredAttributes):
     def initialize_device_states(self) -> None:
         """Restart all devices as `World.reset` does: their noise, and when they sample."""
         for device in self._parts.devices.values():
-            device.reset(self.simulation.seed)
-        self.simulation.forget_observations()
+            device.reset(self.simulation.run.seed)
+        self.simulation.staleness.forget_observations()
 
     def clear_external_forces(self) -> None:
         """Drop the forces and torques that were to act on its links in the next step."""
-        self.simulation.settle()
+        self.simulation.cache.settle()
         _, state, at = self.slot.part
         count = engine.body_count(self.slot.blueprint.model)
-        state.wrench[at.body : at.body + count] = 0.0
-        self.simulation.forget_observations()
+        self.simulation.write(state, 'wrench', slice(at.body, at.body + count), 0.0)
 
     @property
     def mass(self) -> float:
@@ -485,12 +489,12 @@ class Robot(DeclaredAttributes):
     @property
     def offsets(self) -> Offsets:
         """The numbers of its first body and coordinates in the world's model."""
-        self.simulation.settle()
+        self.simulation.cache.settle()
         return self.slot.part.at
 
     def site(self, link: Link) -> FloatArray:
         """Return (30,) a link's row of the observed sites, as `engine.pipeline.observe` has it."""
-        return self.simulation.observed_sites()[link.slot.site]
+        return self.simulation.observation.sites()[link.slot.site]
 
     def remember(self) -> None:
         """Make the present state the one that `World.reset` restores."""
@@ -553,7 +557,7 @@ class Robot(DeclaredAttributes):
                 'a finite number',
                 f'{self._place}, joint {self.joint_names[number]!r}',
             )
-        view[:] = array
+        self.simulation.write(self.slot, what, _ALL, array)
 
 
 def _robot_of(world: World, name: str) -> Any:

@@ -11,12 +11,11 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.shapes.placed import as_placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane
-from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
-
-_ROTATION, _POSITION = slice(0, 9), slice(9, 12)
+from sim_bridge.simulation.staleness import PARTS
 
 
 def add_shape(
@@ -28,8 +27,8 @@ def add_shape(
     if len(shapes) != 1:
         raise InvalidValueError('shape', shape, 'one shape such as Box((1, 1, 1))', place)
     placed = shapes[0]
-    simulation.check_thread()
-    simulation.settle_contact()
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
     robot = link.robot
     if isinstance(placed.shape, (Plane, HeightField)) and not robot.immobile[link.placement.body]:
         raise InvalidValueError(
@@ -45,44 +44,50 @@ def add_shape(
         )
     name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
     with all_or_nothing(simulation):
-        own = simulation.materials.take(material if placed.material is None else placed.material)
+        own = simulation.registry.materials.take(
+            material if placed.material is None else placed.material
+        )
         slot = robot.add_geometry(
             LinkShape(link.name, replace(placed, name=name, material=own.name)),
             name,
-            simulation.materials,
+            simulation.registry.materials,
         )
         # geometries behind it have other numbers from now on
-        touching = simulation.state.contact_geometry[: simulation.contact_count]
-        touching[touching >= slot.index] += 1
-        simulation.mark(Dirty.PARTS)
-        simulation.settle_contact()
+        state, rows = simulation.cache.state, slice(simulation.cache.contact_count)
+        pairs = state.contact_geometry[rows]
+        simulation.write(state, 'contact_geometry', rows, pairs + (pairs >= slot.index))
+        simulation.staleness.mark(PARTS)
+        simulation.cache.settle_contacts()
     return slot
 
 
 def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
     """Remove a geometry, with its contacts; as `Geometry.remove`."""
-    simulation.check_thread()
-    simulation.settle_contact()
-    simulation.forget_contacts(slot.index, 1)
-    slot.link.robot.remove_geometry(slot)
-    simulation.mark(Dirty.PARTS)
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
+    with all_or_nothing(simulation):
+        simulation.cache.forget_contacts(slot.index, 1)
+        simulation.registry.exclusions.forget_geometries([slot])
+        slot.link.robot.remove_geometry(slot)
+        simulation.staleness.mark(PARTS)
 
 
 def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> None:
     """Change the place or friction direction of a geometry; raises InvalidValueError."""
     # checked first, as nothing may be changed if it is wrong
     placed = replace(slot.shape.placed, **changes)
-    simulation.check_thread()
-    simulation.settle_contact()
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
     known = placed.position, placed.orientation, placed.friction_direction
     friction_link = '' if 'friction_direction' in changes else slot.on_link.friction_link
-    own = slot.link.robot.change_geometry(slot.number, GeometryPlace(*known, friction_link))
-    arrays, row = simulation.geometry, slot.index
-    arrays.frame[row, _ROTATION], arrays.frame[row, _POSITION] = own.rotation.ravel(), own.position
-    record = slot.record(simulation.materials)
-    arrays.direction[row], arrays.direction_body[row] = record.direction, record.direction_body
-    arrays.track[row] = record.track
-    simulation.invalidate()
+    arrays, row, write = simulation.cache.geometry, slot.index, simulation.write
+    with Change(simulation.staleness, slot, slot.link.robot):
+        own = slot.link.robot.change_geometry(slot.number, GeometryPlace(*known, friction_link))
+        record = slot.record(simulation.registry.materials)
+        write(arrays, 'frame', row, [*own.rotation.ravel(), *own.position])
+        write(arrays, 'direction', row, record.direction)
+        write(arrays, 'direction_body', row, record.direction_body)
+        write(arrays, 'track', row, record.track)
 
 
 def check_present(slot: GeometrySlot) -> None:

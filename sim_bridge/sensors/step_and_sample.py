@@ -51,9 +51,10 @@ STEP, STEP_SMOOTHLY, OBSERVE, MEASURE = 0, 1, 2, 3
 STEPS, STEP_RESULT = 1, 2
 SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
 
-# progress since the new call: steps taken, most pivots in a step, steps that did not converge
-TAKEN, PIVOTS, UNCONVERGED = 0, 1, 2
-PROGRESS_SIZE = 3
+# progress: steps taken, most pivots in a step, steps that did not converge, since the new call; and
+# the status that the last call returned
+TAKEN, PIVOTS, UNCONVERGED, STATUS = 0, 1, 2, 3
+PROGRESS_SIZE = 4
 WORST_SIZE = 9
 
 UNSAMPLED = -1
@@ -72,6 +73,7 @@ def advance(
     measure_inout: IntVector,
     progress_inout: IntVector,
     worst_inout: FloatVector,
+    count_inout: IntVector,
     first: int,
     n: int,
     beginning: int,
@@ -83,8 +85,9 @@ def advance(
     above. step_inout, smooth_inout, measure_inout: words of the first, second and last call; the
     second is (0,) with steps of second order, the third where no device needs `measure`. device:
     (n, 16) see `columns`. gravity: as Model.gravity. site_row: (ns, 30) rows written by `observe`.
-    progress_inout: (3,). worst_inout: (9,) see `note_worst`. first: number of the present step.
-    beginning: ANEW, GO_ON or SAMPLE.
+    progress_inout: (4,). worst_inout: (9,) see `note_worst`. count_inout: (1,) number of the present
+    step, written with the state, so that an interrupt of the caller cannot separate them. first:
+    that number before the call. beginning: ANEW, GO_ON or SAMPLE.
 
     Returns (status, steps completed, whether the state is as observed).
     """
@@ -97,6 +100,7 @@ def advance(
     while True:
         if is_sampling:
             if not can_sample(device, at, h):
+                count_inout[0], progress_inout[STATUS] = at, NO_RANDOM_NUMBERS
                 return NO_RANDOM_NUMBERS, at - first, is_observed
             if is_any_due(device, at):
                 # nan differs from any wrench, so all of the observation is recomputed
@@ -117,6 +121,7 @@ def advance(
             )
             at += done
             if status != DONE and status != NOT_CONVERGED:
+                count_inout[0], progress_inout[STATUS] = at, status
                 return status, at - first, is_observed
         is_sampling = True
     note_worst(
@@ -126,6 +131,7 @@ def advance(
         progress_inout,
         worst_inout,
     )
+    count_inout[0], progress_inout[STATUS] = end, DONE
     return DONE, n, is_observed
 
 

@@ -36,15 +36,21 @@ class AppliedForces:
 
     def look(self, ws: Workspace) -> None:
         """Look at the step that was taken last; ws: the workspace of steps."""
-        self._left = ws.wrench.copy(), ws.pose.copy()
-        self._pushes = _lines(*self._left)
+        left = ws.wrench.copy(), ws.pose.copy()
+        pushes = _lines(*left)
+        self._left, self._pushes = left, pushes
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether `find` has not been called since the last step."""
+        return self._left is not None
 
     def find(self, links: Sequence[LinkSlot], model: Model) -> None:
         """Sum up what acted, while links and model are those of the step."""
         if self._left is not None:
             rows = _applied(model, *self._left)
-            self._rows = {link: rows[link.body] for link in links}
-            self._left = None
+            of_links = {link: rows[link.body] for link in links}
+            self._rows, self._left = of_links, None
 
     def pushes(self) -> np.ndarray:
         """

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from sim_bridge.engine.collision.build import build_geometry
-from sim_bridge.engine.data import geometry as columns
 from sim_bridge.engine.data.collision_scratch import CollisionScratch, PairCount
 from sim_bridge.engine.data.contact_materials import ContactMaterials
 from sim_bridge.engine.data.contact_points import Contacts
@@ -50,20 +49,23 @@ class ContactArrays:
     ) -> None:
         """Build the arrays of all geometries, carrying over what was set."""
         geometries = [geometry for slot in slots.values() for geometry in slot.geometries]
-        self.geometry = build_geometry(
+        arrays = build_geometry(
             [geometry.record(materials) for geometry in geometries],
             exclusions.bodies(slots),
             [(one.index, other.index) for one, other in exclusions.geometries],
         )
-        self.write_groups(geometries, groups)
+        self.write_groups(arrays, geometries, groups)
         for slot in slots.values():
-            slot.bind_geometries(self.geometry)
+            slot.bind_geometries(arrays)
+        self.geometry = arrays
 
-    def write_groups(self, geometries: Sequence[GeometrySlot], groups: CollisionGroups) -> None:
+    def write_groups(
+        self, arrays: Geometry, geometries: Sequence[GeometrySlot], groups: CollisionGroups
+    ) -> None:
         """Write which geometries leave each other alone by their groups."""
         bits = groups.bits(geometry.groups for geometry in geometries)
         for row, geometry in enumerate(geometries):
-            self.geometry.group[row], self.geometry.mask[row] = bits[geometry.groups]
+            arrays.group[row], arrays.mask[row] = bits[geometry.groups]
 
     def renew_contact_materials(self, materials: MaterialTable) -> None:
         """Build the table of contact laws."""
@@ -79,7 +81,7 @@ class ContactArrays:
     ) -> None:
         """Pass all arrays to the engine."""
         state = robots.state
-        self.handles = make_contact_handles(
+        handles = make_contact_handles(
             robots.model,
             options,
             state,
@@ -90,18 +92,11 @@ class ContactArrays:
             listeners.part(geometries, len(state.contact_gap)),
             self.user_contacts.contacts,
         )
-        counts = self.handles.probe.part(CollisionScratch).counts
-        self.kept_pairs = counts[PairCount.IS_KEPT : PairCount.IS_KEPT + 1]
-        listeners.connect(self.handles.probe.part(Contacts), fields.time)
+        counts = handles.probe.part(CollisionScratch).counts
+        kept_pairs = counts[PairCount.IS_KEPT : PairCount.IS_KEPT + 1]
+        self.handles, self.kept_pairs = handles, kept_pairs
+        listeners.connect(handles.probe.part(Contacts), fields.time)
 
     def look_anew(self) -> None:
         """Let the next step look for pairs and contacts anew: some geometries were changed."""
         self.kept_pairs[:] = 0
-
-    def stop_tracks(self, geometries: Sequence[GeometrySlot]) -> bool:
-        """Stop the surfaces of crawlers; return whether any moved."""
-        rows = [geometry.index for geometry in geometries if geometry.link.track_axis is not None]
-        if not rows or not self.geometry.track[rows, columns.TRACK_SPEED].any():
-            return False
-        self.geometry.track[rows, columns.TRACK_SPEED] = 0.0
-        return True

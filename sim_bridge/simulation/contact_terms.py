@@ -101,9 +101,9 @@ class ContactTerms:
         indices: (n, 2) geometries; points: (n, 3) on each of them; normals: (n, 3) from the second
         to the first; gaps: (n,).
         """
-        probe = simulation.handles.probe
+        probe = simulation.cache.handles.probe
         self._model, self._loops = probe.part(Model), probe.part(Loops)
-        self._state, self._names = probe.part(State), list(simulation.constraints)
+        self._state, self._names = probe.part(State), list(simulation.registry.constraints)
         self._points, self._bodies = points, probe.part(Geometry).body[indices]
         self.time_step = time_step
         count, nv = len(gaps), velocity_count(self._model)
@@ -114,7 +114,7 @@ class ContactTerms:
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
         contacts.point[:] = 0.5 * (points[0] + points[1])
-        self._calls, self._friction = simulation.calls, simulation.friction_calls()
+        self._calls, self._friction = simulation.calls, simulation.cache.friction_calls()
         options = probe.part(Options)._replace(
             time_step=time_step, custom=0 if self._friction is None else self._friction.address
         )
@@ -128,7 +128,7 @@ class ContactTerms:
         self.mass, unforced, self.effort = np.zeros((nv, nv)), np.zeros(nv), np.zeros(nv)
         current_dynamics(self._handle, self.mass, unforced)
         self.bias = -self.mass @ unforced
-        probe.part(Fields).time[START] = simulation.step_count * simulation.time_step
+        probe.part(Fields).time[START] = simulation.run.step_count * simulation.run.time_step
         current_efforts(self._handle, self.effort)
         simulation.calls.raise_error()
         limits = self._model.limits

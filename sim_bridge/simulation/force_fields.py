@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from sim_bridge.engine.data.model import immobile_bodies, Model
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.simulation.python_calls import PythonCalls
-from sim_bridge.simulation.slots import LinkSlot
+from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 LinkName = tuple[str, str]
 """The name of a link's robot, and its own."""
@@ -54,6 +54,8 @@ class ForceFields:
         """Begin with none."""
         self.placed: dict[str, Placement] = {}
         self.gravity: GravityFunction | None = None
+        self.has_functions = False
+        """Whether any of these is a function of Python."""
         self.stepping, self.observing = _Caller(self, calls), _Caller(self, calls)
 
     @property
@@ -65,6 +67,11 @@ class ForceFields:
             if not _is_declared(each.field)
         ]
         return named + ([] if self.gravity is None else [('gravity', self.gravity)])
+
+    @staticmethod
+    def calls_python(placed: Mapping[str, Placement], gravity: GravityFunction | None) -> bool:
+        """Return whether fields or gravity are functions of Python."""
+        return gravity is not None or not all(_is_declared(each.field) for each in placed.values())
 
     def save(self) -> SavedFields:
         """Return what `restore` takes."""
@@ -82,10 +89,10 @@ class ForceFields:
             self.gravity,
         )
 
-    def restore(self, saved: SavedFields, slots: Any) -> None:
-        """Take what `save` returned; slots: the robots' by name."""
-        self.gravity = saved.gravity
-        self.placed = {
+    @staticmethod
+    def placed_as(saved: SavedFields, slots: Mapping[str, RobotSlot]) -> dict[str, Placement]:
+        """Return the fields that `save` returned; slots: robots by name."""
+        return {
             name: Placement(
                 field,
                 None if links is None else tuple(slots[robot].link(link) for robot, link in links),

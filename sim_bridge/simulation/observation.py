@@ -1,77 +1,98 @@
-"""The call that observes a simulation, and what it writes."""
+"""Observation of a simulation at its present state: sites, wrenches, energy, momentum."""
 
 from __future__ import annotations
 
+from threading import get_ident
+
 import numpy as np
 
-from sim_bridge.compiler.calls import Call
-from sim_bridge.engine.data.fields import Fields
 from sim_bridge.engine.data.loops import ALL_ROWS, RIGID_ROWS
-from sim_bridge.engine.data.model import body_count, Options, velocity_count
+from sim_bridge.engine.data.model import body_count, velocity_count
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.math.spatial import ORIGIN
-from sim_bridge.engine.pipeline.observe import observe, SITE_SIZE
 from sim_bridge.engine.pipeline.stored_energy import loop_energy
-from sim_bridge.simulation.handles import make_observer, Observer
+from sim_bridge.simulation.cache import Cache
+from sim_bridge.simulation.constraint import Constraint
+from sim_bridge.simulation.contact_energy import energy_in_contacts
+from sim_bridge.simulation.handles import Observer
+from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import Energy, Momentum
-from sim_bridge.simulation.robot_arrays import RobotArrays
+from sim_bridge.simulation.registry import Registry
+from sim_bridge.simulation.staleness import PUSHES, Staleness, TO_OBSERVE
+from sim_bridge.simulation.thread_guard import ThreadGuard
 
 
 class Observation:
-    """
-    An observer of the robots' arrays.
+    """Observation of a simulation at its present state."""
 
-    readings: (ns, 30) the sites of `engine.pipeline.observe`. run: the call that writes them, and
-    the observer's workspace, at the present state.
-    """
+    def __init__(
+        self,
+        registry: Registry,
+        staleness: Staleness,
+        cache: Cache,
+        guard: ThreadGuard,
+        calls: PythonCalls,
+    ) -> None:
+        """Observe the arrays of a cache."""
+        self._registry, self._staleness, self._cache = registry, staleness, cache
+        self._guard, self._calls = guard, calls
 
-    def __init__(self, robots: RobotArrays):
-        """Observe robots' arrays."""
-        self._robots = robots
-        self.observer: Observer
-        self.readings: np.ndarray
-        self.run: Call
+    def sites(self) -> np.ndarray:
+        """Return (ns, 30) the sites of `engine.pipeline.observe`."""
+        thread, guard, cache = get_ident(), self._guard, self._cache
+        before = guard.holder
+        if self._calls.is_closed or (before and before != thread):
+            guard.check()
+        guard.holder = thread
+        try:
+            if self._staleness.flags & TO_OBSERVE:
+                cache.prepare_observation()
+            observer = cache.observer_call
+            observer.run()
+        finally:
+            guard.holder = before
+        if self._registry.fields.has_functions:
+            self._calls.raise_error()
+        return observer.readings
 
-    def connect(self, options: Options, fields: Fields) -> None:
-        """Take the present arrays."""
-        robots = self._robots
-        self.observer = make_observer(robots.model, options, robots.state, robots.loops, fields)
-        self.readings = np.zeros((len(robots.sites.body), SITE_SIZE))
+    def observer(self) -> Observer:
+        """Return the observer; its workspace holds the evaluation of the present state."""
+        self.sites()
+        return self._cache.observer_call.observer
 
-    def prepare(self) -> None:
-        """Prepare the call."""
-        sites = self._robots.sites
-        self.run = observe.prepare(self.observer.handle, sites.body, sites.frame, self.readings)
-
-    def forget(self) -> None:
-        """Have everything computed anew."""
-        # unlike any wrench
-        self.observer.workspace.pushes.fill(np.nan)
-
-    def push(self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
-        """Add a force at a world point, and a torque, to what acts on a body, as observed."""
-        arm = point - self.observer.workspace.pose[body, ORIGIN : ORIGIN + 3]
-        wrench = self._robots.state.wrench[body]
-        # numbers: np.cross takes ten times as long
-        (x, y, z), (f, g, h) = arm.tolist(), force.tolist()
-        wrench[:3] += torque + (y * h - z * g, z * f - x * h, x * g - y * f)
-        wrench[3:] += force
-
-    def constraint_wrench(self, number: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return force and torque about anchor2 on the second link, as observed."""
-        torque, force = np.split(self.observer.loop_work.mean[number], 2)
+    def constraint_wrench(self, joint: Constraint) -> tuple[np.ndarray, np.ndarray]:
+        """Return the observed force and torque of a joint about anchor2 on its second link."""
+        number = list(self._registry.constraints).index(joint.key)
+        torque, force = np.split(self._cache.observer_call.observer.loop_work.mean[number], 2)
         return force.copy(), torque.copy()
 
-    def energy(self, stored: float) -> Energy:
-        """Return the energy of all robots, as observed; stored: more potential energy [J]."""
-        model, handle = self._robots.model, self.observer.handle
+    def push(self, body: int, force: np.ndarray, torque: np.ndarray, point: np.ndarray) -> None:
+        """Add a force at a world point, and a torque, to a body, for the next step."""
+        if self._guard.holder:
+            self._guard.check()
+        arm = point - self.observer().workspace.pose[body, ORIGIN : ORIGIN + 3]
+        staleness, wrench = self._staleness, self._cache.state.wrench
+        # numbers: np.cross takes ten times as long
+        (x, y, z), (f, g, h) = arm.tolist(), force.tolist()
+        about = torque + (y * h - z * g, z * f - x * h, x * g - y * f)
+        row, flags = wrench[body] + (*about, *force), staleness.flags | PUSHES
+        wrench[body], staleness.flags = row, flags
+
+    def energy(self) -> Energy:
+        """Return the energy of all robots."""
+        observer, model, loops = self.observer(), self._cache.model, self._cache.loops
+        constraints = self._registry.constraints
+        stored = sum(each.joint.potential_energy for each in constraints.values())
+        if self._registry.geometries and self._registry.materials.may_yield:
+            stored += energy_in_contacts(self._cache.handles)
+        handle = observer.handle
         kinetic, potential = energy(handle, 0, body_count(model), 0, velocity_count(model))
-        if self._robots.loops.size[ALL_ROWS] > self._robots.loops.size[RIGID_ROWS]:
+        if loops.size[ALL_ROWS] > loops.size[RIGID_ROWS]:
             stored += loop_energy(handle)
         return Energy(kinetic, potential + stored)
 
     def momentum(self) -> Momentum:
-        """Return the momentum of all robots, as observed."""
-        total = np.zeros((1, 6))
-        momentum(self.observer.handle, 0, body_count(self._robots.model), total)
+        """Return the momentum of all robots."""
+        handle, total = self.observer().handle, np.zeros((1, 6))
+        momentum(handle, 0, body_count(self._cache.model), total)
         return Momentum(total[0, :3], total[0, 3:])

@@ -51,72 +51,71 @@ class RobotArrays:
         sleep: of robots that say nothing of it. keeps_loop_forces: whether the constraints are
         those of the last step.
         """
+        before = self.state
         if not keeps_loop_forces:
-            # of what the constraints of before tied, and below of what those of now tie
-            self._forget_last_step()
-        geometries, before = sum(len(slot.geometries) for slot in slots), self.state
-        # geometries keep their numbers, and what touched goes on touching
+            # of the trees that the former constraints tie, and below of those that the present do
+            _forget_last_step(self.model, self.loops, before)
+        geometries = sum(len(slot.geometries) for slot in slots)
+        # geometries keep their numbers, and contacts go on
         room = _LEAST_CONTACTS + _CONTACTS_EACH * geometries if geometries > 1 else 0
         room = max(room, assembly.contact_room(before))
         axes = sum(joint.axis_count for joint in joints)
-        model, self.state, parts = assembly.assemble(
+        model, state, parts = assembly.assemble(
             slots, self._gravity, room, len(joints), axes, sample_count(slots, sleep)
         )
-        assembly.copy_contacts(before, self.state)
+        assembly.copy_contacts(before, state)
         if keeps_loop_forces:
-            self.state.loop_wrench[:] = before.loop_wrench
-            self.state.loop_mean[:] = before.loop_mean
+            state.loop_wrench[:] = before.loop_wrench
+            state.loop_mean[:] = before.loop_mean
         else:
-            self.state.yield_wrench[:] = 0.0
+            state.yield_wrench[:] = 0.0
         first = 0
         for slot, part in zip(slots, parts, strict=True):
             slot.bind(part)
             slot.first_geometry = first
             first += len(slot.geometries)
-        self.model = _with_links(model, _links_of(slots))
-        self.sites = assembly.gather_sites(slots)
-        self.loops = make_loops([joint.record() for joint in joints], self.model)
+        model = _with_links(model, _links_of(slots))
+        sites = assembly.gather_sites(slots)
+        loops = make_loops([joint.record() for joint in joints], model)
         first = 0
         for number, joint in enumerate(joints):
-            joint.bind(self.loops, self.state, number, first)
+            joint.bind(loops, state, number, first)
             first += joint.axis_count
         if not keeps_loop_forces:
-            self._forget_last_step()
-        self.wake()
-        self.state.sampled[:] = 0
+            _forget_last_step(model, loops, state)
+        state.idle[state.idle != DISABLED] = 0
+        state.sampled[:] = 0
+        self.model, self.state, self.sites, self.loops = model, state, sites, loops
 
-    def _forget_last_step(self) -> None:
-        """Have the trees that constraints tie observed as if their velocities had been written."""
-        model, tied = self.model, self.loops.body[self.loops.body >= 0]
-        moves = (model.kind > WELD) & (model.kind != KINEMATIC)
-        for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):
-            first, count = model.v_index[body], 6 if model.kind[body] >= FREE else 1
-            # unlike any velocity, also itself: `find_pushed` takes them for written
-            self.state.v_left[first : first + count] = np.nan
-
-    def renew_media(self, links: Sequence[LinkSlot]) -> bool:
-        """Update the media around the links; return whether other calls are needed."""
-        kinds = self.model.kind.copy()
-        before, self.model = self.model, _with_links(self.model, links)
-        return self.model is not before or not np.array_equal(kinds, self.model.kind)
+    def renew_media(self, links: Sequence[LinkSlot]) -> None:
+        """Renew the media around the links; replaces arrays if other links are concerned."""
+        self.model = _with_links(self.model, links)
 
     def initial(self, slots: Iterable[RobotSlot]) -> tuple[State, np.ndarray]:
         """Return the state and the joint frames that `restart` goes back to."""
         return assembly.initial_state(slots, self.model, self.state)
 
-    def restart(self, state: State, frame: np.ndarray) -> None:
-        """Go back to an initial state; joints are controlled as they are, from there."""
-        control, axis_control = self.state.control.copy(), self.state.axis_control.copy()
+    def restart(
+        self, state: State, frame: np.ndarray, control: np.ndarray, axis_control: np.ndarray
+    ) -> None:
+        """Go back to an initial state; control, axis_control: as in State, from there on."""
         assembly.restore_state(state, self.state)
         assembly.start_control(self.model, control, self.state)
         self.state.axis_control[:] = axis_control
         self.model.frame[:] = frame
 
-    def make_room(self, slots: Iterable[RobotSlot], contacts: int) -> None:
+    def make_room(self, slots: Sequence[RobotSlot], contacts: int) -> None:
         """Make room for so many contacts in the state; its other arrays are unchanged."""
-        self.state = assembly.with_contact_room(self.state, contacts)
-        for slot in slots:
-            slot.bind(slot.part._replace(state=self.state))
+        state = assembly.with_contact_room(self.state, contacts)
+        parts = [slot.part for slot in slots]
+        try:
+            for slot in slots:
+                slot.bind(slot.part._replace(state=state))
+            self.state = state
+        except BaseException:
+            for slot, part in zip(slots, parts, strict=True):
+                slot.bind(part)
+            raise
 
     def fits_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None) -> bool:
         """Return whether the state has room for the velocities that deciding on sleep takes."""
@@ -131,10 +130,19 @@ class RobotArrays:
         self.model.sleep[:] = rows
         return bool(self.model.sleep[:, REST_STEPS].any() or (self.state.idle < 0).any())
 
-    def wake(self) -> None:
-        """Wake all bodies but those that are disabled."""
-        idle = self.state.idle
-        idle[idle != DISABLED] = 0
+    def enabled_bodies(self) -> np.ndarray:
+        """Return (nb,) which bodies are not disabled."""
+        return self.state.idle != DISABLED
+
+
+def _forget_last_step(model: Model, loops: Loops, state: State) -> None:
+    """Have the trees that constraints tie observed as if their velocities had been written."""
+    tied = loops.body[loops.body >= 0]
+    moves = (model.kind > WELD) & (model.kind != KINEMATIC)
+    for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):
+        first, count = model.v_index[body], 6 if model.kind[body] >= FREE else 1
+        # unlike any velocity, also itself: `find_pushed` takes them for written
+        state.v_left[first : first + count] = np.nan
 
 
 def _links_of(slots: Iterable[RobotSlot]) -> list[LinkSlot]:

@@ -112,7 +112,7 @@ class Operation:
         result = out if fits else np.empty(shape)
         call = self._at_many
         # other threads would write into the same arrays
-        with self._simulation.alone():
+        with self._simulation.thread_guard.alone():
             for number, array in enumerate(rows.values(), self._first):
                 call.replace(number, np.atleast_2d(array))
             call.replace(self._result, result.reshape(count, *self._rows))
@@ -190,7 +190,7 @@ class RobotDynamics:
         self.simulation, self.place, self.slot = simulation, f'robot {slot.name!r}', slot
         own, state, _ = view_part(slot.part, slot.blueprint.model)
         self.model = with_pulled(
-            own._replace(gravity=simulation.gravity), slot.links, slot.part.at.body
+            own._replace(gravity=simulation.run.gravity), slot.links, slot.part.at.body
         )
         self.nq, self.nv = position_count(own), velocity_count(own)
         self.sizes = {

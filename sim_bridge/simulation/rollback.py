@@ -1,14 +1,16 @@
-"""Taking back what a call has changed that failed half way."""
+"""Rollback of calls that fail or are interrupted half way."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from sim_bridge.engine.data.parts import parameters
-from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.staleness import GEOMETRY, OBSERVATION, PARTS
 
 
 @contextmanager
@@ -19,34 +21,41 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     others: objects whose attributes are restored too, and dictionaries, whose items are. This
     takes a time in proportion to the size of the world, as joining its arrays does.
     """
-    simulation.check_thread()
-    simulation.settle()
+    simulation.thread_guard.check()
+    cache, registry, staleness = simulation.cache, simulation.registry, simulation.staleness
+    cache.settle()
     objects = [
-        simulation,
-        *simulation.parts,
-        *simulation.slots.values(),
-        *simulation.links,
-        *simulation.geometries,
-        *simulation.constraints.values(),
-        simulation.fields,
-        simulation.listeners,
+        simulation.run,
+        registry,
+        staleness,
+        cache,
+        cache.robots,
+        cache.contacts,
+        cache.observer_call,
+        registry.exclusions,
+        registry.fields,
+        registry.listeners,
+        *registry.slots.values(),
+        *registry.links,
+        *registry.geometries,
+        *registry.constraints.values(),
         *(each for each in others if not isinstance(each, dict)),
     ]
     tables: list[dict[Any, Any]] = [
-        simulation.slots,
-        simulation.constraints,
-        simulation.exclusions.links,
-        simulation.exclusions.geometries,
-        simulation.fields.placed,
+        registry.slots,
+        registry.constraints,
+        registry.exclusions.links,
+        registry.exclusions.geometries,
+        registry.fields.placed,
         *(each for each in others if isinstance(each, dict)),
     ]
-    arrays = [*simulation.state, *simulation.model, *parameters(simulation.loops).values()]
-    if not simulation.is_dirty(Dirty.GEOMETRY):
-        arrays += parameters(simulation.geometry).values()
+    arrays = [*cache.state, *cache.model, *parameters(cache.loops).values()]
+    if not staleness.flags & GEOMETRY:
+        arrays += parameters(cache.geometry).values()
     attributes = [(each, dict(vars(each))) for each in objects]
     items = [(each, dict(each)) for each in tables]
     numbers = [(each, each.copy()) for each in arrays]
-    materials, groups = simulation.materials.save(), simulation.groups.save()
+    materials, groups = registry.materials.save(), registry.groups.save()
     try:
         yield
     except BaseException:
@@ -58,10 +67,29 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
             table.update(kept)
         for array, values in numbers:
             array[...] = values
-        simulation.materials.restore(materials)
-        simulation.groups.restore(groups)
-        simulation.forget_observations()
+        flags = staleness.flags
+        registry.materials.restore(materials)
+        registry.groups.restore(groups)
+        # these are as they were
+        staleness.flags = flags
+        staleness.forget_observations()
         raise
+
+
+class _Before(NamedTuple):
+    """
+    A simulation before robots were added to it.
+
+    robots, materials: their numbers. admitted, layout, flags: as in its parts. idle: of the
+    bodies, None if the arrays were not joined.
+    """
+
+    robots: int
+    admitted: int
+    materials: int
+    layout: int
+    flags: int
+    idle: np.ndarray | None
 
 
 @contextmanager
@@ -72,10 +100,34 @@ def added_or_not(simulation: Simulation) -> Iterator[None]:
     For additions that leave the joined arrays alone, so that the time it takes does not depend on
     the size of the world.
     """
-    simulation.check_thread()
-    before = simulation.addition_mark()
+    simulation.thread_guard.check()
+    before = _before(simulation)
     try:
         yield
     except BaseException:
-        simulation.take_back(before)
+        _take_back(simulation, before)
         raise
+
+
+def _before(simulation: Simulation) -> _Before:
+    cache, registry, flags = simulation.cache, simulation.registry, simulation.staleness.flags
+    idle = None if flags & PARTS else cache.robots.state.idle.copy()
+    return _Before(
+        len(registry.slots), registry.admitted, len(registry.materials), cache.layout, flags, idle
+    )
+
+
+def _take_back(simulation: Simulation, before: _Before) -> None:
+    """Remove the robots and materials that were added since."""
+    cache, registry, staleness = simulation.cache, simulation.registry, simulation.staleness
+    for name in list(registry.slots)[before.robots :]:
+        del registry.slots[name]
+    registry.admitted = before.admitted
+    registry.materials.take_back(before.materials)
+    if cache.layout != before.layout:
+        # the arrays were joined since
+        staleness.mark(PARTS)
+        return
+    staleness.flags = before.flags | OBSERVATION
+    if before.idle is not None:
+        cache.robots.state.idle[:] = before.idle

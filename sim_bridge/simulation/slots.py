@@ -32,7 +32,6 @@ from sim_bridge.engine.data.geometry import (
     STATIC,
     TRACK_SPEED,
 )
-from sim_bridge.engine.data.state import ASLEEP, DISABLED
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import ByName
 from sim_bridge.foundation.validation import finite_vector
@@ -115,17 +114,15 @@ class LinkSlot:
         axes = np.eye(3) if inertial is None else inertial.pose.rotation
         self.inertia = np.zeros((3, 3)) if inertial is None else axes @ inertial.inertia @ axes.T
 
-    def weigh(self, inertial: Inertial | None) -> None:
-        """Set the mass properties, also those of its body in the present arrays."""
-        self.take(inertial)
+    def body_inertia(self) -> np.ndarray:
+        """Return its body's row of `Model.inertia`, from the masses of all links on it."""
         body, masses = self.placement.body, []
         # in the order in which they were compiled, for the same bits
         for name, placement in self.robot.blueprint.links.items():
             own = self.robot.link(name).inertial
             if placement.body == body and own is not None:
                 masses.append((own, placement))
-        self.robot.part.model.inertia[self.body] = combine(masses)
-        self.robot.dynamics = None
+        return combine(masses)
 
     @property
     def body(self) -> int:
@@ -496,20 +493,11 @@ class RobotSlot:
         """Make the present state the one that `reset` goes back to."""
         self.initial = copy_part(self.part, self.blueprint.model)
 
-    def wake(self) -> None:
-        """Wake it if it was asleep."""
-        state, first = self.part.state, self.part.at.body
-        idle = state.idle[first : first + len(self.blueprint.model.kind)]
-        idle[idle == ASLEEP] = 0
-
-    def rest(self, is_disabled: bool) -> None:
-        """Disable all of its trees, or let them be simulated; with what they are mounted on."""
-        model, state, at = self.part
-        trees = np.unique(model.root[at.body : at.body + len(self.blueprint.model.kind)])
-        if is_disabled:
-            state.idle[trees] = DISABLED
-        else:
-            state.idle[trees[state.idle[trees] < 0]] = 0
+    @property
+    def trees(self) -> np.ndarray:
+        """First bodies of all of its trees, with the tree that it is mounted on."""
+        first = self.part.at.body
+        return np.unique(self.part.model.root[first : first + len(self.blueprint.model.kind)])
 
     def leave(self) -> None:
         """Detach from the simulation: everything except the description then raises StateError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 import hashlib
 from typing import Any, NamedTuple
 
@@ -18,13 +19,22 @@ from sim_bridge.foundation.validation import instance_of
 from sim_bridge.shapes.material_table import SavedTable
 from sim_bridge.simulation.applied_forces import SavedForces
 from sim_bridge.simulation.assembly import contact_room, present_state, restore_state
-from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.simulation.change import finished
 from sim_bridge.simulation.exclusions import LinkPair
 from sim_bridge.simulation.force_fields import SavedFields
+from sim_bridge.simulation.link_mass import weigh
 from sim_bridge.simulation.settings import Settings
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import GeometryPlace, LinkMedium
+from sim_bridge.simulation.staleness import (
+    GEOMETRY,
+    JOINT_VELOCITIES,
+    MEDIUM,
+    PUSHES,
+    SLEEP,
+    STEPPER,
+)
 
 
 class UserSettings(NamedTuple):
@@ -80,15 +90,15 @@ class Snapshot(NamedTuple):
 
 def save(simulation: Simulation) -> Snapshot:
     """Return a snapshot that `restore` goes back to, bit for bit."""
-    simulation.check_thread()
-    simulation.settle_contact()
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
     return Snapshot(
-        simulation.step_count,
-        simulation.time_step_ns,
-        simulation.census(),
-        present_state(simulation.state),
+        simulation.run.step_count,
+        simulation.run.time_step_ns,
+        simulation.registry.census(),
+        present_state(simulation.cache.state),
         [array.copy() for array in _parameters(simulation)],
-        [device.save() for device in simulation.devices],
+        [device.save() for device in simulation.cache.devices],
         _structure(simulation),
         _settings(simulation),
     )
@@ -97,28 +107,33 @@ def save(simulation: Simulation) -> Snapshot:
 def restore(simulation: Simulation, snapshot: Snapshot) -> None:
     """Go back to a snapshot; raises InvalidValueError where robots or joints are others now."""
     _check_kind(simulation, snapshot)
-    simulation.check_thread()
-    simulation.settle_contact()
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
     _check(simulation, snapshot)
+    finished(partial(_restore, simulation, snapshot))
+
+
+def _restore(simulation: Simulation, snapshot: Snapshot) -> None:
     _restore_settings(simulation, snapshot.settings)
     # these wake all sleepers, so the state comes last
-    simulation.make_room(contact_room(snapshot.state))
-    simulation.step_count = snapshot.step_count
-    restore_state(snapshot.state, simulation.state)
-    # what is disabled is part of the state
-    simulation.renew_sleep()
-    sensors = simulation.geometry.flags & SENSOR
+    simulation.cache.make_room(contact_room(snapshot.state))
+    simulation.run.step_count = snapshot.step_count
+    restore_state(snapshot.state, simulation.cache.state)
+    # disabled bodies are part of the state
+    simulation.staleness.mark(SLEEP)
+    simulation.cache.settle()
+    sensors = simulation.cache.geometry.flags & SENSOR
     for array, saved in zip(_parameters(simulation), snapshot.parameters, strict=True):
         array[:] = saved
-    for geometry in simulation.geometries:
-        geometry.fit(simulation.geometry)
-    simulation.look_anew()
-    if not np.array_equal(sensors, simulation.geometry.flags & SENSOR):
+    for geometry in simulation.registry.geometries:
+        geometry.fit(simulation.cache.geometry)
+    simulation.cache.contacts.look_anew()
+    if not np.array_equal(sensors, simulation.cache.geometry.flags & SENSOR):
         # static ones may need other stages
-        simulation.mark(Dirty.STEPPER)
-    simulation.mark(Dirty.PUSHES, bool(simulation.state.wrench.any()))
-    simulation.forget_observations()
-    for device, values in zip(simulation.devices, snapshot.devices, strict=True):
+        simulation.staleness.mark(STEPPER)
+    simulation.staleness.mark_pending(PUSHES, bool(simulation.cache.state.wrench.any()))
+    simulation.staleness.forget_observations()
+    for device, values in zip(simulation.cache.devices, snapshot.devices, strict=True):
         device.restore(values)
 
 
@@ -128,10 +143,10 @@ HASH_VERSION = 4
 
 def state_hash(simulation: Simulation) -> str:
     """Return a SHA-256 of everything that decides the future: equal hashes, equal futures."""
-    simulation.check_thread()
-    simulation.settle_contact()
-    digest, model = hashlib.sha256(), simulation.model
-    contact_materials = simulation.contact_materials
+    simulation.thread_guard.check()
+    simulation.cache.settle_contacts()
+    digest, model = hashlib.sha256(), simulation.cache.model
+    contact_materials = simulation.cache.contact_materials
     laws = contact_materials.law[contact_materials.pair]
     is_plain = not contact_materials.refine.any() and (contact_materials.solver < 0).all()
     refined = (
@@ -139,27 +154,27 @@ def state_hash(simulation: Simulation) -> str:
     )
     # Whether any body may rest follows from the others. Addresses of stages are all 0 here; those
     # that came later are left out, since bags hold hashes.
-    options = simulation.options._replace(sleeps=0)._asdict()
+    options = simulation.run.options._replace(sleeps=0)._asdict()
     del options['narrow'], options['detect_line']
     # as the integrator says
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
         [
-            simulation.step_count,
-            simulation.settings.integrator,
+            simulation.run.step_count,
+            simulation.run.settings.integrator,
             *options.values(),
-            *present_state(simulation.state),
+            *present_state(simulation.cache.state),
             *_parameters(simulation),
             *_structure(simulation),
             _joint_settings(simulation),
             model.medium_body,
             model.medium,
             model.sleep,
-            simulation.geometry.excluded,
+            simulation.cache.geometry.excluded,
             laws,
             *refined,
-            [device.digest() for device in simulation.devices],
-            *simulation.fields.digest(simulation.field_arrays),
+            [device.digest() for device in simulation.cache.devices],
+            *simulation.registry.fields.digest(simulation.cache.fields[0]),
         ],
         digest,
     )
@@ -168,7 +183,7 @@ def state_hash(simulation: Simulation) -> str:
 
 def _parameters(simulation: Simulation) -> list[np.ndarray]:
     """List the arrays beside the state that can be changed while the simulation runs."""
-    parts = simulation.model, simulation.geometry, simulation.loops
+    parts = simulation.cache.model, simulation.cache.geometry, simulation.cache.loops
     return [array for part in parts for array in parameters(part).values()]
 
 
@@ -178,7 +193,11 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
     A snapshot fits a simulation where these are the same.
     """
-    model, loops, geometry = simulation.model, simulation.loops, simulation.geometry
+    model, loops, geometry = (
+        simulation.cache.model,
+        simulation.cache.loops,
+        simulation.cache.geometry,
+    )
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
     return [
@@ -197,19 +216,19 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
     """Raise InvalidValueError for what is no snapshot, or one of another time step."""
     snapshot = instance_of('snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
-    if snapshot.time_step_ns != simulation.time_step_ns:
+    if snapshot.time_step_ns != simulation.run.time_step_ns:
         raise InvalidValueError(
             'snapshot',
             f'of a world with a time step of {snapshot.time_step_ns * 1e-9:.9g} s',
-            f'one of a world with the same time step, {simulation.time_step:.9g} s',
+            f'one of a world with the same time step, {simulation.run.time_step:.9g} s',
         )
 
 
 def _check(simulation: Simulation, snapshot: Snapshot) -> None:
     """Raise InvalidValueError for a snapshot of other robots, or of bases moved otherwise."""
-    if snapshot.census != simulation.census():
+    if snapshot.census != simulation.registry.census():
         then = ', '.join(name for name, _ in snapshot.census) or 'none'
-        now = ', '.join(simulation.slots) or 'none'
+        now = ', '.join(simulation.registry.slots) or 'none'
         raise InvalidValueError(
             'snapshot',
             f'of robots {then}',
@@ -232,31 +251,32 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
 def _settings(simulation: Simulation) -> UserSettings:
     """Return what users set beside the arrays: materials, filters, media and joints."""
     return UserSettings(
-        simulation.materials.save(),
-        simulation.groups.save(),
+        simulation.registry.materials.save(),
+        simulation.registry.groups.save(),
         tuple(
             (geometry.groups, geometry.weighs, geometry.place)
-            for geometry in simulation.geometries
+            for geometry in simulation.registry.geometries
         ),
-        tuple(simulation.exclusions.links),
-        tuple(link.medium for link in simulation.links),
-        tuple(link.inertial for link in simulation.links),
+        tuple(simulation.registry.exclusions.links),
+        tuple(link.medium for link in simulation.registry.links),
+        tuple(link.inertial for link in simulation.registry.links),
         _joint_settings(simulation),
-        simulation.settings,
-        tuple(slot.sleep for slot in simulation.slots.values()),
+        simulation.run.settings,
+        tuple(slot.sleep for slot in simulation.registry.slots.values()),
         tuple(
             frozenset(geometry.index for geometry in pair)
-            for pair in simulation.exclusions.geometries
+            for pair in simulation.registry.exclusions.geometries
         ),
-        simulation.fields.save(),
-        simulation.last_applied.save(simulation.links),
+        simulation.registry.fields.save(),
+        simulation.cache.last_applied.save(simulation.registry.links),
     )
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
     """Return whether velocities have yet to fit new constraints, and how all joints yield."""
-    joints = simulation.constraints.values()
-    return simulation.is_dirty(Dirty.JOINT_VELOCITIES), [joint.softness for joint in joints]
+    joints = simulation.registry.constraints.values()
+    has_new_joints = bool(simulation.staleness.flags & JOINT_VELOCITIES)
+    return has_new_joints, [joint.softness for joint in joints]
 
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
@@ -275,37 +295,38 @@ def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
         fields,
         applied,
     ) = saved
-    for slot, sleep in zip(simulation.slots.values(), sleeps, strict=True):
+    for slot, sleep in zip(simulation.registry.slots.values(), sleeps, strict=True):
         slot.sleep = sleep
     simulation.configure(run)
-    simulation.renew_sleep()
-    simulation.materials.restore(materials)
-    simulation.groups.restore(groups)
-    geometries = simulation.geometries
+    simulation.staleness.mark(SLEEP)
+    simulation.cache.settle()
+    simulation.registry.materials.restore(materials)
+    simulation.registry.groups.restore(groups)
+    geometries = simulation.registry.geometries
     for geometry, (names, weighs, place) in zip(geometries, members, strict=True):
         geometry.weighs = weighs
         if geometry.place != place:
             geometry.link.robot.change_geometry(geometry.number, place)
         if geometry.groups != names:
             geometry.groups = names
-            simulation.regroup()
+            simulation.registry.regroup()
     pairs = [frozenset(geometries[number] for number in pair) for pair in apart]
-    if simulation.exclusions.replace(separated, pairs):
-        simulation.mark(Dirty.GEOMETRY)
-    for link, medium, inertial in zip(simulation.links, media, inertials, strict=True):
+    if simulation.registry.exclusions.replace(separated, pairs):
+        simulation.staleness.mark(GEOMETRY)
+    for link, medium, inertial in zip(simulation.registry.links, media, inertials, strict=True):
         link.medium = medium
         if link.inertial is not inertial:
-            link.weigh(inertial)
-    simulation.mark(Dirty.MEDIUM)
+            weigh(simulation.staleness, link, inertial)
+    simulation.staleness.mark(MEDIUM)
     has_new_joints, softnesses = joints
-    for joint, softness in zip(simulation.constraints.values(), softnesses, strict=True):
+    for joint, softness in zip(simulation.registry.constraints.values(), softnesses, strict=True):
         if joint.softness != softness:
             joint.softness = softness
-    simulation.mark(Dirty.JOINT_VELOCITIES, has_new_joints)
-    if fields != simulation.fields.save():
-        simulation.fields.restore(fields, simulation.slots)
-        simulation.change_fields()
-    simulation.last_applied.restore(simulation.links, applied)
+    simulation.staleness.mark_pending(JOINT_VELOCITIES, has_new_joints)
+    registry = simulation.registry
+    if fields != registry.fields.save():
+        registry.set_fields(registry.fields.placed_as(fields, registry.slots), fields.gravity)
+    simulation.cache.last_applied.restore(simulation.registry.links, applied)
 
 
 def _digest_into(value: Any, digest: Any) -> None:

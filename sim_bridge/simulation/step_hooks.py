@@ -58,12 +58,13 @@ class Watcher(Protocol):
 class StepHooks:
     """The hooks of a simulation, in the order in which they were added."""
 
-    def __init__(self, on_change: Callable[[bool], None]):
-        """Begin with none; `on_change` is told after every change whether there are any."""
+    def __init__(self) -> None:
+        """Begin with none."""
         self.present: tuple[StepHook, ...] = ()
         self.watcher: Watcher | None = None
         """No part of what snapshots and copies have."""
-        self._on_change = on_change
+        self.is_used = False
+        """Whether there are hooks or a watcher."""
 
     def add(
         self,
@@ -89,8 +90,7 @@ class StepHooks:
 
     def watch(self, watcher: Watcher | None) -> None:
         """Set what watches steps, None for nothing."""
-        self.watcher = watcher
-        self._set(self.present)
+        self.watcher, self.is_used = watcher, bool(self.present) or watcher is not None
 
     def call(self, when: str) -> None:
         """Call the functions that are called then; those of robots that were removed end."""
@@ -103,5 +103,4 @@ class StepHooks:
                 hook.function(hook.target)
 
     def _set(self, hooks: tuple[StepHook, ...]) -> None:
-        self.present = hooks
-        self._on_change(bool(hooks) or self.watcher is not None)
+        self.present, self.is_used = hooks, bool(hooks) or self.watcher is not None

@@ -18,6 +18,7 @@ from sim_bridge.engine.pipeline.step import step
 from sim_bridge.sensors.measure import measure_surroundings
 from sim_bridge.sensors.sampling import Sampling
 from sim_bridge.sensors.step_and_sample import advance, ANEW, PROGRESS_SIZE
+from sim_bridge.simulation.friction_calls import FrictionCalls
 
 _TABLEAU = np.array(TABLEAU)
 # steps times velocities that take 30 us or so: Python's other threads can wait for them
@@ -47,7 +48,7 @@ class Stepper:
     """
     A handle to step with, and the call that does, prepared.
 
-    progress: (3,) what the last call did, as `sensors.step_and_sample` numbers it.
+    progress: (4,) what the last call did, as `sensors.step_and_sample` numbers it.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Stepper:
         sampling: Sampling,
         gravity: np.ndarray,
         worst: np.ndarray,
+        counter: np.ndarray,
+        friction: FrictionCalls | None = None,
         *,
         is_smooth: bool,
     ) -> None:
@@ -66,9 +69,11 @@ class Stepper:
         Prepare; all units that it takes have been compiled.
 
         observer, observe, site_row: how to observe the state, and what that writes. worst: (9,)
-        the greatest figures of solvers, kept in place. is_smooth: whether to step by fifth order.
+        the greatest figures of solvers, kept in place. counter: (1,) the step count, written in
+        place. friction: kept alive. is_smooth: whether to step by fifth order.
         """
         self.handle = handle
+        self._friction = friction
         self.progress = np.zeros(PROGRESS_SIZE, np.int64)
         calls = [step.prepare(handle, 0)]
         if is_smooth:
@@ -101,6 +106,7 @@ class Stepper:
                 *words,
                 self.progress,
                 worst,
+                counter,
                 0,
                 0,
                 ANEW,
@@ -149,6 +155,8 @@ class Stepper:
 
     def _select(self, n: int, beginning: int) -> None:
         """Prepare the call that takes so many steps; most users take as many every time."""
+        # until all of it is prepared
+        self._present_count = -1
         self._call = self._run if n > self._most_short else self._run_short
         self._words = self._call.words
         self._words[self._count], self._words[self._beginning] = n, beginning

@@ -44,17 +44,16 @@ class UserContactBuffer:
         self.laws = np.zeros((0, MATERIAL_LAW_SIZE))
         """The last rows of ContactMaterials.law, which are kept for them."""
 
-    def grow(self, contacts: UserContactArrays) -> bool:
-        """Make room for these; return whether arrays are others now."""
-        few, short = (
-            len(self.contacts.law) < len(contacts.law),
-            len(self.laws) < len(contacts.laws),
-        )
-        if few:
+    def is_short_of(self, contacts: UserContactArrays) -> bool:
+        """Return whether there is no room for these contacts."""
+        return len(self.contacts.law) < len(contacts.law) or len(self.laws) < len(contacts.laws)
+
+    def grow(self, contacts: UserContactArrays) -> None:
+        """Make room for these contacts, with new arrays."""
+        if len(self.contacts.law) < len(contacts.law):
             self.contacts = make_user_contacts(2 * len(contacts.law))
-        if short:
+        if len(self.laws) < len(contacts.laws):
             self.laws = np.zeros((2 * len(contacts.laws), MATERIAL_LAW_SIZE))
-        return few or short
 
     def clear(self) -> None:
         """Drop the contacts."""

@@ -72,7 +72,7 @@ def _axes(device: Device) -> Link:
 def loops_of(world: World, places: Mapping[int, int]) -> tuple[LoopRecord, ...]:
     """Return the records for constraint joints; places: see `sensors_of`."""
     found = []
-    for key, backend in world.simulation.constraints.items():
+    for key, backend in world.simulation.registry.constraints.items():
         joint = backend.joint
         ends = [(joint.link1, joint.anchor), (joint.link2, joint.anchor2)]
         found.append(

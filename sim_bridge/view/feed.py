@@ -169,13 +169,13 @@ class Feed:
         pushes: (n, 6) points [m] and forces [N], world. timing: control step statistics.
         """
         simulation = self._simulation
-        sites = simulation.observed_sites()
+        sites = simulation.observation.sites()
         changes = self._watch.changes()
-        if simulation.layout != self._layout or changes.is_all:
+        if simulation.cache.layout != self._layout or changes.is_all:
             self._describe()
         for field in changes.fields:
             self._reshape(field)
-        ring, state = self._ring, simulation.state
+        ring, state = self._ring, simulation.cache.state
         frame = ring.next()
         # whole rows: parts of rows would be copied twice
         np.take(sites, self._described.sites, axis=0, out=self._sites, mode='clip')
@@ -195,8 +195,8 @@ class Feed:
         if self._described.readings:
             np.concatenate(self._described.readings, out=frame.readings)
         if self._described.belts.records:
-            np.copyto(frame.belts, self._described.belts.speeds(simulation.geometry))
-        report = simulation.report
+            np.copyto(frame.belts, self._described.belts.speeds(simulation.cache.geometry))
+        report = simulation.runner.report
         frame.numbers[:] = (
             self._world.time,
             found,
@@ -239,7 +239,7 @@ class Feed:
             self._page.tell(Reshaping(number, mesh_of(field.present_shape)))
 
     def _describe(self) -> None:
-        self._layout, rate = self._simulation.layout, 1.0 / self._world.time_step
+        self._layout, rate = self._simulation.cache.layout, 1.0 / self._world.time_step
         self._to_force_and_depth = np.array((rate, rate, rate, -1.0))
         self._described = describe(self._world, self._title, self._abilities)
         structure, sizes = self._described.structure, self._described.sizes

@@ -119,7 +119,7 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
     for number, robot in enumerate(world.robots.values()):
         for link in robot.links:
             places[link.slot.site] = len(links)
-            trees.append(int(world.simulation.model.root[link.slot.body]))
+            trees.append(int(world.simulation.cache.model.root[link.slot.body]))
             color = color_of(robot, number)
             visuals = _visuals(robot, link, len(links), meshes, color, warnings)
             role = 'collision' if visuals else 'both'

@@ -30,10 +30,10 @@ class Taping:
             return
         self._due = (np.floor(time / self._period + 1e-6) + 1.0) * self._period - 1e-9
         world = self._world
-        sites = world.simulation.observed_sites()
-        if world.simulation.layout != self._layout:
+        sites = world.simulation.observation.sites()
+        if world.simulation.cache.layout != self._layout:
             self._described = describe(world, self._title, _NOTHING)
-            self._layout = world.simulation.layout
+            self._layout = world.simulation.cache.layout
             # sensor values are not recorded
             self._takes.append(
                 Take(
@@ -42,7 +42,7 @@ class Taping:
                     [],
                 )
             )
-            sites = world.simulation.observed_sites()
+            sites = world.simulation.observation.sites()
         state, described = world.state, self._described
         count = min(int(state.contact_size[0]), CONTACTS)
         contacts = np.concatenate(

@@ -49,8 +49,8 @@ class Viewer(DeclaredAttributes):
         without viser.
         """
         instance_of('world', world, World, 'a World')
-        if isinstance(world.simulation.hooks.watcher, Viewer):
-            raise StateError(f'this world already has a page: {world.simulation.hooks.watcher!r}')
+        if isinstance(world.simulation.runner.hooks.watcher, Viewer):
+            raise StateError(f'this world already has a page: {world.simulation.runner.hooks.watcher!r}')
         self._world = world
         self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
         self._snapshots: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Viewer(DeclaredAttributes):
         self._feed = Feed(self._page, world, title, self._control.abilities)
         self._due = self._deadline = 0.0
         self._page.wait()
-        world.simulation.hooks.watch(self)
+        world.simulation.runner.hooks.watch(self)
         if browser:
             open_browser(self.url)
         self.sync()
@@ -130,7 +130,7 @@ class Viewer(DeclaredAttributes):
             self._snapshots = names
             self._page.tell(Notice('snapshots', '', names))
         self._feed.publish(
-            control.is_paused, control.speed, self._world.simulation.last_applied.pushes()
+            control.is_paused, control.speed, self._world.simulation.cache.last_applied.pushes()
         )
 
     def wait(self) -> None:
@@ -141,7 +141,7 @@ class Viewer(DeclaredAttributes):
 
     def close(self) -> None:
         """Close the page; the world continues without it."""
-        hooks = self._world.simulation.hooks
+        hooks = self._world.simulation.runner.hooks
         if hooks.watcher is self:
             hooks.watch(None)
         self._page.close()

@@ -66,8 +66,8 @@ class Watch:
         )
 
     def _look(self) -> _Seen:
-        slots = self._world.simulation.slots.values()
-        geometry = self._world.simulation.geometry
+        slots = self._world.simulation.registry.slots.values()
+        geometry = self._world.simulation.cache.geometry
         return _Seen(
             [(slot.is_kinematic, len(slot.geometries)) for slot in slots],
             geometry.frame.copy(),

@@ -44,9 +44,9 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
             raise InvalidValueError(name, what, 'a link or a geometry of this world')
         geometries_of(name, what, world)
     if isinstance(a, Link) and isinstance(b, Link):
-        world.simulation.separate(a.slot, b.slot, is_excluded)
+        world.simulation.registry.separate(a.slot, b.slot, is_excluded)
     elif isinstance(a, Geometry) and isinstance(b, Geometry) and a is not b:
-        world.simulation.keep_apart(a.slot, b.slot, is_excluded)
+        world.simulation.registry.keep_apart(a.slot, b.slot, is_excluded)
     else:
         raise InvalidValueError('b', b, 'another geometry if a is one, a link if a is a link')
 

@@ -18,11 +18,13 @@ from typing import cast, NamedTuple
 import numpy as np
 
 from sim_bridge.engine.data.model import LOWER, MULTIPLIER, OFFSET, PRISMATIC, UPPER
+from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import real_array, whole_number
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.robot_dynamics import check_out, RobotDynamics
 from sim_bridge.world.operations import operations_of
 
@@ -69,11 +71,15 @@ def set_configuration(
                 raise InvalidValueError(
                     name, row, f'{each.sizes[name]} finite numbers', each.place
                 )
-    for each, position, speed in zip(parts, new_q, new_dq, strict=True):
-        each.state['q'][0] = position
-        if speed is not None:
-            each.state['dq'][0] = speed
-        each.simulation.invalidate()
+    if not parts:
+        return
+    staleness = parts[0].simulation.staleness
+    with Change(staleness):
+        for each, position, speed in zip(parts, new_q, new_dq, strict=True):
+            staleness.write_view(State, 'q', each.state['q'], 0, position)
+            if speed is not None:
+                staleness.write_view(State, 'v', each.state['dq'], 0, speed)
+        staleness.mark_parameters()
 
 
 def neutral_configuration(subject: Robot | World) -> FloatArray:

@@ -19,8 +19,8 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.contact_listeners import Heard, Listener, Side
-from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.staleness import CONTACTS
 
 EVENTS = {'impact': IMPACT, 'contact': CONTACT, 'separation': SEPARATION}
 _NAMES = {bit: name for name, bit in EVENTS.items()}
@@ -88,7 +88,7 @@ class ContactListener(DeclaredAttributes):
 
     def remove(self) -> None:
         """Call the function no more; also from within it. Nothing happens the second time."""
-        self._simulation.stop_listening(self._listener)
+        self._simulation.registry.stop_listening(self._listener)
 
 
 class ListenerRecord(NamedTuple):
@@ -121,7 +121,7 @@ class WorldListeners:
         events: Iterable[str],
     ) -> ContactListener:
         """Add one; as `World.on_contact`."""
-        self._simulation.check_thread()
+        self._simulation.thread_guard.check()
         if not callable(function):
             raise InvalidValueError('function', function, 'a function of a ContactEvent')
         names = items_of('events', events, str, f'some of {", ".join(EVENTS)}')
@@ -129,7 +129,7 @@ class WorldListeners:
         if not bits:
             raise InvalidValueError('events', events, f'some of {", ".join(EVENTS)}')
         first, second = (self._side(what, each) for what, each in (('a', a), ('b', b)))
-        world, time_step = self._world, self._simulation.time_step
+        world, time_step = self._world, self._simulation.run.time_step
 
         def hear(heard: Heard) -> np.ndarray | None:
             event = _event(world, heard, time_step)
@@ -137,8 +137,8 @@ class WorldListeners:
 
         listener = Listener(first, second, int(np.bitwise_or.reduce(bits)), hear)
         made = ContactListener(self._simulation, listener, function, names)
-        self._simulation.listeners.listeners.append(listener)
-        self._simulation.mark(Dirty.CONTACTS)
+        self._simulation.registry.listeners.listeners.append(listener)
+        self._simulation.staleness.mark(CONTACTS)
         self._made = [
             *self._present(),
             (made, ListenerRecord(function, _name_of(a), _name_of(b), names)),
@@ -155,7 +155,7 @@ class WorldListeners:
             self.add(function, self._found(a), self._found(b), events)
 
     def _present(self) -> list[tuple[ContactListener, ListenerRecord]]:
-        known = self._simulation.listeners.listeners
+        known = self._simulation.registry.listeners.listeners
         return [each for each in self._made if each[0]._listener in known]
 
     def _side(self, what: str, partner: Partner | None) -> Side:

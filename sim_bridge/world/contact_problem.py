@@ -313,7 +313,7 @@ def contact_problem(
     """Build the problem of contacts of a world; as `World.contact_problem`."""
     points = _checked_contacts(world, simulation, contacts)
     h = (
-        simulation.time_step
+        simulation.run.time_step
         if time_step is None
         else positive_number('time_step', time_step, 'a positive number [s]')
     )

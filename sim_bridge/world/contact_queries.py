@@ -50,7 +50,7 @@ class ContactQueries:
 
     @property
     def _search(self) -> ContactSearch:
-        return self._simulation.handles.search
+        return self._simulation.cache.handles.search
 
     @property
     def _geometries(self) -> list[Geometry]:

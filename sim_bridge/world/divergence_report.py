@@ -30,18 +30,19 @@ def describe_divergence(
 
     velocities: (nv,) of a step that diverges, None of one whose result is not finite.
     """
-    robots, step = list(robots), simulation.step_count + 1
+    robots, step = list(robots), simulation.run.step_count + 1
     found = _not_finite(robots)
     if found is not None:
         return f'step {step}: {found}'
     if velocities is None:
         return (
-            f'step {step} of {simulation.time_step} s gives velocities that are not '
+            f'step {step} of {simulation.run.time_step} s gives velocities that are not '
             'finite; the state before it is kept. Reduce the time step, or look for a link '
             'without inertia or an enormous effort'
         )
-    return f'step {step} of {simulation.time_step} s diverges; the state before it is kept: ' + (
-        _Divergence(simulation, robots, velocities).text
+    return (
+        f'step {step} of {simulation.run.time_step} s diverges; the state before it is kept: '
+        + (_Divergence(simulation, robots, velocities).text)
     )
 
 
@@ -93,7 +94,7 @@ class _Divergence:
         self, simulation: Simulation, robots: Sequence[Robot], velocities: np.ndarray
     ) -> None:
         """Find the coordinate whose velocity changes most; velocities: (nv,) after the step."""
-        self._simulation, self._state = simulation, simulation.state
+        self._simulation, self._state = simulation, simulation.cache.state
         self._after, self._before = velocities, self._state.v
         self._owners = sorted(_owners(robots), key=lambda owner: owner.first)
         self._change = np.abs(self._after - self._before)
@@ -101,7 +102,7 @@ class _Divergence:
         fastest = int(np.abs(self._after).argmax())
         if abs(self._after[fastest]) > FASTEST:
             self._worst = fastest
-        last = abs(self._state.acceleration[self._worst]) * simulation.time_step
+        last = abs(self._state.acceleration[self._worst]) * simulation.run.time_step
         self._growth = self._change[self._worst] / last if last > 0.0 else math.inf
 
     @property
@@ -163,7 +164,7 @@ class _Divergence:
         """Return what to try."""
         if abs(self._before[self._worst]) > FASTEST:
             return 'Set a lower one'
-        h = self._simulation.time_step
+        h = self._simulation.run.time_step
         # amplification by the explicit step of an oscillation: (h ω)² = 2 + r + 1 / r
         growth = min(max(self._growth, 1.0), 1e6)
         share = 2.0 * _SAFE / math.sqrt(2.0 + growth + 1.0 / growth)
@@ -189,7 +190,7 @@ class _Divergence:
 
     def _masses(self, owner: _Owner) -> tuple[float, float, str]:
         """Return the mass of a joint's body, that of what it carries [kg], and its link's name."""
-        model = self._simulation.model
+        model = self._simulation.cache.model
         bodies = np.flatnonzero(model.v_index == self._worst)
         if owner.joint is None or not len(bodies):
             return 0.0, 0.0, ''

@@ -341,7 +341,7 @@ def _number(robot: Robot, link: Link | str) -> int:
 
 def _in_uniform_gravity(robot: Robot) -> RobotDynamics:
     operations = weighed(robot)
-    if robot.simulation.gravity[PULL]:
+    if robot.simulation.run.gravity[PULL]:
         raise StateError(
             f'robot {robot.name!r}: derivatives of dynamics are those in a uniform gravity; its '
             'world has a PointGravity'

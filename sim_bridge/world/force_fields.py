@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sim_bridge.description.force_fields import checked_field, ForceField
 from sim_bridge.description.gravity import gravity_of, GravityFunction, PointGravity
@@ -29,17 +29,17 @@ class WorldFields:
     @property
     def gravity(self) -> FloatArray | PointGravity | GravityFunction:
         """As `World.gravity`."""
-        function = self._simulation.fields.gravity
+        function = self._simulation.registry.fields.gravity
         if function is not None:
             return function
-        view = self._simulation.gravity.view()
+        view = self._simulation.run.gravity.view()
         view.flags.writeable = False
         return gravity_of(view)
 
     @property
     def by_name(self) -> dict[str, ForceField]:
         """The fields by name."""
-        return {name: each.field for name, each in self._simulation.fields.placed.items()}
+        return {name: each.field for name, each in self._simulation.registry.fields.placed.items()}
 
     def add(
         self,
@@ -48,30 +48,33 @@ class WorldFields:
         links: Link | Robot | Iterable[Link | Robot] | None,
     ) -> str:
         """Add a field; as `World.add_force_field`."""
-        self._simulation.check_thread()
-        placed = self._simulation.fields.placed
+        self._simulation.thread_guard.check()
+        placed = self._simulation.registry.fields.placed
         key = new_name(name, _DEFAULT, placed, 'add_force_field')
         own = None if links is None else self._slots(links)
-        placed[key] = Placement(checked_field(field, f'force field {key!r}'), own)
-        self._simulation.change_fields()
+        self._set(placed | {key: Placement(checked_field(field, f'force field {key!r}'), own)})
         return key
 
     def replace(self, name: str, field: ForceField) -> None:
         """Replace a field, which goes on acting on the same links; raises UnknownNameError."""
         known = self._placement(name)
         checked = checked_field(field, f'force field {name!r}')
-        self._simulation.fields.placed[name] = known._replace(field=checked)
-        self._simulation.change_fields()
+        placed = self._simulation.registry.fields.placed
+        self._set(placed | {name: known._replace(field=checked)})
 
     def remove(self, name: str) -> None:
         """Remove a field; raises UnknownNameError."""
         self._placement(name)
-        del self._simulation.fields.placed[name]
-        self._simulation.change_fields()
+        placed = self._simulation.registry.fields.placed
+        self._set({other: each for other, each in placed.items() if other != name})
+
+    def _set(self, placed: Mapping[str, Placement]) -> None:
+        registry = self._simulation.registry
+        registry.set_fields(placed, registry.fields.gravity)
 
     def _placement(self, name: str) -> Placement:
-        self._simulation.check_thread()
-        placed = self._simulation.fields.placed
+        self._simulation.thread_guard.check()
+        placed = self._simulation.registry.fields.placed
         if not isinstance(name, str) or name not in placed:
             raise UnknownNameError('force field', name, placed, 'the world')
         return placed[name]

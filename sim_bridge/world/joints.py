@@ -44,7 +44,7 @@ class WorldJoints:
         if described['compliance'] is None:
             for own in ('erp', 'cfm'):
                 if described[own] is None:
-                    described[own] = getattr(self._simulation.settings, own)
+                    described[own] = getattr(self._simulation.run.settings, own)
         tree = truth_or_none('tree', tree, 'add_joint')
         collide = truth('collide', collide, 'add_joint')
         spec = described_spec(kind, links, **described)
@@ -53,7 +53,7 @@ class WorldJoints:
             joint = self._tree.add(spec, tree)
             one, other = links
             if not collide and spec.holds and one is not None and other is not None:
-                self._simulation.separate(one.slot, other.slot)
+                self._simulation.registry.separate(one.slot, other.slot)
         return joint
 
     def add_angular_motor(
@@ -81,17 +81,22 @@ class WorldJoints:
         with self._registry.all_or_nothing():
             motor = self._tree.constrain(spec.name, spec)
             # with its turns
-            motor.axes[0].backend.states('q')[:] = own.q
+            motor.axes[0].backend.write('q', slice(None), own.q)
         return motor
 
     def broken(self) -> list[str]:
         """Return the names of the joints that do nothing any more."""
-        constraints, gone = self._simulation.constraints, self._simulation.state.loop_broken & GONE
+        constraints, gone = (
+            self._simulation.registry.constraints,
+            self._simulation.cache.state.loop_broken & GONE,
+        )
         return [key for key, is_gone in zip(constraints, gone, strict=True) if is_gone]
 
     def attach(self, joint: ConstraintJoint, first: _End, second: _End) -> None:
         """Attach a joint to other links; as `World.attach_joint`."""
-        self._tree.attach(joint, self._tree.own_links(first, second, 'attach_joint'))
+        links = self._tree.own_links(first, second, 'attach_joint')
+        with self._registry.all_or_nothing():
+            self._tree.attach(joint, links)
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
         """Remove a joint; as `World.remove_joint`."""

@@ -23,6 +23,7 @@ from sim_bridge.description.openplx.mapping.records import (
 )
 from sim_bridge.description.report import Findings, Place, SceneError
 from sim_bridge.description.urdf.write import urdf_text
+from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.foundation.rotation import matrix_from_quaternion, quaternion_from_matrix
@@ -285,10 +286,11 @@ class SceneLoader:
     def _add(self, scene: MappedScene, own: str, name: str | None, at: Pose) -> SceneRecord:
         simulation = self._simulation
         materials = {
-            each.name: simulation.materials.under_free_name(each) for each in scene.materials
+            each.name: simulation.registry.materials.under_free_name(each)
+            for each in scene.materials
         }
         for material in materials.values():
-            simulation.materials.add(material)
+            simulation.registry.materials.add(material)
         robots: list[Robot] = []
         for mapped in scene.robots:
             robots.append(
@@ -310,13 +312,15 @@ class SceneLoader:
             joint = self._tree.constrain(key, replace(spec, gathers=True))
             keys[described.name] = key
             for axis, settings in zip(joint.axes, cross.axes, strict=True):
-                _set(axis, settings, simulation.time_step)
+                _set(axis, settings, simulation.run.time_step)
             if cross.separates and joint.link1 is not None and joint.link2 is not None:
-                simulation.separate(joint.link1.slot, joint.link2.slot)
+                simulation.registry.separate(joint.link1.slot, joint.link2.slot)
         for one, other, law in scene.contact_materials:
-            simulation.materials.set_contact_material(materials[one], materials[other], law)
+            simulation.registry.materials.set_contact_material(
+                materials[one], materials[other], law
+            )
         for a, b in scene.apart:
-            simulation.groups.set_collision(f'{own}/{a}', f'{own}/{b}', False)
+            simulation.registry.groups.set_collision(f'{own}/{a}', f'{own}/{b}', False)
         if scene.gravity is not None:
             simulation.set_gravity(_placed(scene.gravity, at))
         record = SceneRecord(own, scene, at, tuple(robot.name for robot in robots), keys)
@@ -369,7 +373,7 @@ class SceneLoader:
             raise _refused(scene, name, err) from err
         for joint, axes in mapped.axes.items():
             for axis, settings in zip(robot.joint(joint).axes if axes else (), axes, strict=True):
-                _set(axis, settings, self._simulation.time_step)
+                _set(axis, settings, self._simulation.run.time_step)
         return robot
 
 
@@ -459,11 +463,12 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
     velocity = part.state.v[part.at.v : part.at.v + count]
     free = slice(prescribed, None)
     if inertia[free, free].size:
-        velocity[free] = np.linalg.solve(
+        rates = np.linalg.solve(
             inertia[free, free],
             momentum[free] - inertia[free, :prescribed] @ velocity[:prescribed],
         )
-    robot.simulation.invalidate()
+        robot.simulation.staleness.write_view(State, 'v', velocity, free, rates)
+    robot.simulation.staleness.mark_parameters()
 
 
 def _momentum(robot: Robot, link: Link, motion: BodyMotion, turn: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ def operations_of(robot: Robot) -> RobotDynamics:
 def weighed(robot: Robot) -> RobotDynamics:
     """Return the operations where gravity counts; raises StateError if it is a function."""
     operations = operations_of(robot)
-    if operations.simulation.fields.gravity is not None:
+    if operations.simulation.registry.fields.gravity is not None:
         raise StateError(
             f'robot {robot.name!r}: dynamics are those in a gravity that is a vector or a '
             'PointGravity; that of its world is a function'

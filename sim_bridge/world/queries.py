@@ -86,7 +86,7 @@ class GeometryQueries:
 
     def distance(self, a: Body, b: Body) -> Distance:
         """Measure the nearest pair, or the deepest in contact; as `World.distance`."""
-        handle = self._simulation.handles.probe
+        handle = self._simulation.cache.handles.probe
         first, second = geometries_of('a', a, self._world), geometries_of('b', b, self._world)
         if not first or not second:
             raise InvalidValueError('geometries', [*first, *second], 'at least one on either side')
@@ -138,7 +138,7 @@ class GeometryQueries:
 
     def overlapping(self, box: Matrix) -> list[Geometry]:
         """Return the geometries whose bounding box overlaps a box; as `World.overlapping`."""
-        boxes = self._simulation.handles.search.boxes()
+        boxes = self._simulation.cache.handles.search.boxes()
         expected = '(2, 3): the least corner and the greatest [m]'
         corners = real_array('box', box, expected, 'overlapping')
         if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():

@@ -178,12 +178,12 @@ class RayQueries:
     def _search(self) -> RaySearch:
         """Return the search of the present geometries."""
         simulation = self._simulation
-        search = simulation.handles.rays
+        search = simulation.cache.handles.rays
         if search is not self._known:
             self._known, self._geometries = search, self._world.geometries
-        if simulation.changes != self._changes:
+        if simulation.staleness.changes != self._changes:
             search.forget()
-            self._changes = simulation.changes
+            self._changes = simulation.staleness.changes
         return search
 
     def _allowed(

@@ -123,7 +123,7 @@ class RobotRegistry:
     def _add_copy(
         self, robot: Robot, name: str | None, position: Vector | None, orientation: Vector | None
     ) -> Robot:
-        known, shapes, source = robot.simulation.materials, [], robot.slot
+        known, shapes, source = robot.simulation.registry.materials, [], robot.slot
         for shape in source.collisions.shapes:
             of_name = shape.placed.material
             own = None if of_name is None or of_name == DEFAULT else known[str(of_name)]
@@ -143,7 +143,7 @@ class RobotRegistry:
                 zip(robot.joint_names, started.q[first : first + count].tolist(), strict=True)
             ),
             is_placed=any(
-                robot.simulation.constraints[str(joint.key)].spec.gathers
+                robot.simulation.registry.constraints[str(joint.key)].spec.gathers
                 for joint in robot.loop_joints.values()
             ),
             is_kinematic=robot.motion == 'kinematic',
@@ -151,7 +151,7 @@ class RobotRegistry:
         if blueprint.mount is None:
             carry_over(blueprint.model, source.added, copy.slot.part)
             copy.slot.excluded = source.excluded
-            self._simulation.invalidate()
+            self._simulation.staleness.mark_parameters()
         p, quat = copy.root_link.p, quaternion_from_matrix(copy.root_link.R)
         copy.set_base_pose(
             p.tolist() if position is None else position,
@@ -166,7 +166,9 @@ class RobotRegistry:
         """Add a robot of one link; as `World.add_body`."""
         with self.all_or_nothing(is_addition=True):
             name = self.free_name(name, 'body')
-            description, collisions = describe_body(spec, name, self._simulation.materials.take)
+            description, collisions = describe_body(
+                spec, name, self._simulation.registry.materials.take
+            )
             return self._add(
                 description,
                 name,
@@ -211,7 +213,7 @@ class RobotRegistry:
     def admit(self, robot: Robot) -> None:
         """Add a robot that is in no world yet; its name is unused."""
         self._robots[robot.name] = robot
-        self._simulation.admit(robot.slot)
+        self._simulation.registry.admit(robot.slot)
 
     @contextmanager
     def all_or_nothing(self, *, is_addition: bool = False) -> Iterator[None]:
@@ -252,14 +254,15 @@ class RobotRegistry:
             raise InvalidValueError('robot', robot, 'a robot or body of this world, or its name')
         with self.all_or_nothing():
             self._remove(robot)
+        robot.slot.leave()
         robot.leave()
 
     def _remove(self, robot: Robot) -> None:
         for joint in list(self._tree.joints.values()):
             if robot in [link.robot for link in (joint.link1, joint.link2) if link is not None]:
                 self._tree.remove(joint)
-        self._simulation.exclusions.forget_robot(robot.name)
-        self._simulation.materials.forget_frames(robot.name)
+        self._simulation.registry.exclusions.forget_robot(robot.name)
+        self._simulation.registry.materials.forget_frames(robot.name)
         self._simulation.expel(robot.slot)
         del self._robots[robot.name]
 
@@ -299,7 +302,7 @@ class RobotRegistry:
         self, collisions: Collisions, material: Material | str | None
     ) -> Collisions:
         """Return collisions whose shapes all name their material; register the materials."""
-        materials = self._simulation.materials
+        materials = self._simulation.registry.materials
         default = materials.take(material).name
         shapes = []
         for shape in collisions.shapes:
@@ -314,7 +317,7 @@ class RobotRegistry:
             if (
                 link.material
                 and link.collisions
-                and (link.material not in self._simulation.materials)
+                and (link.material not in self._simulation.registry.materials)
             ):
                 findings.warning(
                     'unknown-material',
@@ -331,9 +334,9 @@ class RobotRegistry:
             return shape
         if isinstance(own, str):
             # what is unknown here was warned of
-            known = own if own in self._simulation.materials else None
+            known = own if own in self._simulation.registry.materials else None
             return shape._replace(placed=replace(shape.placed, material=known))
-        material = self._simulation.materials.under_free_name(own)
+        material = self._simulation.registry.materials.under_free_name(own)
         return shape._replace(placed=replace(shape.placed, material=material))
 
 

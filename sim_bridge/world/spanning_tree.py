@@ -21,10 +21,10 @@ from sim_bridge.robots.joints.mounted import MountedJointBackend
 from sim_bridge.robots.joints.spec import JointSpec, spec_of, SYMMETRIC, TREE_TYPES
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.simulation.dirty import Dirty
 from sim_bridge.simulation.exclusions import link_pair
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
+from sim_bridge.simulation.staleness import LOOP_FORCES, PARTS
 
 
 class SpanningTree:
@@ -51,7 +51,7 @@ class SpanningTree:
                 'the world',
                 {
                     key: backend.joint
-                    for backends in (self.mounted, self._simulation.constraints)
+                    for backends in (self.mounted, self._simulation.registry.constraints)
                     for key, backend in backends.items()
                 },
             )
@@ -113,8 +113,8 @@ class SpanningTree:
         """Add a constraint under a name; start: as `ConstraintJointBackend` takes it."""
         backend = ConstraintJointBackend(self._simulation, key, spec, start)
         joint = ConstraintJoint(backend)
-        self._simulation.constraints[key] = backend
-        self._simulation.reconnect_joints()
+        self._simulation.registry.constraints[key] = backend
+        self._simulation.registry.reconnect_joints()
         return joint
 
     def restore_mounted(self, spec: JointSpec, by_second: bool) -> None:
@@ -130,16 +130,16 @@ class SpanningTree:
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         first, second = joint.link1, joint.link2
-        holds = joint.is_tree or self._simulation.constraints[joint.key].spec.holds
+        holds = joint.is_tree or self._simulation.registry.constraints[joint.key].spec.holds
         if first and second and holds:
-            self._simulation.separate(first.slot, second.slot, False)
+            self._simulation.registry.separate(first.slot, second.slot, False)
         if isinstance(joint, ConstraintJoint):
-            del self._simulation.constraints[joint.key]
+            del self._simulation.registry.constraints[joint.key]
             for link in (first, second):
                 loops = {} if link is None else link.robot.loop_joints
                 if loops.get(joint.name) is joint:
                     del loops[joint.name]
-            self._simulation.reconnect_joints()
+            self._simulation.registry.reconnect_joints()
             return
         robot, root = joint.robot, joint.robot.root_link
         pose, velocity = (root.p, root.R), (root.v, root.w)
@@ -168,7 +168,7 @@ class SpanningTree:
             for pair, is_separate in ((before, False), (links, True)):
                 one, other = pair
                 if one is not None and other is not None:
-                    self._simulation.separate(one.slot, other.slot, is_separate)
+                    self._simulation.registry.separate(one.slot, other.slot, is_separate)
 
     def add_loops_of(self, robot: Robot, gathers: bool = False) -> None:
         """Add the joints that close a robot's loops. gathers: as `JointSpec` has it."""
@@ -180,7 +180,7 @@ class SpanningTree:
             robot.loop_joints[description.name] = joint
             first, second = joint.link1, joint.link2
             if spec.holds and first is not None and second is not None:
-                self._simulation.separate(first.slot, second.slot)
+                self._simulation.registry.separate(first.slot, second.slot)
 
     # --- inside ----------------------------------------------------------------------------------
 
@@ -189,16 +189,16 @@ class SpanningTree:
         return (
             one is not None
             and other is not None
-            and link_pair(one.slot, other.slot) in self._simulation.exclusions.links
+            and link_pair(one.slot, other.slot) in self._simulation.registry.exclusions.links
         )
 
     def _match_velocities(self, spec: JointSpec) -> None:
         """Remove the velocities that a new tree joint does not allow from its links."""
         if any(part.any() for part in _relative_motion(spec)):
             self.constrain(spec.name, spec)
-            self._simulation.begin_joints()
-            del self._simulation.constraints[spec.name]
-            self._simulation.reconnect_joints()
+            self._simulation.cache.begin_joints()
+            del self._simulation.registry.constraints[spec.name]
+            self._simulation.registry.reconnect_joints()
 
     def _mounted_side(self, spec: JointSpec) -> bool | None:
         """Return True to mount the second link's robot, False the first's, None for neither."""
@@ -264,7 +264,7 @@ class SpanningTree:
                 kept = other.values()
                 _rebuild(other.robot.slot, other)
                 other.restore(kept)
-        self._simulation.mark(Dirty.PARTS | Dirty.LOOP_FORCES)
+        self._simulation.staleness.mark(PARTS | LOOP_FORCES)
 
     def _set_rates(self, joint: Joint, motion: tuple[np.ndarray, np.ndarray]) -> None:
         """Set a new joint's velocities to the links' relative motion, as far as it allows."""

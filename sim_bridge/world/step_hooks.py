@@ -35,7 +35,7 @@ class HookedSteps:
         """Return what `restore` takes."""
         return tuple(
             HookRecord(each.when, each.function, None if each.slot is None else each.slot.name)
-            for each in self._simulation.hooks.present
+            for each in self._simulation.runner.hooks.present
             if each.slot is None or not each.slot.is_removed
         )
 
@@ -43,10 +43,10 @@ class HookedSteps:
         """Add the hooks of a world that this one is a copy of."""
         for when, function, name in records:
             if name is None:
-                self._simulation.hooks.add(when, function, self._world)
+                self._simulation.runner.hooks.add(when, function, self._world)
             else:
                 robot = self._world.robots[name]
-                self._simulation.hooks.add(when, function, robot, robot.slot)
+                self._simulation.runner.hooks.add(when, function, robot, robot.slot)
 
     def take(self, n: int, contacts: Iterable[UserContact]) -> None:
         """
@@ -62,7 +62,7 @@ class HookedSteps:
         try:
             for step in range(n):
                 self._take_one(contacts if step == 0 else ())
-                watcher = self._simulation.hooks.watcher
+                watcher = self._simulation.runner.hooks.watcher
                 if watcher is not None:
                     watcher.stepped()
         finally:
@@ -70,15 +70,15 @@ class HookedSteps:
 
     def _take_one(self, contacts: Iterable[UserContact]) -> None:
         simulation = self._simulation
-        if not simulation.hooks.present and not simulation.has_functions:
-            simulation.step(1, user_contact_arrays(simulation, contacts))
+        if not simulation.runner.hooks.present and not simulation.registry.fields.has_functions:
+            simulation.runner.step(1, user_contact_arrays(simulation, contacts))
             return
         start = snapshots.save(simulation)
         try:
-            simulation.hooks.call(BEFORE)
+            simulation.runner.hooks.call(BEFORE)
             # hooks may have changed who is in the world
-            simulation.step(1, user_contact_arrays(simulation, contacts))
-            simulation.hooks.call(AFTER)
+            simulation.runner.step(1, user_contact_arrays(simulation, contacts))
+            simulation.runner.hooks.call(AFTER)
         except BaseException:
             # of another structure there is no way back
             with suppress(InvalidValueError):

@@ -88,9 +88,9 @@ def user_contact_arrays(
                 raise InvalidValueError(name, one, 'a geometry of this world', 'contact')
         if contact.material not in law_of:
             law_of[contact.material] = len(rows)
-            rows.append(simulation.materials.law_of(contact.material))
+            rows.append(simulation.registry.materials.law_of(contact.material))
     geometry = np.array([(each.a.index, each.b.index) for each in given], np.int64)
-    body = simulation.geometry.body[geometry]
+    body = simulation.cache.geometry.body[geometry]
     for row in np.flatnonzero(body[:, 0] == body[:, 1]):
         raise InvalidValueError(
             'b', given[row].b, f'a geometry of another body than {given[row].a!r}', 'contact'

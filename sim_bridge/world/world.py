@@ -43,9 +43,10 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.settings import checked, Settings, STEP_BUDGET
-from sim_bridge.simulation.simulation import DivergenceError, Simulation
+from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.snapshots import Snapshot
 from sim_bridge.simulation.step_hooks import AFTER, BEFORE, StepHook
+from sim_bridge.simulation.step_runner import DivergenceError
 from sim_bridge.world.bodies import Body, exclude
 from sim_bridge.world.connections import are_connected
 from sim_bridge.world.contact_events import (
@@ -89,10 +90,10 @@ def _setting(name: str, doc: str) -> Settable[Any, Any]:
     """Return the property of how the world is run that can be set at any time."""
 
     def read(world: World) -> Any:
-        return getattr(world.simulation.settings, name)
+        return getattr(world.simulation.run.settings, name)
 
     def write(world: World, value: object) -> None:
-        world.simulation.configure(world.simulation.settings.changed(name, value))
+        world.simulation.configure(world.simulation.run.settings.changed(name, value))
 
     return Settable(read, write, doc=f'{doc} Can be set.')
 
@@ -228,7 +229,7 @@ class World(DeclaredAttributes):
         self.loader = OpenPlxScenes(self, simulation, self.registry, self.tree)
         self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
         """The OpenPLX scenes by name, in the order in which they were loaded."""
-        self.materials: MaterialTable = simulation.materials
+        self.materials: MaterialTable = simulation.registry.materials
         """The materials by name, and what happens between two of them."""
 
     def copy(self, seed: int | None = None) -> World:
@@ -248,8 +249,8 @@ class World(DeclaredAttributes):
         if seed is None:
             return _from_record(type(self), record)
         copied = _from_record(type(self), with_seed(record, checked('seed', seed)))
-        for device in copied.simulation.devices:
-            device.reset(copied.simulation.seed)
+        for device in copied.simulation.cache.devices:
+            device.reset(copied.simulation.run.seed)
         return copied
 
     def __copy__(self) -> World:
@@ -290,7 +291,7 @@ class World(DeclaredAttributes):
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
         sizes = (
             f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
-            f'{counted(self.simulation.contact_count, "contact")}'
+            f'{counted(self.simulation.cache.contact_count, "contact")}'
         )
         return f'<World at {self.time:.9g} s (step {self.step_count}): {sizes}>'
 
@@ -777,7 +778,7 @@ class World(DeclaredAttributes):
         Geometries are assigned to groups by `geometry.groups`. Two geometries do not collide if
         any pair of their groups is excluded; all others collide.
         """
-        self.simulation.groups.set_collision(a, b, collide)
+        self.simulation.registry.groups.set_collision(a, b, collide)
 
     def set_contact_material(
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
@@ -900,7 +901,7 @@ class World(DeclaredAttributes):
         `sb.contact_problems` has its solvers. Raises InvalidValueError for what are no contacts of
         this world, and for invalid numbers; StateError if the mass matrix is singular.
         """
-        with self.simulation.alone():
+        with self.simulation.thread_guard.alone():
             return contact_problem(
                 self, self.simulation, self.save(), contacts, time_step, bias, joint_laws
             )
@@ -1000,24 +1001,24 @@ class World(DeclaredAttributes):
 
     # --- time ------------------------------------------------------------------------------------
 
-    time_step = ReadOnly[float]('simulation.time_step', 'Length of a step [s].')
-    time_step_ns = ReadOnly[int]('simulation.time_step_ns', 'Length of a step [ns].')
+    time_step = ReadOnly[float]('simulation.run.time_step', 'Length of a step [s].')
+    time_step_ns = ReadOnly[int]('simulation.run.time_step_ns', 'Length of a step [ns].')
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
         simulation = self.simulation
-        return simulation.step_count * simulation.time_step_ns * 1e-9
+        return simulation.run.step_count * simulation.run.time_step_ns * 1e-9
 
     @property
     def step_count(self) -> int:
         """The number of steps taken; set it to count from another time."""
-        return self.simulation.step_count
+        return self.simulation.run.step_count
 
     @step_count.setter
     def step_count(self, value: int) -> None:
-        self.simulation.step_count = whole_number('step_count', value)
-        self.simulation.forget_observations()
+        self.simulation.run.step_count = whole_number('step_count', value)
+        self.simulation.staleness.forget_observations()
 
     def step(self, n: int = 1, contacts: Iterable[UserContact] = ()) -> None:
         """
@@ -1034,10 +1035,11 @@ class World(DeclaredAttributes):
         """
         simulation = self.simulation
         try:
-            if simulation.is_guarded:
+            runner = simulation.runner
+            if runner.hooks.is_used or simulation.registry.fields.has_functions:
                 self._hooked.take(n, contacts)
             else:
-                simulation.step(n, user_contact_arrays(simulation, contacts))
+                runner.step(n, user_contact_arrays(simulation, contacts))
         except DivergenceError as err:
             raise self._failed(
                 SimulationError(
@@ -1050,7 +1052,7 @@ class World(DeclaredAttributes):
 
     def _failed(self, error: Exception) -> Exception:
         """Tell what watches steps of an error, and return it."""
-        watcher = self.simulation.hooks.watcher
+        watcher = self.simulation.runner.hooks.watcher
         if watcher is not None:
             watcher.failed(error)
         return error
@@ -1087,16 +1089,16 @@ class World(DeclaredAttributes):
         What it sets and pushes counts in that step. A copy of the world has the hook too; it gets
         the copy as its argument. See docs/events.md.
         """
-        return self.simulation.hooks.add(BEFORE, function, self)
+        return self.simulation.runner.hooks.add(BEFORE, function, self)
 
     def after_step(self, function: Callable[[World], object]) -> StepHook:
         """Call a function of the world after each step; as `before_step`."""
-        return self.simulation.hooks.add(AFTER, function, self)
+        return self.simulation.runner.hooks.add(AFTER, function, self)
 
     @property
     def step_hooks(self) -> tuple[StepHook, ...]:
         """What is called before and after each step, in order."""
-        return self.simulation.hooks.present
+        return self.simulation.runner.hooks.present
 
     @property
     def functions(self) -> list[tuple[str, object]]:
@@ -1105,7 +1107,7 @@ class World(DeclaredAttributes):
 
     def warm_up(self) -> None:
         """Compile or load every kernel of a running simulation; the world does not change."""
-        self.simulation.warm_up()
+        self.simulation.runner.warm_up()
 
     def reset(self, time: bool = False) -> None:
         """
@@ -1121,7 +1123,7 @@ class World(DeclaredAttributes):
         for scene in self.openplx.values():
             scene.restart()
         if time:
-            self.simulation.step_count = 0
+            self.simulation.run.step_count = 0
 
     @property
     def gravity(self) -> FloatArray | PointGravity | GravityFunction:
@@ -1195,28 +1197,32 @@ class World(DeclaredAttributes):
     sleep: Settable[Sleep | None, Sleep | bool | None] = _setting(
         'sleep', 'When what rests falls asleep; None for never.'
     )
-    seed = ReadOnly[int]('simulation.seed', "The seed of the sensors' noise.")
-    report = ReadOnly[StepReport]('simulation.report', 'The report of the last `step` call.')
+    seed = ReadOnly[int]('simulation.run.seed', "The seed of the sensors' noise.")
+    report = ReadOnly[StepReport](
+        'simulation.runner.report', 'The report of the last `step` call.'
+    )
 
     def take_worst(self) -> Worst:
         """Return the summary of the reports of all `step` calls since the last call of this."""
-        return self.simulation.take_worst()
+        return self.simulation.runner.take_worst()
 
     # --- state -----------------------------------------------------------------------------------
 
     state = ReadOnly[State](
-        'simulation.state', 'The arrays that steps change; replaced whenever something is added.'
+        'simulation.cache.state',
+        'The arrays that steps change; replaced whenever something is added.',
     )
     layout = ReadOnly[int](
-        'simulation.layout', 'A number that changes whenever the arrays of `state` are replaced.'
+        'simulation.cache.layout',
+        'A number that changes whenever the arrays of `state` are replaced.',
     )
     units = ReadOnly[list[Unit]](
-        'simulation.units', 'The units to compile to step and observe the present world.'
+        'simulation.cache.units', 'The units to compile to step and observe the present world.'
     )
 
     def census(self) -> tuple[tuple[str, int], ...]:
         """Return the contents of the world; an object added later under an old name differs."""
-        return self.simulation.census()
+        return self.simulation.registry.census()
 
     def save(self) -> Snapshot:
         """Return a snapshot that `restore` goes back to, bit for bit."""
@@ -1237,11 +1243,11 @@ class World(DeclaredAttributes):
 
     def energy(self) -> Energy:
         """Return the energy of all robots at the present state, with what has stored some."""
-        return self.simulation.energy()
+        return self.simulation.observation.energy()
 
     def momentum(self) -> Momentum:
         """Return the momentum of all robots."""
-        return self.simulation.momentum()
+        return self.simulation.observation.momentum()
 
 
 def _from_record(kind: type[World], record: WorldRecord) -> World:

@@ -107,8 +107,8 @@ class WorldParts(NamedTuple):
     def functions(self) -> list[tuple[str, object]]:
         """The functions of Python that act on the world, each with what it is there."""
         return functions_of(
-            self.simulation.materials.save(),
-            self.simulation.fields.save(),
+            self.simulation.registry.materials.save(),
+            self.simulation.registry.fields.save(),
             self.hooks.records(),
             self.listeners.records(),
         )
@@ -118,18 +118,18 @@ def record_of(parts: WorldParts) -> WorldRecord:
     """Return the record of a world; what is constant is shared with it, the rest copied."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     return WorldRecord(
-        simulation.settings,
+        simulation.run.settings,
         tuple(map(_robot_record, registry.robots.values())),
         tuple(
             (_joint_record(backend.spec), backend.by_second) for backend in tree.mounted.values()
         ),
         {
             key: (_joint_record(backend.spec), backend.start)
-            for key, backend in simulation.constraints.items()
+            for key, backend in simulation.registry.constraints.items()
         },
-        simulation.admitted,
+        simulation.registry.admitted,
         dict(registry.last_numbers),
-        simulation.worst.copy(),
+        simulation.cache.worst.copy(),
         snapshots.save(simulation),
         tuple(each.record for each in loader.scenes.values()),
         joint_groups.records(),
@@ -152,7 +152,7 @@ def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
 def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None:
     """Add everything that a record has to an empty world, whose parts are given."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
-    simulation.materials.restore(record.snapshot.settings.materials)
+    simulation.registry.materials.restore(record.snapshot.settings.materials)
     for each in record.robots:
         slot = RobotSlot(each.name, each.description, each.blueprint, each.collisions)
         slot.initial, slot.added = each.initial, each.added
@@ -162,18 +162,22 @@ def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None
     for each in record.robots:
         if each.carrier is not None:
             robot, link = each.carrier
-            simulation.slots[each.name].carrier = simulation.slots[robot].link(link)
+            slots = simulation.registry.slots
+            slots[each.name].carrier = slots[robot].link(link)
     for joint, by_second in record.mounted:
         tree.restore_mounted(_spec_of(joint, registry), by_second)
     for key, (joint, start) in record.constraints.items():
         tree.constrain(key, _spec_of(joint, registry), start)
     for each in record.robots:
         registry.robots[each.name].loop_joints.update(
-            {name: simulation.constraints[key].joint for name, key in each.loop_joints.items()}
+            {
+                name: simulation.registry.constraints[key].joint
+                for name, key in each.loop_joints.items()
+            }
         )
-    simulation.admitted = record.admitted
+    simulation.registry.admitted = record.admitted
     registry.last_numbers.update(record.last_numbers)
-    simulation.worst[:] = record.worst
+    simulation.cache.worst[:] = record.worst
     loader.restore(record.openplx)
     snapshots.restore(simulation, record.snapshot)
     joint_groups.restore(record.joint_groups)

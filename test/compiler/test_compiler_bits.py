@@ -33,7 +33,7 @@ def handle():
         )
         robot.dq = np.linspace(-1.0, 1.0, len(robot.dq))
     world.step()
-    return world.simulation.stepper.handle
+    return world.simulation.cache.stepper.handle
 
 
 def copy_of(handle):

@@ -72,7 +72,7 @@ def test_shipped_example_is_complete(repository):
     )
     barrier = world.robots['light_barrier'].geometries[0]
     assert barrier.sensor and barrier.groups == {'sensors'}
-    assert not world.simulation.groups.collide({'sensors'}, {'furniture'})
+    assert not world.simulation.registry.groups.collide({'sensors'}, {'furniture'})
 
     table = world.materials
     assert table.contact_material('wood', 'rubber').friction == 0.9

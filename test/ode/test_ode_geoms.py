@@ -188,7 +188,7 @@ def test_callbacks_see_moved_geoms():
         geoms.append(ode.GeomSphere(space, 0.1))
         geoms[-1].setBody(bodies[-1])
     world.sync()
-    search, calls = world.engine.simulation.handles.search, []
+    search, calls = world.engine.simulation.cache.handles.search, []
     between, type(search).between = (
         type(search).between,
         lambda self, *arguments: (calls.append(1), between(self, *arguments))[1],

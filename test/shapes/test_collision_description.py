@@ -346,7 +346,7 @@ def test_gazebos_surface_tags_make_a_material():
     )
     assert second == third == sb.Material('r/b', friction=0.7)
     assert fourth.name == 'other'
-    np.testing.assert_array_equal(loaded.world.simulation.geometry.direction[0], [0, 1, 0])
+    np.testing.assert_array_equal(loaded.world.simulation.cache.geometry.direction[0], [0, 1, 0])
     # kp and kd are unchanged
     pair = loaded.world.materials.contact_material(first, fourth)
     assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(50))

@@ -58,7 +58,7 @@ def test_stripes_of_a_track_run_backwards_on_the_ground():
     with world.view(browser=False, speed=0.0) as viewer, PageClient(viewer.url) as client:
         client.wait('stripes', lambda: len(stripes(viewer, client)))
         described = viewer._feed._described
-        speeds = described.belts.speeds(world.simulation.geometry)
+        speeds = described.belts.speeds(world.simulation.cache.geometry)
         assert speeds == pytest.approx([0.4] * len(described.structure.belts))
         for record in described.structure.belts:
             link = described.structure.links[record.link]

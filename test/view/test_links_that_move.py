@@ -88,7 +88,7 @@ def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
         client.drag(name, number, 'update', place, place + (0.0, 0.0, 1.0))
         client.set('Speed', 0.5)
         client.wait('what came after', lambda: (viewer.sync(), viewer.speed == 0.5)[1])
-        assert not len(world.simulation.last_applied.pushes())
+        assert not len(world.simulation.cache.last_applied.pushes())
         assert (base.p == before).all()
 
 

@@ -385,7 +385,7 @@ def test_a_world_has_one_page(page):
     world, viewer, _ = page
     with pytest.raises(StateError, match='has a page'):
         world.view(browser=False)
-    assert world.simulation.hooks.watcher is viewer
+    assert world.simulation.runner.hooks.watcher is viewer
 
 
 def test_a_missing_viser_is_named(monkeypatch):
@@ -446,7 +446,7 @@ def test_a_page_that_is_killed_is_missed_by_nobody():
     viewer._page._process.wait()
     world.step(20)
     assert world.step_count == 20
-    assert world.simulation.hooks.watcher is None
+    assert world.simulation.runner.hooks.watcher is None
     assert not viewer.is_open
     viewer.close()
 

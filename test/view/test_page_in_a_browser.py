@@ -303,7 +303,7 @@ def test_a_link_is_pushed_by_numbers(page):
     hand.press('Step')
     hand.press('Step')
     hand.wait('steps', lambda: page.world.step_count == count + 300)
-    assert not page.world.simulation.last_applied.pushes().size
+    assert not page.world.simulation.cache.last_applied.pushes().size
 
 
 def test_a_body_is_pulled_by_the_mouse(browser):
@@ -342,7 +342,7 @@ def test_a_body_is_pulled_by_the_mouse(browser):
         hand.changes('the pull', base, 100)
         mouse.up()
         hand.page.keyboard.up('Control')
-        hand.wait('no force', lambda: not world.simulation.last_applied.pushes().size)
+        hand.wait('no force', lambda: not world.simulation.cache.last_applied.pushes().size)
         hand.wait('no turning', is_at_rest)
 
 

@@ -88,7 +88,7 @@ def test_adding_does_not_change_those_who_are_there():
         world.add_bodies(bodies[:1])
         geometry = world.robots['body'].geometries[0]
         if late:
-            world.simulation.settle()
+            world.simulation.cache.settle()
         geometry.surface_velocity = (1, 2, 3)
         geometry.sensor = True
         world.robots['body'].set_base_velocity((0, 0, 4))
@@ -184,7 +184,7 @@ def test_engine_is_told_what_does_not_yield():
     world = sb.World()
     for motion in ('dynamic', 'static', 'kinematic'):
         world.add_body(sb.Sphere(1), motion=motion)
-    flags = world.simulation.geometry.flags
+    flags = world.simulation.cache.geometry.flags
     assert [int(each) & STATIC for each in flags] == [0, STATIC, STATIC]
 
 
@@ -196,12 +196,12 @@ def test_geometries_can_be_set():
     ).geometries[0]
     assert (geometry.name, geometry.enabled, geometry.sensor) == ('shell', False, True)
     geometry.enabled, geometry.sensor = True, False
-    assert world.simulation.geometry.flags[0] & (ENABLED | SENSOR) == ENABLED
+    assert world.simulation.cache.geometry.flags[0] & (ENABLED | SENSOR) == ENABLED
     geometry.material = sb.Material('steel', friction=0.3)
     world.materials['steel']
     assert geometry.material.friction == 0.3
     geometry.surface_velocity = (1, 0, 0)
-    np.testing.assert_array_equal(world.simulation.geometry.belt, [[1, 0, 0]])
+    np.testing.assert_array_equal(world.simulation.cache.geometry.belt, [[1, 0, 0]])
     with pytest.raises(UnknownNameError, match="'gold'"):
         geometry.material = 'gold'
     with pytest.raises(InvalidValueError, match='surface_velocity'):
@@ -227,16 +227,16 @@ def test_excluded_links_are_the_engines_pairs():
     world.exclude(b, a)
     world.exclude(a, b)
     world.exclude(a, a)
-    assert world.simulation.geometry.excluded.tolist() == [(0 + 1) << 32 | (1 + 1)]
+    assert world.simulation.cache.geometry.excluded.tolist() == [(0 + 1) << 32 | (1 + 1)]
     world.exclude(a, b, excluded=False)
-    assert not len(world.simulation.geometry.excluded)
+    assert not len(world.simulation.cache.geometry.excluded)
     with pytest.raises(InvalidValueError, match='geometry of this world'):
         world.exclude(c, sb.World().add_body(sb.Sphere(1)).root_link)
 
 
 def collide(world: sb.World, a: int, b: int) -> bool:
     """Return whether the engine lets the groups of two geometries collide."""
-    arrays = world.simulation.geometry
+    arrays = world.simulation.cache.geometry
     return bool(arrays.group[a] & arrays.mask[b] and arrays.group[b] & arrays.mask[a])
 
 

@@ -179,7 +179,7 @@ def test_second_thread_is_refused_by_name_and_the_world_goes_on():
     expected = world.copy()
     expected.step(400)
     entered, done, refused = threading.Event(), threading.Event(), []
-    stepper = world.simulation.stepper
+    stepper = world.simulation.cache.stepper
     advance = stepper.advance
 
     def slow_advance(*arguments):

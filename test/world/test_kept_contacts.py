@@ -40,7 +40,7 @@ def is_kept(world: sb.World) -> bool:
     """Return whether steps look for no contacts."""
     scratch = next(
         part
-        for part in world.simulation.handles.probe.parts
+        for part in world.simulation.cache.handles.probe.parts
         if type(part).__name__ == 'CollisionScratch'
     )
     before = scratch.counts.copy()
@@ -104,7 +104,7 @@ def test_changes_act_as_where_nothing_is_kept(change: Callable[[sb.World], None]
     """Find the same bits as a world that looks for its contacts anew in every step."""
     world, other = room(), room()
     for _ in range(3000):
-        other.simulation.look_anew()
+        other.simulation.cache.contacts.look_anew()
         other.step()
     world.step(3000)
     assert is_kept(world)
@@ -114,7 +114,7 @@ def test_changes_act_as_where_nothing_is_kept(change: Callable[[sb.World], None]
         change(each)
     for steps in (1, 1, 1, 200):
         for _ in range(steps):
-            other.simulation.look_anew()
+            other.simulation.cache.contacts.look_anew()
             other.step()
         world.step(steps)
         assert world.state_hash() == other.state_hash()

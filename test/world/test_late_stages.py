@@ -71,11 +71,11 @@ def test_contacts_are_compiled_when_something_comes_close(built):
     """Compile nothing for contacts in free fall, nothing generic for cylinders on a plane."""
     world = cans()
     world.step()
-    assert not built & CONTACTS and built == set(world.simulation.early_units)
+    assert not built & CONTACTS and built == set(world.simulation.cache.early_units)
     while not world.contacts:
         world.step()
     assert built >= CONTACTS and DETECT_CONVEX.unit not in built
-    assert built == set(world.simulation.standing_units)
+    assert built == set(world.simulation.cache.standing_units)
     while DETECT_CONVEX.unit not in built:
         assert world.time < 1.0, 'the cylinders have met'
         world.step()
@@ -100,7 +100,7 @@ def test_a_first_step_in_contact_is_prepared(built):
     world = sb.World()
     world.add_ground()
     world.add_body(sb.Sphere(0.1), 'ball', position=(0.0, 0.0, 0.1))
-    world.simulation.prepare_step()
+    world.simulation.runner.prepare_step()
     assert built >= CONTACTS and world.time == 0.0
     before = set(built)
     world.step(10)
@@ -130,7 +130,7 @@ def test_sleepers_keep_their_contacts_in_a_new_process(built):
             if number == 20:
                 box.set_base_velocity((0.0, 0.0, 2.0))
             world.step()
-            ends.append((world.state_hash(), world.simulation.state.contact_wrench.tolist()))
+            ends.append((world.state_hash(), world.simulation.cache.state.contact_wrench.tolist()))
     assert ends[:40] == ends[40:]
     assert np.linalg.norm(ends[19][1]) > 1.0 and not np.any(ends[39][1])
 

@@ -56,10 +56,10 @@ def test_a_switched_world_has_the_bits_of_one_made_so(change):
     # in the middle: a fresh world takes over the state of one that ran otherwise
     late = pile(**change)
     late.step(1)
-    late.simulation.make_room(len(kept.state.contact_gap))
+    late.simulation.cache.make_room(len(kept.state.contact_gap))
     restore_state(present_state(kept.state), late.state)
     late.step_count = kept.step_count
-    late.simulation.forget_observations()
+    late.simulation.staleness.forget_observations()
     assert late.state_hash() != kept.state_hash()
     set_all(kept, change)
     assert late.state_hash() == kept.state_hash()

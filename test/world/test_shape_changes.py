@@ -245,7 +245,7 @@ def test_pairs_of_geometries_are_excluded():
     world.exclude(high, ground), world.exclude(ground, low)
     world.remove(body)
     world.step()
-    assert len(world.simulation.exclusions.geometries) == 0
+    assert len(world.simulation.registry.exclusions.geometries) == 0
 
 
 def test_a_world_of_excluded_geometries_finds_no_contacts():
@@ -319,5 +319,5 @@ def test_links_of_robots_take_shapes_where_they_are_merged():
     vehicle = tank.load_urdf(path_of('tracked_vehicle'), position=(0, 0, 0.14))
     vehicle.crawlers[0].speed = 0.2
     own = vehicle.crawlers[0].link.add_geometry(sb.Sphere(0.01))
-    assert tank.simulation.geometry.track[own.index, 3] == 0.2
+    assert tank.simulation.cache.geometry.track[own.index, 3] == 0.2
     tank.step(10)

@@ -179,7 +179,7 @@ class AnyJoint(DeclaredAttributes):
     @dq.setter
     def dq(self, value: Number | Vector) -> None:
         self._backend.check_movable('dq', self.place)
-        self._backend.velocities()[:] = self._checked('dq', value, self.coordinates[1])
+        self._backend.write('v', slice(None), self._checked('dq', value, self.coordinates[1]))
 
     @property
     def ddq(self) -> Coordinates:

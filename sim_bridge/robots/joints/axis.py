@@ -234,7 +234,7 @@ class Axis(DeclaredAttributes):
     @dq.setter
     def dq(self, value: Number) -> None:
         self.backend.check_movable('dq', self.place)
-        self.backend.velocities()[self.rows] = finite_number('dq', value, self.place)
+        self.backend.write('v', self.rows, finite_number('dq', value, self.place))
 
     @property
     def ddq(self) -> float:
@@ -278,8 +278,9 @@ class Axis(DeclaredAttributes):
                 f"'effort', since it follows joint {followed!r}, whose motor moves both",
                 self.place,
             )
-        self.backend.states('control')[self.number] = CONTROLS[value]
-        self._stay()
+        with self.backend.change():
+            self.backend.write('control', self.number, CONTROLS[value])
+            self._stay()
 
     @property
     def target_position(self) -> float:
@@ -331,8 +332,9 @@ class Axis(DeclaredAttributes):
 
     def drop_command(self) -> None:
         """Clear the effort u, and set the motor's target to the present position, at rest."""
-        self.u = 0.0
-        self._stay()
+        with self.backend.change():
+            self.u = 0.0
+            self._stay()
 
     def view(self, what: str) -> FloatArray | None:
         """
@@ -356,17 +358,13 @@ class Axis(DeclaredAttributes):
 
     def write_target(self, column: int, value: float) -> None:
         """Set the target POSITION or VELOCITY to a checked value."""
-        self.backend.states('target')[self.number, column] = value
-        self.backend.wake()
+        self.backend.write('target', (self.number, column), value)
 
     def _stay(self) -> None:
         """Set the target of an active motor to the present position, at rest."""
-        self.backend.states('target')[self.number] = (
-            (0.0 if self.control == 'effort' else self.q),
-            0.0,
-        )
-        self.backend.states('course')[self.number] = 0.0
-        self.backend.wake()
+        place = 0.0 if self.control == 'effort' else self.q
+        self.backend.write('target', self.number, (place, 0.0))
+        self.backend.write('course', self.number, 0.0)
 
 
 def _axis_of(joint: Joint | ConstraintJoint, number: int) -> Axis:

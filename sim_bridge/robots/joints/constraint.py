@@ -24,8 +24,10 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.robots.joints.arguments import direction
 from sim_bridge.robots.joints.free_axes import FreeAxes
 from sim_bridge.robots.joints.spec import JointSpec
-from sim_bridge.simulation.dirty import Dirty
+from sim_bridge.robots.joints.tree import PARAMETERS
+from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.slots import RobotSlot
 
 Softness = tuple[float | tuple[float, ...], float | tuple[float, ...]]
 """ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: a number for all rows, or one for each."""
@@ -129,7 +131,7 @@ class ConstraintJointBackend:
     def efforts(self) -> np.ndarray:
         """Return (n,) the applied efforts u [N, N m]; a view."""
         self._check_coordinates()
-        self._simulation.settle()
+        self._simulation.cache.settle()
         return self._values.u
 
     def check_movable(self, what: str, place: str) -> None:
@@ -142,9 +144,18 @@ class ConstraintJointBackend:
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
         """Let the angles about the independent axes of an angular motor count from values."""
-        self._simulation.settle()
-        self._values.q[rows] = values
-        self.wake()
+        self.write('q', rows, values)
+
+    def write(self, field: str, index: Any, values: Any) -> None:
+        """Write rows of a parameter array, or of what `states` returns; commands wake robots."""
+        self._simulation.cache.settle()
+        robots = () if field in PARAMETERS else self._robots
+        self._simulation.write(self._values, field, index, values, robots)
+
+    def change(self) -> Change:
+        """Return a context for several changes, which are all made or none."""
+        self._simulation.cache.settle()
+        return Change(self._simulation.staleness, self)
 
     def set_direction(self, number: int, value: object, place: str) -> None:
         """Turn an independent axis of an angular motor to a vector in the world."""
@@ -154,8 +165,11 @@ class ConstraintJointBackend:
         directions[number] = direction('direction', value, place)
         first, second = self.spec.first, self.spec.second
         angles = self.states('q').copy()
-        self.become(replace(self.spec, vectors=self.free.vectors_on(first, second, directions)))
-        self._values.q[:] = angles
+        with self.change():
+            self.become(
+                replace(self.spec, vectors=self.free.vectors_on(first, second, directions))
+            )
+            self._simulation.write(self._values, 'q', slice(None), angles)
 
     def become(self, spec: JointSpec) -> None:
         """
@@ -164,7 +178,11 @@ class ConstraintJointBackend:
         What acts along its axes stays, as do its compliance and what it bears; it restarts from
         the positions that it has now.
         """
-        self._simulation.settle()
+        with self.change():
+            self._become(spec)
+
+    def _become(self, spec: JointSpec) -> None:
+        write = self._simulation.write
         self.spec = spec
         self.frames = spec.constraint_frames
         self._references = [_reference_of(row, spec) for row in self._rows]
@@ -174,33 +192,29 @@ class ConstraintJointBackend:
             self.free.pairs,
             self.free.kinds.axis_vector if spec.vectors is None else spec.vectors,
         )
-        self._values.q[:] = self.free.positions(np.zeros(self.axis_count))
-        self.start = self._values.q.copy()
-        self.wake()
+        self.start = self.free.positions(np.zeros(self.axis_count))
+        write(self._values, 'q', slice(None), self.start, self._robots)
         record = self.record()
         if self._rows or self._loops is None or record.body != tuple(self._loops.body[self._row]):
-            self._simulation.reconnect_joints()
+            self._simulation.registry.reconnect_joints()
             return
         # what holds nothing may be placed anew in each step
-        self._loops.frame[self._row] = record.frame
         first = self.first_axis
-        self._loops.axis_vector[first : first + self.axis_count] = record.vectors
-        self._simulation.invalidate()
+        write(self._loops, 'frame', self._row, record.frame)
+        write(self._loops, 'axis_vector', slice(first, first + self.axis_count), record.vectors)
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
-        self._simulation.settle()
-        self._values.u[rows] = values
-        self.wake()
+        self.write('u', rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
         """Return (n, k) rows of the array 'passive', 'limits', 'motor' or 'stop'; a view."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         return getattr(self._values, array)
 
     def states(self, array: str) -> np.ndarray:
         """Return (n, …) what `TreeJointBackend.states` returns of a tree joint."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         efforts = self._values.effort
         if array == 'friction':
             return efforts[:, FRICTION_SHARE]
@@ -212,7 +226,7 @@ class ConstraintJointBackend:
 
     def view(self, what: str, number: int) -> np.ndarray | None:
         """Return (1,) a number of axis `number` in the world's arrays; as `Axis.view`."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         row = slice(number, number + 1)
         if what == 'dq':
             return None
@@ -263,19 +277,14 @@ class ConstraintJointBackend:
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
         """Return force [N] and torque [N m] on the second link; as `AnyJoint.reaction`."""
-        self._simulation.observed_sites()
-        return self._simulation.constraint_wrench(self)
+        self._simulation.observation.sites()
+        return self._simulation.observation.constraint_wrench(self)
 
-    def wake(self) -> None:
-        """Wake both robots if they sleep."""
-        for frame in (self.frames.first, self.frames.second):
-            if frame.link is not None:
-                frame.link.slot.robot.wake()
-        self._simulation.forget_observations()
-
-    def invalidate(self) -> None:
-        """Discard results computed from the parameters."""
-        self._simulation.invalidate()
+    @property
+    def _robots(self) -> tuple[RobotSlot, ...]:
+        """The robots of both links."""
+        links = (self.frames.first.link, self.frames.second.link)
+        return tuple(link.slot.robot for link in links if link is not None)
 
     # --- compliance ------------------------------------------------------------------------------
 
@@ -286,8 +295,9 @@ class ConstraintJointBackend:
 
     @softness.setter
     def softness(self, value: Softness) -> None:
-        self._softness = value
-        self._simulation.reconnect_joints()
+        with Change(self._simulation.staleness, self):
+            self._softness = value
+            self._simulation.registry.reconnect_joints()
 
     @property
     def row_count(self) -> int:
@@ -298,7 +308,7 @@ class ConstraintJointBackend:
     def compliance(self) -> Compliance:
         """The springs and dampers that its rows are; 0 in free directions."""
         springs, dampers = np.zeros(6), np.zeros(6)
-        h = self._simulation.time_step
+        h = self._simulation.run.time_step
         for row, scale, erp, cfm in zip(
             self._rows, self._leverages(), *self._of_rows(), strict=True
         ):
@@ -317,7 +327,7 @@ class ConstraintJointBackend:
 
         Raises InvalidValueError where nothing acts in a direction that is not free.
         """
-        h, erps, cfms = self._simulation.time_step, [], []
+        h, erps, cfms = self._simulation.run.time_step, [], []
         for row, scale in zip(self._rows, self._leverages(), strict=True):
             way = engine.direction_of(row)
             pull = h * compliance.stiffness[way] / scale
@@ -357,28 +367,33 @@ class ConstraintJointBackend:
     @property
     def distance(self) -> float:
         """Which distance it keeps [m]; 0 if it keeps none."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         return float(self._distance[0])
 
     @distance.setter
     def distance(self, value: float) -> None:
-        self._simulation.settle()
-        self._distance[0] = value
-        self._simulation.invalidate()
-        self.wake()
+        self._simulation.cache.settle()
+        write_view = self._simulation.staleness.write_view
+        write_view(Loops, 'reference', self._distance, 0, value, self._robots)
 
     # --- what it bears ---------------------------------------------------------------------------
 
     @property
     def toughness(self) -> np.ndarray:
-        """(8,) as the engine's Loops has it; a view to write."""
-        self._simulation.settle()
+        """(8,) as the engine's Loops has it; a view."""
+        self._simulation.cache.settle()
         return self._toughness
+
+    def set_toughness(self, index: int | slice, value: np.ndarray) -> None:
+        """Set columns of `toughness`."""
+        self._simulation.cache.settle()
+        write_view = self._simulation.staleness.write_view
+        write_view(Loops, 'toughness', self._toughness, index, value)
 
     @property
     def broken(self) -> int:
         """What of it is broken, as the engine's State has it."""
-        self._simulation.settle()
+        self._simulation.cache.settle()
         return int(self._broken[0])
 
     @property
@@ -388,10 +403,9 @@ class ConstraintJointBackend:
 
     @is_broken.setter
     def is_broken(self, value: bool) -> None:
-        self._simulation.settle()
-        self._broken[0] = engine.GONE if value else 0
-        self._simulation.mark(Dirty.JOINT_VELOCITIES)
-        self.wake()
+        self._simulation.cache.settle()
+        write_view, bits = self._simulation.staleness.write_view, engine.GONE if value else 0
+        write_view(State, 'loop_broken', self._broken, 0, bits, self._robots)
 
     # --- for the simulation ----------------------------------------------------------------------
 
@@ -399,14 +413,17 @@ class ConstraintJointBackend:
         """Count the turns of an axis from an angle [rad] on, also when it restarts."""
         turns = np.round((angle - self.start[axis]) / (2.0 * np.pi))
         self.start[axis] += turns * 2.0 * np.pi
-        self.states('q')[axis] = self.start[axis]
+        self._simulation.cache.settle()
+        self._simulation.write(self._values, 'q', axis, self.start[axis])
 
     def restart(self) -> None:
         """Reset the positions to the initial ones, and the motors' targets to them."""
-        self._values.q[:] = self.start
-        driven = self._values.control != BY_EFFORT
-        self._values.target[:], self._values.course[:] = 0.0, 0.0
-        self._values.target[driven, 0] = self.start[driven]
+        write, values, all_rows = self._simulation.write, self._values, slice(None)
+        driven, targets = values.control != BY_EFFORT, np.zeros((self.axis_count, 2))
+        targets[driven, 0] = self.start[driven]
+        write(values, 'q', all_rows, self.start)
+        write(values, 'target', all_rows, targets)
+        write(values, 'course', all_rows, 0.0)
 
     def record(self) -> LoopJoint:
         """Return the engine's record of it, with the present numbers of its bodies."""
@@ -421,7 +438,7 @@ class ConstraintJointBackend:
         erp, cfm = self._of_rows()
         if self._suspension is not None:
             # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
-            h = self._simulation.time_step
+            h = self._simulation.run.time_step
             stiffness, damping = self._suspension.stiffness, self._suspension.damping
             row = self._rows.index((engine.SLIDE, engine.Z, engine.Z))
             cfm[row] = 1.0 / (h * stiffness + damping)

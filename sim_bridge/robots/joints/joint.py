@@ -123,8 +123,7 @@ class _Toughness:
         array = real_array(self._name, value, self._expected, joint.place)
         if array.ndim or not array > 0.0:
             raise InvalidValueError(self._name, value, self._expected, joint.place)
-        joint._backend.toughness[self._column] = array
-        joint._backend.invalidate()
+        joint._backend.set_toughness(self._column, array)
 
 
 class ConstraintJoint(PlaceableJoint):
@@ -210,8 +209,7 @@ class ConstraintJoint(PlaceableJoint):
         array = real_array('break_limits', value, _LIMITS, self.place)
         if array.shape not in ((), (6,)) or not (array > 0.0).all():
             raise InvalidValueError('break_limits', value, _LIMITS, self.place)
-        self._backend.toughness[BREAK_ALONG:] = array
-        self._backend.invalidate()
+        self._backend.set_toughness(slice(BREAK_ALONG, None), array)
 
     @property
     def broken_directions(self) -> np.ndarray:

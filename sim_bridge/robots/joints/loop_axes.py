@@ -37,7 +37,7 @@ class LoopAxes:
     def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
         """Look up the rows of the axes and of the links that they connect."""
         self._simulation = simulation
-        simulation.settle()
+        simulation.cache.settle()
         own = [axis.backend for axis in axes if isinstance(axis.backend, ConstraintJointBackend)]
         self._rows = np.array(
             [backend.first_axis + axis.number for backend, axis in zip(own, axes, strict=True)],
@@ -68,19 +68,19 @@ class LoopAxes:
     @property
     def q(self) -> np.ndarray:
         """Positions after the last step [rad or m]; a copy."""
-        return self._simulation.state.axis_q[self._rows]
+        return self._simulation.cache.state.axis_q[self._rows]
 
     @property
     def efforts(self) -> np.ndarray:
         """Sum of the applied effort and of the motor's in the last step [N m or N]."""
-        state = self._simulation.state
+        state = self._simulation.cache.state
         return state.axis_u[self._rows] + state.axis_effort[self._rows, MOTOR_SHARE]
 
     @property
     def dq(self) -> np.ndarray:
         """Velocities at the present state [rad/s or m/s]."""
         # the world's is the last row
-        sites = np.concatenate([self._simulation.observed_sites(), _WORLD])
+        sites = np.concatenate([self._simulation.observation.sites(), _WORLD])
         first, second = (sites[rows].T for rows in self._sites)
         turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
         R_A, R_B = (

@@ -6,9 +6,8 @@ import numpy as np
 
 from sim_bridge.robots.joints.joint import Joint
 from sim_bridge.robots.joints.spec import JointSpec
-from sim_bridge.robots.joints.tree import TreeJointBackend
+from sim_bridge.robots.joints.tree import PARAMETERS, TreeJointBackend
 
-_PARAMETERS = ('passive', 'limits', 'motor', 'stop')
 _COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'course', 'mode')
 
 
@@ -42,8 +41,10 @@ class MountedJointBackend(TreeJointBackend):
 
     def restore(self, kept: list[np.ndarray]) -> None:
         """Set coordinates, parameters and commands to those that `values` returned."""
-        for array, values in zip(self._arrays(), kept, strict=True):
-            array[:] = values
+        positions, *others = kept
+        self.set_positions(slice(None), positions)
+        for field, values in zip((*PARAMETERS, *_COMMANDS), others, strict=True):
+            self.write(field, slice(None), values)
 
     def _arrays(self) -> list[np.ndarray]:
-        return [self.positions(), *map(self.parameters, _PARAMETERS), *map(self.states, _COMMANDS)]
+        return [self.positions(), *map(self.parameters, PARAMETERS), *map(self.states, _COMMANDS)]

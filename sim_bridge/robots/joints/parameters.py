@@ -85,20 +85,20 @@ class Parameter:
                 f'{self._name} of {axis.place}: only constraint joints have it, which solve for '
                 'the force that they bear; see add_joint(..., tree=False)'
             )
-        rows = axis.backend.parameters(self._array)
         if self._other is not None:
             relation, column, name = self._other
-            limit = rows[axis.number, column]
+            limit = axis.backend.parameters(self._array)[axis.number, column]
             if number > limit if relation == 'at most' else number < limit:
                 raise InvalidValueError(
                     self._name, number, f'{relation} {name}, which is {limit}', axis.place
                 )
-        rows[axis.rows, self._column] = number
         if self._opposite is not None:
-            rows[axis.rows, self._opposite] = -number
-        if self._both is not None:
-            rows[axis.rows, self._both] = number
-        axis.backend.invalidate()
+            columns = [self._column, self._opposite]
+            axis.backend.write(self._array, (axis.rows, columns), (number, -number))
+        elif self._both is not None:
+            axis.backend.write(self._array, (axis.rows, [self._column, self._both]), number)
+        else:
+            axis.backend.write(self._array, (axis.rows, self._column), number)
 
     def _number(self, value: object, place: str) -> float:
         array = real_array(self._name, value, self._expected, place)

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sim_bridge.description.model import JointDescription, JointType, Mimic
 from sim_bridge.description.stages import coordinate_counts
 from sim_bridge.engine.data import model as engine
+from sim_bridge.engine.data.model import Model
+from sim_bridge.engine.data.state import State
 from sim_bridge.engine.pipeline.observe import SITE_FORCE, SITE_ROTATION, SITE_TORQUE
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 from sim_bridge.robots.owners import Link, Robot
+from sim_bridge.simulation.change import Change
 
+# rows of the model
+PARAMETERS = 'passive', 'limits', 'motor', 'stop'
+# of a motor
+_COMMANDS = 'control', 'target', 'course'
 # position coordinates of these end with a quaternion
 WITH_QUATERNION = JointType.BALL, JointType.FLOATING
 
@@ -80,7 +89,7 @@ class TreeJointBackend:
 
     def settle(self) -> None:
         """Join the robots' arrays, so that the views returned next stay valid."""
-        self.robot.simulation.settle()
+        self.robot.simulation.cache.settle()
 
     def positions(self) -> np.ndarray:
         """Return (nq,) the positions [m, rad]; a view."""
@@ -96,19 +105,39 @@ class TreeJointBackend:
     def accelerations(self) -> np.ndarray:
         """Return (nv,) the accelerations for the present state and efforts [m/s², rad/s²]."""
         # before the rows are looked up: it may join the arrays, which changes them
-        accelerations = self.robot.simulation.observed().workspace.ddq
+        accelerations = self.robot.simulation.observation.observer().workspace.ddq
         return accelerations[self._rows()]
 
     def efforts(self) -> np.ndarray:
         """Return (nv,) the applied efforts u [N, N m]; a view."""
         return self.slot.part.state.u[self._rows()]
 
+    def change(self) -> Change:
+        """Return a context for several writes, which are all made or none."""
+        return Change(self.robot.simulation.staleness)
+
     def check_movable(self, what: str, place: str) -> None:
         """Do nothing: positions and velocities of a tree joint can be set."""
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite positions."""
-        self.positions()[rows] = values
+        write_view = self.robot.simulation.staleness.write_view
+        write_view(State, 'q', self.positions(), rows, values)
+
+    def write(self, field: str, index: Any, values: Any) -> None:
+        """
+        Write rows of a parameter array, or of an array of `State` that has a row per velocity.
+
+        Commands of the motor wake the robot.
+        """
+        slot, staleness = self.slot, self.robot.simulation.staleness
+        if field in PARAMETERS:
+            array = getattr(slot.part.model, field)[self._rows()]
+            staleness.write_view(Model, field, array, index, values)
+        else:
+            array = getattr(slot.part.state, field)[self._rows()]
+            robots = (slot,) if field in _COMMANDS else ()
+            staleness.write_view(State, field, array, index, values, robots)
 
     def set_direction(self, number: int, value: object, place: str) -> None:
         """Raise StateError: the joint was made with it."""
@@ -119,7 +148,7 @@ class TreeJointBackend:
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
-        self.efforts()[rows] = values
+        self.write('u', rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
         """Return (nv, k) rows of the model's array 'passive', 'limits', 'motor' or 'stop'."""
@@ -152,8 +181,10 @@ class TreeJointBackend:
     def direction(self, number: int) -> np.ndarray:
         """Return (3,) the unit vector along or about which the second link moves; world axes."""
         simulation = self.robot.simulation
-        simulation.settle()
-        pose = simulation.observed().workspace.pose[self.slot.part.at.body + self._body(number)]
+        simulation.cache.settle()
+        pose = simulation.observation.observer().workspace.pose[
+            self.slot.part.at.body + self._body(number)
+        ]
         # where the first link hangs on the second, the pose is that of the first
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
@@ -169,22 +200,13 @@ class TreeJointBackend:
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
         # the child link's site has the reaction of the body's joint
-        site = self.robot.simulation.observed_sites()[self.child_link.slot.site]
+        site = self.robot.simulation.observation.sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
         force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]
         torque = -rotation @ site[SITE_TORQUE : SITE_TORQUE + 3]
         arm = self.child_link.p - self.frames.second.pose[1]
         torque = torque + np.cross(arm, force)
         return (force, torque) if self.by_second else (-force, -torque)
-
-    def wake(self) -> None:
-        """Wake the robot if it sleeps."""
-        self.slot.wake()
-        self.robot.simulation.forget_observations()
-
-    def invalidate(self) -> None:
-        """Discard results computed from the model's parameters."""
-        self.robot.simulation.invalidate()
 
     def _body(self, number: int) -> int:
         """Return the number of the robot's body that moves along or about an axis."""

@@ -183,7 +183,7 @@ class LivePage:
         self._feed.publish(
             pacer.is_paused,
             pacer.real_time_factor,
-            self._simulator.world.simulation.last_applied.pushes(),
+            self._simulator.world.simulation.cache.last_applied.pushes(),
             timing,
         )
 

@@ -31,7 +31,7 @@ class BrokenJoints:
 
     def renew(self) -> None:
         """Tell of the world as it is now, after robots were added or removed."""
-        self._has_joints = len(self._world.simulation.constraints) > 0
+        self._has_joints = len(self._world.simulation.registry.constraints) > 0
         if self._has_joints or self._pool.has_latched(TOPIC):
             self._tell(self._world.time)
 

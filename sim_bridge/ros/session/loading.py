@@ -121,8 +121,8 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     if parameters.force_fields:
         replace_fields(world, parameters.force_fields)
     _check_namespaces(robots)
-    build([*world.simulation.early_units, *message_units()])
-    world.simulation.prepare_step()
+    build([*world.simulation.cache.early_units, *message_units()])
+    world.simulation.runner.prepare_step()
     return LoadedWorld(world, tuple(robots))
 
 
@@ -302,7 +302,7 @@ def _load_robot(
         world.add_ground()
     if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
         # compiled together; the following code would compile some of these one by one
-        build([*world.simulation.standing_units, measure_convex_pairs.unit, *message_units()])
+        build([*world.simulation.cache.standing_units, measure_convex_pairs.unit, *message_units()])
         robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
         robot.remember()
     return LoadedRobot(robot, joints=parameters.joints)

@@ -218,10 +218,10 @@ class RobotInterface:
             self.inbox.ask(time_ns)
         # attributes instead of the world's properties: this runs in each tick
         simulation = self._simulation
-        if simulation.layout != self._layout:
+        if simulation.cache.layout != self._layout:
             self._relocate()
         for outbox in self._outboxes:
-            outbox.publish(time_ns, simulation.step_count)
+            outbox.publish(time_ns, simulation.run.step_count)
 
     def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish the state, due or not, for lockstep answers; without sensor messages."""
@@ -270,7 +270,7 @@ class RobotInterface:
 
     def _relocate(self) -> None:
         """Fill messages from the world's current arrays."""
-        self._world.simulation.settle()
+        self._world.simulation.cache.settle()
         self._layout = self._world.layout
         for outbox in self._outboxes:
             outbox.relocate()

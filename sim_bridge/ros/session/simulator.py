@@ -112,7 +112,7 @@ class Simulator:
     @property
     def time_ns(self) -> int:
         """Published simulated time [ns]."""
-        time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
+        time_ns: int = self._epoch_ns + self._simulation.run.step_count * self._step_ns
         return max(time_ns, _EARLIEST_NS)
 
     def is_ready(self) -> bool:
@@ -153,7 +153,7 @@ class Simulator:
             self.world,
             [each.trajectories for each in self.interfaces if each.trajectories.is_active],
         )
-        if self._simulation.calls_python:
+        if self._simulation.runner.calls_python:
             self.journal.note_functions(world.functions)
         events = self.world_interface.contact_events
         mouse_drag = self.mouse_drag
@@ -440,7 +440,7 @@ class Simulator:
     @property
     def _step_time_ns(self) -> int:
         """Current step's time [ns]."""
-        time_ns: int = self._epoch_ns + self._simulation.step_count * self._step_ns
+        time_ns: int = self._epoch_ns + self._simulation.run.step_count * self._step_ns
         return time_ns
 
     def _add_interface(self, loaded: LoadedRobot) -> RobotInterface:

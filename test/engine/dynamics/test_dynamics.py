@@ -116,7 +116,7 @@ def test_links_move_as_frames(unbound):
     twin = unbound
     robot, a = twin.robot, accelerate(twin, 3)
     theirs = twin.acceleration_from_pin(a)
-    twin.assert_same(twin.world.simulation.observed().workspace.ddq, theirs)
+    twin.assert_same(twin.world.simulation.observation.observer().workspace.ddq, theirs)
     twin.assert_same(robot.ddq, theirs[twin.first : twin.first + len(robot.joint_names)])
     pin.forwardKinematics(twin.model, twin.data, twin.q, twin.v, a)
     pin.updateFramePlacements(twin.model, twin.data)

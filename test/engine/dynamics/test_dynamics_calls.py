@@ -407,7 +407,7 @@ def test_another_thread_keeps_out():
     simulation = _ARM.simulation
 
     def stay():
-        with simulation.alone():
+        with simulation.thread_guard.alone():
             inside.set()
             leave.wait()
 

@@ -342,7 +342,7 @@ def test_still_water_changes_nothing():
         body.set_base_velocity((1, 2, 3), (0.1, 5, 0.1))
         if touched:
             stir(body)
-            world.simulation.settle()
+            world.simulation.cache.settle()
             for setting in SETTINGS:
                 setattr(body.root_link, setting, (0, 0, 0))
         world.step(100)

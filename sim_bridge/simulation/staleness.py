@@ -1,0 +1,320 @@
+"""
+Staleness: which results each field makes stale, and the one way to write a field.
+
+A *field* is an array, or an attribute of a slot, that users can change while a world runs. A
+*result* is computed from fields: joined arrays, handles, calls, observations. `FIELDS` declares
+the results that a change of each field makes stale, `_DEPENDENTS` the results computed from each
+result. Nothing else decides which flag a write raises.
+
+`Staleness.write` and `Staleness.set` write and mark in one line of bytecode stores, so that no
+interrupt comes between. `cache.Cache` recomputes stale results when they are read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import auto, IntFlag
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.engine.data.loops import AxisValues, Loops
+from sim_bridge.engine.data.model import Model
+from sim_bridge.engine.data.state import ASLEEP, State
+from sim_bridge.simulation.run import Run
+from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
+from sim_bridge.simulation.thread_guard import ThreadGuard
+
+
+class Stale(IntFlag):
+    """The results of a simulation that can be stale, and the effects that are pending."""
+
+    PARTS = auto()
+    """Joined arrays of robots and joints: some were added, removed or compiled again."""
+    MEDIUM = auto()
+    """Media and pulled masses in the model: masses or media of links have changed."""
+    SLEEP = auto()
+    """Sleep thresholds of the bodies, and whether any body may rest."""
+    CONNECTION = auto()
+    """Observer's handle and force-field arrays: model, state or fields were replaced."""
+    REST = auto()
+    """Sleeping bodies: a parameter has changed, which wakes all of them."""
+    GEOMETRY = auto()
+    """Geometry arrays: geometries or excluded pairs were added or removed."""
+    CONTACT_MATERIALS = auto()
+    """Contact laws of pairs of materials."""
+    GROUPS = auto()
+    """Collision groups in the geometry arrays, and of contact listeners."""
+    CONTACTS = auto()
+    """Handles for contacts: arrays were replaced."""
+    PAIRS = auto()
+    """Pairs of near geometries that steps keep: geometries or parameters have changed."""
+    OBSERVER = auto()
+    """Prepared call of the observer: arrays were replaced."""
+    STEPPER = auto()
+    """Prepared call of the step: arrays were replaced."""
+    OBSERVATION = auto()
+    """Observed sites and the observer's workspace."""
+    INITIAL = auto()
+    """Joined state for `reset`."""
+    LOOP_FORCES = auto()
+    """Constraint forces of the last step: the constraints have changed."""
+    JOINT_VELOCITIES = auto()
+    """Velocities: new constraints do not allow all of them."""
+    PUSHES = auto()
+    """Pending: external wrenches and user contacts, which act in the next step only."""
+    APPLIED = auto()
+    """Pending: applied forces of the last step are in the step's workspace, not yet read."""
+
+
+# plain integers: operations on flags are slow
+(
+    PARTS,
+    MEDIUM,
+    SLEEP,
+    CONNECTION,
+    REST,
+    GEOMETRY,
+    CONTACT_MATERIALS,
+    GROUPS,
+    CONTACTS,
+    PAIRS,
+    OBSERVER,
+    STEPPER,
+    OBSERVATION,
+    INITIAL,
+    LOOP_FORCES,
+    JOINT_VELOCITIES,
+    PUSHES,
+    APPLIED,
+) = (each.value for each in Stale)
+
+_DEPENDENTS: Mapping[int, int] = MappingProxyType(
+    {
+        PARTS: SLEEP | CONNECTION | GEOMETRY | INITIAL | OBSERVATION,
+        CONNECTION: OBSERVER | CONTACTS | OBSERVATION,
+        GEOMETRY: CONTACTS | REST,
+        CONTACT_MATERIALS: CONTACTS | REST,
+        GROUPS: PAIRS | REST,
+        CONTACTS: STEPPER,
+        OBSERVER: STEPPER,
+    }
+)
+"""Results computed from a result, stale with it."""
+
+
+def closure(stale: int) -> int:
+    """Return flags with the flags of all results computed from them."""
+    before = 0
+    while stale != before:
+        before = stale
+        for result, dependents in _DEPENDENTS.items():
+            if stale & result:
+                stale |= dependents
+    return stale
+
+
+ROBOT_ARRAYS = PARTS | MEDIUM | SLEEP | CONNECTION | REST
+ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | CONTACT_MATERIALS | GROUPS | CONTACTS | PAIRS
+TO_OBSERVE = ROBOT_ARRAYS | OBSERVER | OBSERVATION
+TO_STEP = ALL_ARRAYS | OBSERVER | STEPPER | JOINT_VELOCITIES
+AT_FIRST = sum(each.value for each in Stale) & ~(REST | JOINT_VELOCITIES | PUSHES | APPLIED)
+"""Stale results of a new simulation."""
+
+# changed parameters: bodies wake, pairs are searched again
+_PARAMETER = OBSERVATION | PAIRS | REST
+# compared by the observer and by steps with the values that they used last
+_COMPARED = 0
+
+_DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
+    {
+        Model: {
+            'frame': _PARAMETER,
+            'inertia': MEDIUM | _PARAMETER,
+            'passive': _PARAMETER,
+            'limits': _PARAMETER,
+            'motor': _PARAMETER,
+            'stop': _PARAMETER,
+            'gravity': _PARAMETER,
+        },
+        State: {
+            'q': _COMPARED,
+            'v': _COMPARED,
+            'u': _COMPARED,
+            'v_left': _COMPARED,
+            'wrench': OBSERVATION,
+            'loop_broken': OBSERVATION | JOINT_VELOCITIES,
+            'contact_geometry': OBSERVATION,
+            'hold': _PARAMETER,
+            'control': OBSERVATION,
+            'target': OBSERVATION,
+            'course': OBSERVATION,
+            'mode': OBSERVATION,
+            'idle': SLEEP,
+            'contact_wrench': OBSERVATION,
+        },
+        # views of Loops and of State.axis_…
+        AxisValues: {
+            'passive': _PARAMETER,
+            'limits': _PARAMETER,
+            'motor': _PARAMETER,
+            'stop': _PARAMETER,
+            'q': OBSERVATION,
+            'u': OBSERVATION,
+            'control': OBSERVATION,
+            'target': OBSERVATION,
+            'course': OBSERVATION,
+            'mode': OBSERVATION,
+        },
+        Loops: {
+            'frame': _PARAMETER,
+            'axis_vector': _PARAMETER,
+            'toughness': _PARAMETER,
+            'reference': _PARAMETER,
+        },
+        Geometry: {
+            'flags': _PARAMETER,
+            'material': _PARAMETER,
+            'frame': _PARAMETER,
+            'belt': _PARAMETER,
+            'track': _PARAMETER,
+            'direction': _PARAMETER,
+            'direction_body': _PARAMETER,
+            'height': _PARAMETER,
+        },
+        Run: {'gravity': _PARAMETER},
+        # views of State
+        RobotSlot: {
+            'q': _COMPARED,
+            'dq': _COMPARED,
+            'u': _COMPARED,
+            'target': OBSERVATION,
+            'course': OBSERVATION,
+            'sleep': SLEEP,
+        },
+        LinkSlot: {'medium': MEDIUM | _PARAMETER, 'inertial': MEDIUM | _PARAMETER},
+        GeometrySlot: {'groups': GROUPS},
+    }
+)
+
+FIELDS: Mapping[type, Mapping[str, int]] = MappingProxyType(
+    {
+        part: {field: closure(stale) for field, stale in fields.items()}
+        for part, fields in _DECLARED.items()
+    }
+)
+"""
+For each field that can be written the results that a write makes stale.
+
+Arrays of parts that are missing here are built with their part, or written by steps alone.
+"""
+
+
+class Staleness:
+    """
+    The stale results of one simulation, and the writer of its fields.
+
+    flags: stale results, of `Stale`. changes: number of changes so far that made observations
+    stale; steps and writes of q, v and u do not count.
+    """
+
+    def __init__(self, guard: ThreadGuard) -> None:
+        """Begin with everything stale. guard: keeps other threads out."""
+        self.flags = AT_FIRST
+        self.changes = 0
+        self._guard = guard
+        self._journal: list[tuple[np.ndarray, Any, np.ndarray]] | None = None
+
+    def __repr__(self) -> str:
+        """Show the stale results."""
+        return f'<Staleness: {Stale(self.flags)!r}>'
+
+    def write(
+        self, part: Any, field: str, index: Any, value: Any, robots: tuple[RobotSlot, ...] = ()
+    ) -> None:
+        """
+        Write `part.field[index] = value` and mark the results that this makes stale.
+
+        part: an instance of a class in `FIELDS`. robots: woken if they sleep, with joined arrays.
+        Raises KeyError for a field that is not declared, and StateError where another thread uses
+        the simulation.
+        """
+        self.write_view(part.__class__, field, getattr(part, field), index, value, robots)
+
+    def write_view(
+        self,
+        part: type,
+        field: str,
+        array: np.ndarray,
+        index: Any,
+        value: Any,
+        robots: tuple[RobotSlot, ...] = (),
+    ) -> None:
+        """Write `array[index] = value`, where the array is a view of a field; as `write`."""
+        stale = FIELDS[part][field]
+        if self._journal is not None:
+            self._journal.append((array, index, np.copy(array[index])))
+        if not stale:
+            array[index] = value
+            return
+        if self._guard.holder and stale & REST:
+            self._guard.check()
+        flags, changes = self.flags | stale, self.changes + 1
+        if robots:
+            idle, asleep = self._sleepers(robots)
+            array[index], idle[asleep], self.flags, self.changes = value, 0, flags, changes
+        else:
+            array[index], self.flags, self.changes = value, flags, changes
+
+    def set(self, slot: Any, field: str, value: Any) -> None:
+        """Set an attribute of a slot and mark the results that this makes stale; as `write`."""
+        stale = FIELDS[slot.__class__][field]
+        if self._guard.holder:
+            self._guard.check()
+        flags, changes = self.flags | stale, self.changes + 1
+        vars(slot)[field], self.flags, self.changes = value, flags, changes
+
+    def mark(self, stale: int) -> None:
+        """Mark results as stale, with the results computed from them: robots or joints changed."""
+        if self._guard.holder:
+            self._guard.check()
+        self.flags |= closure(stale)
+
+    def mark_pending(self, pending: int, is_pending: bool) -> None:
+        """Set or clear flags alone, without the results computed from them."""
+        self.flags = self.flags | pending if is_pending else self.flags & ~pending
+
+    def wake(self, *robots: RobotSlot) -> None:
+        """Wake robots that sleep."""
+        self.wake_bodies(*self._sleepers(robots))
+        self.forget_observations()
+
+    def wake_bodies(self, idle: np.ndarray, bodies: np.ndarray) -> None:
+        """Write that bodies do not rest. idle: of `State`, or a part of it. bodies: a mask."""
+        if self._journal is not None:
+            self._journal.append((idle, bodies, idle[bodies]))
+        idle[bodies] = 0
+
+    def forget_observations(self) -> None:
+        """Mark observations as stale."""
+        self.changes, self.flags = self.changes + 1, self.flags | OBSERVATION
+
+    def mark_parameters(self) -> None:
+        """Mark what changed parameters make stale: moved bodies wake what they carried."""
+        if self._guard.holder:
+            self._guard.check()
+        self.changes, self.flags = self.changes + 1, self.flags | _PARAMETER
+
+    def _sleepers(self, robots: tuple[RobotSlot, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """Return `State.idle` and the bodies of robots that sleep."""
+        idle = robots[0].part.state.idle
+        if len(robots) == 1:
+            first, count = robots[0].part.at.body, len(robots[0].blueprint.model.kind)
+            return idle[first : first + count], idle[first : first + count] == ASLEEP
+        asleep = np.zeros(len(idle), bool)
+        for robot in robots:
+            own = slice(robot.part.at.body, robot.part.at.body + len(robot.blueprint.model.kind))
+            asleep[own] = idle[own] == ASLEEP
+        return idle, asleep
