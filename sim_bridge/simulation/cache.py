@@ -288,6 +288,7 @@ class Cache:
         if registry.materials.are_directed:
             # bodies have other numbers where robots were added or removed
             staleness.flags |= CONTACT_MATERIALS
+        self._wake()
         staleness.flags = (staleness.flags | CONTACTS) & ~(GEOMETRY | GROUPS)
 
     def _write_groups(self) -> None:
@@ -300,6 +301,7 @@ class Cache:
     def _renew_contact_materials(self) -> None:
         """Build the table of contact laws."""
         self.contacts.renew_contact_materials(self._registry.materials)
+        self._wake()
         self._staleness.flags = (self._staleness.flags | CONTACTS) & ~CONTACT_MATERIALS
 
     def _connect_contacts(self) -> None:

@@ -10,7 +10,7 @@ from sim_bridge.compiler.build import build
 from sim_bridge.engine.collision.stage import DETECT_CONVEX, NARROW
 from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
-from sim_bridge.simulation import late_stages, simulation
+from sim_bridge.simulation import cache, late_stages, step_runner
 
 CONTACTS = {NARROW.unit, CONTACT.unit, NEWTON.unit, SHARE.unit}
 
@@ -25,7 +25,8 @@ def built(monkeypatch):
         build(units)
         done.update(units)
 
-    monkeypatch.setattr(simulation, 'build', note)
+    for module in (cache, step_runner):
+        monkeypatch.setattr(module, 'build', note)
     monkeypatch.setattr(
         late_stages, 'missing', lambda units: [unit for unit in units if unit not in done]
     )
