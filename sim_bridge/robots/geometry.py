@@ -20,6 +20,7 @@ from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Shape
 from sim_bridge.simulation.change import Change
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.simulation.staleness import STEPPER
@@ -132,9 +133,11 @@ class Geometry(DeclaredAttributes):
 
         Using it then raises StateError.
         """
-        remove_shape(self._simulation, self.slot)
-        self.link.geometries.remove(self)
-        self.link.robot.geometries.remove(self)
+        of_link, of_robot = self.link.geometries, self.link.robot.geometries
+        with all_or_nothing(self._simulation, of_link, of_robot):
+            remove_shape(self._simulation, self.slot)
+            of_link.remove(self)
+            of_robot.remove(self)
 
     enabled = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
     sensor = _flag(
@@ -158,9 +161,15 @@ class Geometry(DeclaredAttributes):
 
     @material.setter
     def material(self, value: Material | str) -> None:
-        simulation = self._simulation
-        number = simulation.registry.materials.number(value)
-        simulation.write(self._arrays, 'material', self.index, number)
+        simulation, arrays, index = self._simulation, self._arrays, self.index
+        materials = simulation.registry.materials
+        count = len(materials)
+        with Change(simulation.staleness):
+            try:
+                simulation.write(arrays, 'material', index, materials.number(value))
+            except BaseException:
+                materials.take_back(count)
+                raise
 
     @property
     def groups(self) -> frozenset[str]:

@@ -36,6 +36,7 @@ from sim_bridge.robots.shape_changes import add_shape
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Shape
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.slots import LinkMedium, LinkSlot
 from sim_bridge.simulation.staleness import ROBOT_ARRAYS
 
@@ -398,10 +399,11 @@ class Link(MovingFrame):
         link. material: of a shape without one; 'default' if None. Raises InvalidValueError for
         what is no shape, for a plane that would move, and for a name that the link has already.
         """
-        slot = add_shape(self.robot.simulation, self.slot, shape, material, self._place)
-        geometry = Geometry(self, slot)
-        self.geometries.append(geometry)
-        self.robot.geometries.append(geometry)
+        with all_or_nothing(self.robot.simulation, self.geometries, self.robot.geometries):
+            slot = add_shape(self.robot.simulation, self.slot, shape, material, self._place)
+            geometry = Geometry(self, slot)
+            self.geometries.append(geometry)
+            self.robot.geometries.append(geometry)
         return geometry
 
     def disable(self) -> None:

@@ -12,7 +12,6 @@ from sim_bridge.shapes.placed import as_placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.simulation.change import Change
-from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
 from sim_bridge.simulation.staleness import PARTS
@@ -21,7 +20,7 @@ from sim_bridge.simulation.staleness import PARTS
 def add_shape(
     simulation: Simulation, link: LinkSlot, shape: object, material: Any, place: str
 ) -> GeometrySlot:
-    """Add a shape to a link; as `Link.add_geometry`."""
+    """Add a shape to a link, part of an all-or-nothing change; as `Link.add_geometry`."""
     given: Any = shape
     shapes = as_placed(given)
     if len(shapes) != 1:
@@ -43,33 +42,31 @@ def add_shape(
             'name', placed.name, 'that of no other geometry of the link', place
         )
     name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
-    with all_or_nothing(simulation):
-        own = simulation.registry.materials.take(
-            material if placed.material is None else placed.material
-        )
-        slot = robot.add_geometry(
-            LinkShape(link.name, replace(placed, name=name, material=own.name)),
-            name,
-            simulation.registry.materials,
-        )
-        # geometries behind it have other numbers from now on
-        state, rows = simulation.cache.state, slice(simulation.cache.contact_count)
-        pairs = state.contact_geometry[rows]
-        simulation.write(state, 'contact_geometry', rows, pairs + (pairs >= slot.index))
-        simulation.staleness.mark(PARTS)
-        simulation.cache.settle_contacts()
+    own = simulation.registry.materials.take(
+        material if placed.material is None else placed.material
+    )
+    slot = robot.add_geometry(
+        LinkShape(link.name, replace(placed, name=name, material=own.name)),
+        name,
+        simulation.registry.materials,
+    )
+    # geometries behind it have other numbers from now on
+    state, rows = simulation.cache.state, slice(simulation.cache.contact_count)
+    pairs = state.contact_geometry[rows]
+    simulation.write(state, 'contact_geometry', rows, pairs + (pairs >= slot.index))
+    simulation.staleness.mark(PARTS)
+    simulation.cache.settle_contacts()
     return slot
 
 
 def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
-    """Remove a geometry, with its contacts; as `Geometry.remove`."""
+    """Remove a geometry and its contacts, part of an all-or-nothing change."""
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
-    with all_or_nothing(simulation):
-        simulation.cache.forget_contacts(slot.index, 1)
-        simulation.registry.exclusions.forget_geometries([slot])
-        slot.link.robot.remove_geometry(slot)
-        simulation.staleness.mark(PARTS)
+    simulation.cache.forget_contacts(slot.index, 1)
+    simulation.registry.exclusions.forget_geometries([slot])
+    slot.link.robot.remove_geometry(slot)
+    simulation.staleness.mark(PARTS)
 
 
 def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> None:

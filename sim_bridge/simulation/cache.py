@@ -190,6 +190,7 @@ class Cache:
         if before and before != thread:
             self._guard.check()
         self._guard.holder = thread
+        self._staleness.refreshes += 1
         try:
             self._refresh(wanted)
         finally:

@@ -17,7 +17,7 @@ class Change:
     that stay the same. Changes that join arrays are for `rollback.all_or_nothing`.
     """
 
-    __slots__ = ('_flags', '_kept', '_outer', '_staleness')
+    __slots__ = ('_flags', '_kept', '_outer', '_refreshes', '_staleness')
 
     def __init__(self, staleness: Staleness, *owners: Any) -> None:
         """Keep the attributes of some objects."""
@@ -28,6 +28,7 @@ class Change:
         """Begin to note the values that writes replace."""
         staleness = self._staleness
         self._outer, self._flags = staleness._journal, staleness.flags
+        self._refreshes = staleness.refreshes
         staleness._journal = []
 
     def __exit__(
@@ -50,8 +51,11 @@ class Change:
             vars(owner).clear()
             vars(owner).update(attributes)
         staleness._journal = self._outer
-        # what was recomputed meanwhile is stale again, except for sleepers: they are as before
-        staleness.flags = (staleness.flags & ~REST) | self._flags
+        if staleness.refreshes == self._refreshes:
+            staleness.flags = self._flags
+        else:
+            # results were computed from what is undone, except for sleepers: they are as before
+            staleness.flags = (staleness.flags & ~REST) | self._flags
         staleness.forget_observations()
 
 

@@ -18,7 +18,7 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     """
     Restore a simulation if anything is raised: its robots, constraints, arrays and settings.
 
-    others: objects whose attributes are restored too, and dictionaries, whose items are. This
+    others: objects whose attributes are restored too, dictionaries and lists whose items are. This
     takes a time in proportion to the size of the world, as joining its arrays does.
     """
     simulation.thread_guard.check()
@@ -39,8 +39,9 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
         *registry.links,
         *registry.geometries,
         *registry.constraints.values(),
-        *(each for each in others if not isinstance(each, dict)),
+        *(each for each in others if not isinstance(each, (dict, list))),
     ]
+    lists = [(each, list(each)) for each in others if isinstance(each, list)]
     tables: list[dict[Any, Any]] = [
         registry.slots,
         registry.constraints,
@@ -65,6 +66,8 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
         for table, kept in items:
             table.clear()
             table.update(kept)
+        for shown, kept_items in lists:
+            shown[:] = kept_items
         for array, values in numbers:
             array[...] = values
         flags = staleness.flags

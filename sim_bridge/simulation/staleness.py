@@ -217,13 +217,14 @@ class Staleness:
     The stale results of one simulation, and the writer of its fields.
 
     flags: stale results, of `Stale`. changes: number of changes so far that made observations
-    stale; steps and writes of q, v and u do not count.
+    stale; steps and writes of q, v and u do not count. refreshes: number of refreshes so far.
     """
 
     def __init__(self, guard: ThreadGuard) -> None:
         """Begin with everything stale. guard: keeps other threads out."""
         self.flags = AT_FIRST
         self.changes = 0
+        self.refreshes = 0
         self._guard = guard
         self._journal: list[tuple[np.ndarray, Any, np.ndarray]] | None = None
 
@@ -264,6 +265,8 @@ class Staleness:
         flags, changes = self.flags | stale, self.changes + 1
         if robots:
             idle, asleep = self._sleepers(robots)
+            if self._journal is not None:
+                self._journal.append((idle, asleep, idle[asleep]))
             array[index], idle[asleep], self.flags, self.changes = value, 0, flags, changes
         else:
             array[index], self.flags, self.changes = value, flags, changes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
@@ -41,6 +42,7 @@ from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.change import finished
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
 from sim_bridge.simulation.settings import checked, Settings, STEP_BUDGET
 from sim_bridge.simulation.simulation import Simulation
@@ -1119,6 +1121,9 @@ class World(DeclaredAttributes):
         0.
         """
         time = truth('time', time)
+        finished(partial(self._reset, time))
+
+    def _reset(self, time: bool) -> None:
         self.simulation.reset()
         for scene in self.openplx.values():
             scene.restart()

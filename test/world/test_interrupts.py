@@ -1,0 +1,260 @@
+"""A call that is interrupted at any line finishes, or leaves the world as it was."""
+
+import functools
+
+from interrupts import Interrupt
+import numpy as np
+import pytest
+
+import sim_bridge as sb
+
+# lines of each call that are interrupted in the usual tests
+SAMPLES = 4
+SOME_BOX = sb.Box((0.1, 0.1, 0.1))
+
+
+def made():
+    """Return a world that has not stepped."""
+    world = sb.World(time_step=1e-3, sleep=sb.Sleep(linear=1e-2, angular=1e-2, steps=30))
+    world.add_ground()
+    world.load_urdf('pendulum', position=(0.0, 3.0, 1.0))
+    world.load_urdf('floating_box', position=(0.0, -3.0, 0.5))
+    a = world.add_body(SOME_BOX, 'a', position=(1.0, 0.0, 0.05))
+    b = world.add_body(SOME_BOX, 'b', position=(1.0, 0.0, 0.15))
+    c = world.add_body(SOME_BOX, 'c', position=(2.0, 0.0, 0.5))
+    world.add_body(sb.Sphere(0.1), 'd', mass=1.0, position=(3.0, 0.0, 0.1))
+    world.add_joint('hinge', c, None, anchor=(2.0, 0.0, 0.8), name='hinge')
+    world.add_joint('ball', a, b, anchor=(1.0, 0.0, 0.1), tree=False, name='loop')
+    return world
+
+
+@functools.cache
+def template():
+    """Return a world that has stepped, in which a body sleeps."""
+    world = made()
+    world.step(60)
+    joint(world).control = 'velocity'
+    assert world.robots['d'].is_asleep
+    return world
+
+
+def prepared():
+    """Return a copy that has stepped once more."""
+    world = template().copy()
+    world.step()
+    assert world.robots['d'].is_asleep
+    return world
+
+
+def changed():
+    """Return a world whose arrays and calls are stale."""
+    world = prepared()
+    world.robots['d'].root_link.m = 2.0
+    world.robots['c'].root_link.gravity = False
+    world.add_body(SOME_BOX, 'e', position=(5.0, 0.0, 1.0))
+    return world
+
+
+def joint(world):
+    """Return a joint of a tree."""
+    return world.robots['pendulum'].joints[0]
+
+
+def link(world, name='d'):
+    """Return a link of a body."""
+    return world.robots[name].root_link
+
+
+def geometry(world, name='d'):
+    """Return a geometry."""
+    return world.robots[name].geometries[0]
+
+
+def put(thing, **values):
+    """Set attributes."""
+    for name, value in values.items():
+        setattr(thing, name, value)
+
+
+def pushed():
+    """Return a world with pending pushes."""
+    world = prepared()
+    link(world).add_force((0.0, 0.0, 1.0))
+    return world
+
+
+def field(world):
+    """Add a force field."""
+    world.add_force_field(sb.UniformField(force=(0.0, 0.0, 0.1)), 'wind')
+
+
+CALLS = {
+    'first step': (made, lambda w: w.step()),
+    'step': (prepared, lambda w: w.step()),
+    'step of a changed world': (changed, lambda w: w.step()),
+    'step with a push': (pushed, lambda w: w.step()),
+    'add_force': (prepared, lambda w: link(w).add_force((0.0, 0.0, 1.0))),
+    'add_body': (prepared, lambda w: w.add_body(sb.Sphere(0.1), 'e', position=(0, 2, 1))),
+    'load_urdf': (prepared, lambda w: w.load_urdf('arm', position=(0, 5, 0))),
+    'add_copy': (prepared, lambda w: w.add_copy(w.robots['pendulum'], position=(0, 6, 1))),
+    'add_joint to the tree': (
+        prepared,
+        lambda w: w.add_joint('hinge', w.robots['d'], None, anchor=(3, 0, 0.1), name='j'),
+    ),
+    'add_joint as a constraint': (
+        prepared,
+        lambda w: w.add_joint('ball', None, w.robots['d'], anchor=(3, 0, 0.1), tree=False),
+    ),
+    'remove_joint of the tree': (prepared, lambda w: w.remove_joint(w.joints['hinge'])),
+    'remove_joint of a constraint': (prepared, lambda w: w.remove_joint(w.joints['loop'])),
+    'remove': (prepared, lambda w: w.remove('b')),
+    'add_geometry': (prepared, lambda w: link(w).add_geometry(sb.Sphere(0.2))),
+    'remove a geometry': (prepared, lambda w: geometry(w, 'b').remove()),
+    'reset': (prepared, lambda w: w.reset(time=True)),
+    'save': (prepared, lambda w: w.save()),
+    'copy': (prepared, lambda w: w.copy()),
+    'state_hash': (changed, lambda w: w.state_hash()),
+    'energy': (changed, lambda w: w.energy()),
+    'momentum': (changed, lambda w: w.momentum()),
+    'contacts': (changed, lambda w: list(w.contacts)),
+    'pose': (changed, lambda w: link(w).p),
+    'solver': (prepared, lambda w: put(w, solver='iterative')),
+    'sleep': (prepared, lambda w: put(w, sleep=None)),
+    'sleep by means': (
+        prepared,
+        lambda w: put(w.robots['c'], sleep=sb.Sleep(0.1, 0.1, 4, average_samples=3)),
+    ),
+    'gravity': (prepared, lambda w: put(w, gravity=(0.0, 0.0, -1.0))),
+    'gravity as a function': (prepared, lambda w: put(w, gravity=lambda p: -p)),
+    'force field': (prepared, field),
+    'q': (prepared, lambda w: put(w.robots['pendulum'], q=np.full(1, 0.1))),
+    'q of a joint': (prepared, lambda w: put(joint(w), q=0.1)),
+    'u': (prepared, lambda w: put(w.robots['pendulum'], u=[0.1])),
+    'damping': (prepared, lambda w: put(joint(w), damping=0.1)),
+    'friction': (prepared, lambda w: put(joint(w), friction=0.1)),
+    'control': (prepared, lambda w: put(joint(w), control='position')),
+    'target': (prepared, lambda w: put(joint(w), target_velocity=0.1)),
+    'drop_commands': (prepared, lambda w: w.robots['pendulum'].drop_commands()),
+    'hold': (prepared, lambda w: put(w.robots['pendulum'], hold=True)),
+    'mass': (prepared, lambda w: put(link(w), m=3.0)),
+    'medium': (prepared, lambda w: put(link(w), gravity=False)),
+    'base pose': (prepared, lambda w: w.robots['b'].set_base_pose((1.0, 0.3, 0.2))),
+    'base velocity': (prepared, lambda w: w.robots['b'].set_base_velocity((1.0, 0.3, 0.2))),
+    'motion': (prepared, lambda w: put(w.robots['d'], motion='static')),
+    'disable': (prepared, lambda w: w.robots['c'].disable()),
+    'enable': (prepared, lambda w: w.robots['d'].enable()),
+    'enabled': (prepared, lambda w: put(geometry(w), enabled=False)),
+    'material': (prepared, lambda w: put(geometry(w), material=sb.Material('ice', friction=0.0))),
+    'contact material': (
+        prepared,
+        lambda w: w.materials.set_contact_material(
+            'default', 'default', sb.ContactMaterial(friction=0.1)
+        ),
+    ),
+    'groups': (prepared, lambda w: put(geometry(w), groups=['x'])),
+    'place of a geometry': (prepared, lambda w: put(geometry(w), position=(0.0, 0.0, 0.01))),
+    'exclude': (prepared, lambda w: w.exclude(link(w, 'a'), link(w))),
+    'compliance': (prepared, lambda w: put(w.joints['loop'], cfm=1e-3)),
+    'anchor': (prepared, lambda w: put(w.joints['loop'], anchor=(1.0, 0.0, 0.11))),
+    'break_force': (prepared, lambda w: put(w.joints['loop'], break_force=10.0)),
+    'is_broken': (prepared, lambda w: put(w.joints['loop'], is_broken=True)),
+    'step_count': (prepared, lambda w: put(w, step_count=7)),
+}
+
+
+def restored():
+    """Return a world beside an earlier snapshot."""
+    world = prepared()
+    snapshot = world.save()
+    link(world).m = 5.0
+    world.solver = 'iterative'
+    world.step(3)
+    return world, snapshot
+
+
+def picture(world):
+    """Return what a call must leave alone or change as a whole."""
+    robots = world.robots.values()
+    return (
+        world.state_hash(),
+        world.step_count,
+        tuple(world.robots),
+        tuple(world.joints),
+        tuple(world.materials),
+        tuple(len(robot.geometries) for robot in robots),
+        tuple(len(each.geometries) for robot in robots for each in robot.links),
+    )
+
+
+@functools.cache
+def ends(name):
+    """Return the pictures of a world before and after a call, then of both after more steps."""
+    make, act = cases()[name]
+    found = []
+    for is_called in (False, True):
+        world = make()
+        if is_called:
+            act(world)
+        first = picture(world)
+        world.step(3)
+        found.append((first, world.state_hash()))
+    return dict(found)
+
+
+def cases():
+    """Return all calls by name: how to make the world, and the call."""
+    snapshots = {}
+
+    def make():
+        world, snapshots['last'] = restored()
+        return world
+
+    return CALLS | {'restore': (make, lambda w: w.restore(snapshots['last']))}
+
+
+def check(name, line, error=KeyboardInterrupt):
+    """Interrupt a call at a line; return whether it got so far."""
+    make, act = cases()[name]
+    world = make()
+    with Interrupt(line, error) as interrupt:
+        try:
+            act(world)
+        except error:
+            assert interrupt.place
+    if not interrupt.place:
+        return False
+    seen = picture(world)
+    assert seen in ends(name), f'{name}, interrupted at {interrupt.place}'
+    world.step(3)
+    assert world.state_hash() == ends(name)[seen], f'{name}, interrupted at {interrupt.place}'
+    return True
+
+
+def places(name):
+    """Return at which of the lines that a call runs to interrupt it."""
+    make, act = cases()[name]
+    world = make()
+    with Interrupt() as interrupt:
+        act(world)
+    return interrupt.places()
+
+
+NAMES = [*CALLS, 'restore']
+
+
+@pytest.mark.parametrize('name', NAMES)
+def test_interrupted_call_finishes_or_does_nothing(name):
+    """Interrupt calls at some of their lines."""
+    found = places(name)
+    for at in np.unique(np.linspace(0, len(found) - 1, SAMPLES).astype(int)).tolist():
+        check(name, found[at])
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize('error', [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize('name', NAMES)
+def test_call_interrupted_at_every_line_finishes_or_does_nothing(name, error):
+    """Interrupt calls at the first and the last run of each of their lines."""
+    for at in places(name):
+        check(name, at, error)
