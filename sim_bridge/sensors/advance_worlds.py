@@ -43,7 +43,7 @@ def advance_worlds(
     """
     Advance worlds by the steps that are left to each.
 
-    place, words_inout, first, result: as `simulation.cache.stepper.StepperCall` has them, of a call of
+    place, words_inout, first, result: as `simulation.stepper.StepperCall` has them, of a call of
     `step_and_sample.advance`. rows: (m, 3) see the columns. which: (k,) numbers of the worlds.
     task_inout: (n, 4) see the columns, a row for each world; where a call ends early, its status
     says why.

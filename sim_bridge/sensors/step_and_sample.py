@@ -51,8 +51,8 @@ STEP, STEP_SMOOTHLY, OBSERVE, MEASURE = 0, 1, 2, 3
 STEPS, STEP_RESULT = 1, 2
 SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
 
-# progress: steps taken, most pivots in a step, steps that did not converge, since the new call; and
-# the status that the last call returned
+# progress since the new call: steps taken, most pivots in a step, steps that did not converge; and
+# the status returned by the last call
 TAKEN, PIVOTS, UNCONVERGED, STATUS = 0, 1, 2, 3
 PROGRESS_SIZE = 4
 WORST_SIZE = 9
@@ -85,9 +85,9 @@ def advance(
     above. step_inout, smooth_inout, measure_inout: words of the first, second and last call; the
     second is (0,) with steps of second order, the third where no device needs `measure`. device:
     (n, 16) see `columns`. gravity: as Model.gravity. site_row: (ns, 30) rows written by `observe`.
-    progress_inout: (4,). worst_inout: (9,) see `note_worst`. count_inout: (1,) number of the present
-    step, written with the state, so that an interrupt of the caller cannot separate them. first:
-    that number before the call. beginning: ANEW, GO_ON or SAMPLE.
+    progress_inout: (4,). worst_inout: (9,) see `note_worst`. count_inout: (1,) step
+    count, written with the state, so that an interrupt of the caller cannot separate them. first:
+    step count before the call. beginning: ANEW, GO_ON or SAMPLE.
 
     Returns (status, steps completed, whether the state is as observed).
     """
