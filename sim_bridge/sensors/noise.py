@@ -189,20 +189,25 @@ class Noise:
         self._block_start, self.record[noise_kernels.USED] = state.generator, state.used
 
     def _draw_block(self) -> None:
-        # a row of draws per sample, so that the order is that of samples drawn one by one
-        self._block_start = self._generator.bit_generator.state
-        self._generator.standard_normal(out=self._block)
-        self._block[:, : len(self._models)] *= self._stddev
-        self.record[noise_kernels.USED] = 0
+        start = self._generator.bit_generator.state
+        try:
+            # a row of draws per sample, so that the order is that of samples drawn one by one
+            self._generator.standard_normal(out=self._block)
+            self._block[:, : len(self._models)] *= self._stddev
+            self._block_start, self.record[noise_kernels.USED] = start, 0
+        except BaseException:
+            # an interrupt: the next call draws the same numbers
+            self._generator.bit_generator.state = start
+            raise
 
     def _decay_over(self, dt: float) -> None:
         """Let biases drift for this time between two samples [s]."""
-        self._flat[-1] = dt
         for channel, stddev, tau in self._drifts:
             self._numbers[noise_kernels.DECAY, channel] = math.exp(-dt / tau)
             self._numbers[noise_kernels.SHOCK, channel] = math.sqrt(
                 -stddev * stddev * tau / 2.0 * math.expm1(-2.0 * dt / tau)
             )
+        self._flat[-1] = dt
 
 
 def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:

@@ -20,6 +20,7 @@ A library's contact material overrides these rules (see `materials`); an explici
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 import math
 from typing import Any, cast
@@ -200,8 +201,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """
         instance_of('material', material, Material, 'a Material')
         if self._materials.get(material.name) != material:
-            self._materials[material.name] = material
-            self._on_change()
+            with self._changing():
+                self._materials[material.name] = material
         return material
 
     def take(self, material: Material | str | None) -> Material:
@@ -249,9 +250,20 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
     def restore(self, saved: SavedTable) -> None:
         """Restore a state from `save`."""
         if saved != (self._materials, self._explicit):
-            self._materials = ByName('material', '', saved[0])
-            self._explicit = dict(saved[1])
+            with self._changing():
+                self._materials = ByName('material', '', saved[0])
+                self._explicit = dict(saved[1])
+
+    @contextmanager
+    def _changing(self) -> Iterator[None]:
+        """Report a change, or undo it if anything is raised."""
+        materials, explicit = self.save()
+        try:
+            yield
             self._on_change()
+        except BaseException:
+            self._materials, self._explicit = ByName('material', '', materials), dict(explicit)
+            raise
 
     def take_back(self, count: int) -> None:
         """Remove the last added materials, so that `count` remain."""
@@ -277,12 +289,12 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         first, second = self._meant(a), self._meant(b)
         if first.name == second.name and first != second:
             raise InvalidValueError('b', second, f'a name other than the name of {first}')
-        pair = self.take(first).name, self.take(second).name
-        for known in (pair, pair[::-1]):
-            self._explicit.pop(known, None)
-        if contact_material is not None:
-            self._explicit[pair] = contact_material
-        self._on_change()
+        with self._changing():
+            pair = self.take(first).name, self.take(second).name
+            for known in (pair, pair[::-1]):
+                self._explicit.pop(known, None)
+            if contact_material is not None:
+                self._explicit[pair] = contact_material
 
     def contact_material(self, a: Material | str, b: Material | str) -> ContactMaterial:
         """Return the complete contact material for a pair in either order; raises as `take`."""

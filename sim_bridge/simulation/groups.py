@@ -31,9 +31,8 @@ class CollisionGroups:
             if not isinstance(name, str) or not name:
                 raise InvalidValueError('group', name, 'a text that is not empty')
         collide = truth('collide', collide)
-        change = self._kept_apart.discard if collide else self._kept_apart.add
-        change(frozenset((a, b)))
-        self._on_change()
+        pair = {frozenset((a, b))}
+        self._set(self._kept_apart - pair if collide else self._kept_apart | pair)
 
     def save(self) -> frozenset[frozenset[str]]:
         """Return what `restore` goes back to."""
@@ -42,8 +41,17 @@ class CollisionGroups:
     def restore(self, saved: frozenset[frozenset[str]]) -> None:
         """Go back to what `save` gave."""
         if saved != self._kept_apart:
-            self._kept_apart = set(saved)
+            self._set(set(saved))
+
+    def _set(self, kept_apart: set[frozenset[str]]) -> None:
+        """Exclude these pairs of groups, or none of the change if anything is raised."""
+        before = self._kept_apart
+        try:
+            self._kept_apart = kept_apart
             self._on_change()
+        except BaseException:
+            self._kept_apart = before
+            raise
 
     def collide(self, a: Iterable[str], b: Iterable[str]) -> bool:
         """Return whether geometries collide that belong to the groups `a` and to groups `b`."""

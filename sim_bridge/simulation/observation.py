@@ -18,7 +18,7 @@ from sim_bridge.simulation.handles import Observer
 from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import Energy, Momentum
 from sim_bridge.simulation.registry import Registry
-from sim_bridge.simulation.staleness import PUSHES, Staleness, TO_OBSERVE
+from sim_bridge.simulation.staleness import Staleness, TO_OBSERVE
 from sim_bridge.simulation.thread_guard import ThreadGuard
 
 
@@ -71,12 +71,11 @@ class Observation:
         if self._guard.holder:
             self._guard.check()
         arm = point - self.observer().workspace.pose[body, ORIGIN : ORIGIN + 3]
-        staleness, wrench = self._staleness, self._cache.state.wrench
+        state = self._cache.state
         # numbers: np.cross takes ten times as long
         (x, y, z), (f, g, h) = arm.tolist(), force.tolist()
         about = torque + (y * h - z * g, z * f - x * h, x * g - y * f)
-        row, flags = wrench[body] + (*about, *force), staleness.flags | PUSHES
-        wrench[body], staleness.flags = row, flags
+        self._staleness.write(state, 'wrench', body, state.wrench[body] + (*about, *force))
 
     def energy(self) -> Energy:
         """Return the energy of all robots."""

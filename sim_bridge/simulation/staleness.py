@@ -144,7 +144,7 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'v': _COMPARED,
             'u': _COMPARED,
             'v_left': _COMPARED,
-            'wrench': OBSERVATION,
+            'wrench': PUSHES,
             'loop_broken': OBSERVATION | JOINT_VELOCITIES,
             'contact_geometry': OBSERVATION,
             'hold': _PARAMETER,
