@@ -50,7 +50,9 @@ class Viewer(DeclaredAttributes):
         """
         instance_of('world', world, World, 'a World')
         if isinstance(world.simulation.runner.hooks.watcher, Viewer):
-            raise StateError(f'this world already has a page: {world.simulation.runner.hooks.watcher!r}')
+            raise StateError(
+                f'this world already has a page: {world.simulation.runner.hooks.watcher!r}'
+            )
         self._world = world
         self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
         self._snapshots: tuple[str, ...] = ()

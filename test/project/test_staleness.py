@@ -30,15 +30,6 @@ VIEWS = {
     'heights',
     'dq',
 }
-    'parameters',
-    'states',
-    'positions',
-    'velocities',
-    'efforts',
-    'toughness',
-    'heights',
-    'dq',
-}
 # arrays of one call, which no result is computed from
 SCRATCH = {'workspace', 'ws', 'frame'}
 # views for users, of fields that steps and the observer compare

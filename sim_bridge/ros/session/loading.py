@@ -302,7 +302,9 @@ def _load_robot(
         world.add_ground()
     if not robot.fixed_base and not parameters.position and (has_ground or parameters.world):
         # compiled together; the following code would compile some of these one by one
-        build([*world.simulation.cache.standing_units, measure_convex_pairs.unit, *message_units()])
+        build(
+            [*world.simulation.cache.standing_units, measure_convex_pairs.unit, *message_units()]
+        )
         robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
         robot.remember()
     return LoadedRobot(robot, joints=parameters.joints)
