@@ -32,7 +32,7 @@ _SHOWN = 5
 
 class Batch(DeclaredAttributes):
     """
-    n worlds with one structure, stepped by compiled code on all processors.
+    n copies of a world, stepped by compiled code on all processors.
 
     World k has the same bits as `batch.world(k)` stepped alone, on any thread count. robots:
     by name, with arrays that have a row for each world. seeds: noise seed of each world. failed:
@@ -166,7 +166,7 @@ class Batch(DeclaredAttributes):
 
     def take_parameters(self, world: World, where: Any = None) -> None:
         """
-        Copy another world's parameters to worlds; the states stay unchanged.
+        Give worlds the parameters of another world; their states stay unchanged.
 
         Parameters are all numbers that `vary` may change except the states: masses and inertias,
         joint friction, damping and gains, materials, shape poses, force fields. Resets keep them.

@@ -30,7 +30,7 @@ _CONTACT_ROWS = tuple(name for name, along in rows_of(State).items() if along ==
 
 
 def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
-    """Return the arrays of a world: a simulation's steps write them."""
+    """Return the arrays of a simulation's world, written by its steps."""
     # like the beginning of a step; also initializes new joints' velocities
     simulation.cache.refresh()
     found = {f'State.{name}': array for name, array in simulation.cache.state._asdict().items()}
@@ -192,7 +192,7 @@ class Rows:
         return np.ascontiguousarray(np.concatenate(found))
 
     def _make_room(self, simulation: Simulation) -> None:
-        """Give both sides the same contact capacity."""
+        """Give the batch and a simulation the same contact capacity."""
         simulation.cache.make_room(self.contact_room)
         room = len(simulation.cache.state.contact_gap)
         if room > self.contact_room:

@@ -7,7 +7,7 @@ dual is a nonnegative least-squares problem: |C⁻¹ Jᵀ λ + Cᵀ v_held|². T
 minimisation; Lawson and Hanson (Solving Least Squares Problems, 1974, chapter 23) transform it
 into another nonnegative least-squares problem, for any bias.
 
-Joint stops add rows. If joint impulses have two bounds, as in friction
+Joint stops add further rows of this kind. If joint impulses have two bounds, as in friction
 and motors, neither is a least-squares problem: both are then solved by the reference solver, with
 friction coefficients 0.
 """

@@ -1,5 +1,5 @@
 """
-Separation: configurations without overlap.
+Separation of overlapping bodies.
 
 Each step minimises the displacement |dq|² in the mass matrix metric, under the condition
 that all near distances reach the target gap to first order: a frictionless contact problem with

@@ -16,7 +16,7 @@ _LEAST = 1e-300  # least inverse inertia: that of immovable bodies is 0, and it 
 
 class Residuals(NamedTuple):
     """
-    How much a solution violates contact and joint laws; 0 for an exact solution.
+    Violation of contact and joint laws by a solution; 0 for an exact solution.
 
     impulse_distance: greatest signed distance between an impulse and its cone, positive outside
         [N s].

@@ -32,7 +32,7 @@ def inverse_kinematics(
     seed: int = 0,
 ) -> FloatArray:
     """
-    Return a configuration (nq,) with a link at a pose, within all joint limits.
+    Return a configuration (nq,) that puts a link at a pose, within all joint limits.
 
     pose: (4, 4) placement, or (3,) position alone [m], world. point: (3,) in the link's
     frame, put there instead of the frame's origin [m]. q: (nq,) start of the search; the

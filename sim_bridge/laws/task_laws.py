@@ -97,7 +97,7 @@ def impedance(
     dq: Vector | None = None,
 ) -> FloatArray:
     """
-    Return (n,) efforts [N m or N] that let a link behave like a mass on a spring and a damper.
+    Return (n,) efforts [N m or N] for a link behaving like a mass on a spring and a damper.
 
     With an exact model inertia e'' + damping e' + stiffness e = -wrench, with e the error to the
     target (angular rows: for small errors), and wrench the force and torque on the link.

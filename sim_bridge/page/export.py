@@ -1,4 +1,4 @@
-"""Tape export as one self-contained page with the viewer."""
+"""Export of a tape as one self-contained page with the viewer."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ _MOST_NUMBERS = 8_000_000  # in all rows; 32 MB
 
 class History:
     """
-    Values from the last frames, for all curves.
+    Values of the last frames, for all curves.
 
     The buffer has twice the kept rows: new rows are appended, and the second half moves to the
     front when the buffer is full.

@@ -36,7 +36,7 @@ class Context(NamedTuple):
 
 class Layer(Protocol):
     """
-    Part on the page.
+    Part of the page.
 
     Widget callbacks run on other threads: they ask the simulator, or change plain attributes read
     by the next `update`.

@@ -25,7 +25,7 @@ class Scene(NamedTuple):
 
 
 class SimulatorEnd:
-    """Simulator's connection end. Each method is called by one thread only."""
+    """Simulator's end of the connection. Each method is called by one thread only."""
 
     def __init__(self, own: socket.socket):
         """Take a connected socket."""
@@ -48,7 +48,7 @@ class SimulatorEnd:
 
 
 class PageEnd:
-    """Page's connection end; requests may come from any thread."""
+    """Page's end of the connection; requests may come from any thread."""
 
     def __init__(self, own: socket.socket):
         """Take a connected socket."""

@@ -1,4 +1,4 @@
-"""Plots for frame values over time."""
+"""Plots of frame values over time."""
 
 from __future__ import annotations
 

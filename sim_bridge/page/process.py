@@ -38,7 +38,7 @@ _PERIOD = 1.0 / 60.0  # s
 
 
 class Page:
-    """A page's layers, and their frame source."""
+    """Layers of a page, and the source of their frames."""
 
     def __init__(self, end: PageEnd, port: int):
         """Open the server; raises OSError if the port is taken."""

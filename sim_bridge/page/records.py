@@ -215,7 +215,7 @@ class Notice(NamedTuple):
     """
     Message about the simulator, in words.
 
-    kind: 'progress' (in compilation or loading), 'warning', 'error', 'snapshots' (their names in
+    kind: 'progress' (of compilation or loading), 'warning', 'error', 'snapshots' (their names in
     `values`), or 'status' (`values` has a line for each part of the simulator, beginning with
     'ok ', 'warning ' or 'error ').
     """

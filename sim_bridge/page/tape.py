@@ -205,7 +205,7 @@ def together(tapes: list[Tape], spacing: float = 0.0, opacity: float = 0.35) -> 
 
 
 def _joined(time: float, moments: list[Moment], spacing: float) -> Moment:
-    """Merge moments from several tapes into one."""
+    """Return moments of several tapes as one."""
     poses, contacts, contact_links, first = [], [], [], 0
     for number, moment in enumerate(moments):
         own, points = moment.poses.copy(), moment.contacts.copy()

@@ -20,7 +20,7 @@ _NUMBER = re.compile(r'\d[\d.,]*')
 
 
 class _Said(NamedTuple):
-    """Message with its count, including messages that differ by numbers only."""
+    """Message, with the count of all messages that differ from it by numbers only."""
 
     kind: str
     text: str

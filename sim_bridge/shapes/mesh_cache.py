@@ -1,4 +1,4 @@
-"""Mesh file shapes, shared by all worlds in a process."""
+"""Shapes of mesh files, shared by all worlds in a process."""
 
 from __future__ import annotations
 

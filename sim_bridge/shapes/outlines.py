@@ -41,7 +41,7 @@ def box(half_extents: FloatArray | tuple[float, float, float]) -> Surface:
 
 
 def revolved(profile: FloatArray, sides: int) -> Surface:
-    """Return the surface of revolution about z for a profile (k, 2): radius and z, upwards [m]."""
+    """Return the surface of revolution of a profile (k, 2) about z: radius and z, upwards [m]."""
     angles = np.linspace(0.0, 2.0 * np.pi, sides, endpoint=False)
     turned = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
     ring = profile[:, None, :1] * turned

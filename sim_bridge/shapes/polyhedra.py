@@ -28,7 +28,7 @@ from sim_bridge.shapes.height_images import load_brightness
 from sim_bridge.shapes.mesh_files import load_mesh, start_reading
 from sim_bridge.shapes.shapes import MassProperties, Shape
 
-# points are flat if an extent relative to their largest is below this
+# points are flat if their least extent, relative to the greatest, is below this
 _FLAT = 1e-9
 _TINY = 1e-300
 

@@ -357,7 +357,7 @@ class HollowCylinder(_Round):
 
 
 def _difference(whole: _Moments, part: _Moments) -> _Moments:
-    """Return the moments for a round solid minus a part, both about z."""
+    """Return the moments of a solid of revolution minus a part, both about z."""
     volume = whole[0] - part[0]
     height = (whole[0] * whole[2] - part[0] * part[2]) / volume
     sums = [0.0, 0.0, 0.0]

@@ -41,7 +41,7 @@ class Controller(Protocol):
 @dataclass(frozen=True)
 class Situation:
     """
-    A controller's environment.
+    Arguments for the construction of a controller.
 
     namespace: the robot's. joints: names of joints it may command. world, robot, params: from
     the plan, to find parameter files. folder: base for relative paths.

@@ -28,7 +28,7 @@ _INPUTS, _NOISE, _FAULTS = range(3)
 
 
 class Design:
-    """Inputs for all runs; `count` runs in total."""
+    """Inputs of all runs; `count` is the number of runs."""
 
     def __init__(
         self,

@@ -187,7 +187,7 @@ class Host:
 
 def said_by(output: IO[bytes]) -> str:
     """
-    Return the end in a process's output file, for the reason in a row.
+    Return the end of a process's output file, for the reason in a row.
 
     For a Python crash, return the crash location without the module list after it.
     """

@@ -75,7 +75,7 @@ def make_run(
     """
     Make a run and return its row, even if it fails.
 
-    bag: new folder for its recording; '' for none. loaded: called once the world
+    bag: folder for its recording, must not exist; '' for none. loaded: called once the world
     is built.
     """
     begun = time.perf_counter()

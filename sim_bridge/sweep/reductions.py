@@ -18,7 +18,7 @@ def _number(value: Series | np.float64, what: str) -> float:
 
 
 def _column(series: Series, what: str) -> FloatArray:
-    """Return the values (n,) in a series with one column."""
+    """Return the values (n,) of a series with one column."""
     if series.values.shape[1] != 1:
         raise StateError(
             f'{what} takes one value over time, but the series has {len(series.labels)}: '

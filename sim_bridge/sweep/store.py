@@ -272,7 +272,7 @@ OF_DESCRIPTIONS = 'description of '
 
 
 def source_of(folder: Path) -> Path:
-    """Return the study in a results folder; raises StateError if the folder has no results."""
+    """Return the study of a results folder; raises StateError if the folder has no results."""
     if not (folder / _ABOUT).is_file():
         raise StateError(f'{str(folder)!r} holds no results of a sweep: it has no {_ABOUT}')
     return Path(_read_about(folder)['study'])

@@ -1,4 +1,4 @@
-"""Check for files named in a study, before the first run or by `check`."""
+"""Check of the files named in a study, before the first run or by `check`."""
 
 from __future__ import annotations
 

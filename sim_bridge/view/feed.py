@@ -147,7 +147,7 @@ class PageProcess:
 
 class Feed:
     """
-    Frame writer from a world to its page.
+    Writer of world frames for a page.
 
     The array addresses, here and in shared memory, are looked up once after each change.
     """

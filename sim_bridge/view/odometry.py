@@ -26,7 +26,7 @@ class Odometry:
     """
     Orientations and twists for all bases that can move.
 
-    names: one for each number, in order. values: numbers from the last `look`. Angles are URDF's,
+    names: one for each number, in order. values: numbers of the last `look`. Angles are URDF's,
     about fixed axes; velocities are in base axes, as on `odom` (REP 105).
     """
 

@@ -196,7 +196,7 @@ def _array_of(data: Any) -> npt.NDArray[np.uint8]:
 
 
 def _halved(image: Any) -> Any:
-    """Return an image at half the size, each pixel a mean over four."""
+    """Return an image at half the size, each pixel the mean of four."""
     from vtkmodules.util.numpy_support import numpy_to_vtk
     from vtkmodules.vtkCommonDataModel import vtkImageData
 

@@ -60,7 +60,7 @@ class Scene:
 
     @property
     def center(self) -> FloatArray:
-        """Centre (3,) [m] between all finite parts."""
+        """Centre (3,) of all finite parts [m]."""
         return self._bounds().mean(axis=0)
 
     @property
@@ -142,8 +142,8 @@ class Scene:
         """
         Add an arrow for the force on a at each contact.
 
-        forces: (n, 3) along the contact axes [N]. scale: m/N; None: the greatest arrow is a
-        quarter scene size.
+        forces: (n, 3) along the contact axes [N]. scale: m/N; None: the longest arrow is a quarter
+        of the scene size.
         """
         instance_of('contacts', contacts, ContactPoints, 'the result of find_contacts')
         own = _rows('forces', forces, len(contacts))

@@ -1,4 +1,4 @@
-"""Tape recording: world frames, taken while it is simulated or posed."""
+"""Tape recording: frames of a world, taken while it is simulated or posed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live page for a world in a program."""
+"""Live page of a world in a program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LEAST_SLEEP = 1e-3  # shorter sleeps take too long [s]
 
 class Viewer(DeclaredAttributes):
     """
-    Live page for a world, until `close` or the world's end; created by `World.view`.
+    Live page of a world, until `close` or the world's end; created by `World.view`.
 
     While it is open, `World.step` runs at the speed set on the page, and waits while the page is
     paused. A context manager.

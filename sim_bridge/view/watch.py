@@ -1,4 +1,4 @@
-"""Detection for visible world changes without added or removed parts."""
+"""Detection of visible changes to a world, other than added or removed parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cache for convex decompositions by content, shared by all processes of a user."""
+"""Cache of convex decompositions by content, shared by all processes of a user."""
 
 from __future__ import annotations
 

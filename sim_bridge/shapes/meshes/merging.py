@@ -1,4 +1,4 @@
-"""Merge for convex parts, as long as their hulls contain little else."""
+"""Merging of convex parts, as long as their hulls contain little else."""
 
 from __future__ import annotations
 
