@@ -1,9 +1,9 @@
 """
-What tests share: the repository, robots nobody here wrote, a ROS graph of one's own.
+Shared fixtures: the repository, third-party robots, an isolated ROS graph.
 
-Every pytest process (each xdist worker too) holds a ROS domain that no other pytest process of the
-machine holds, and `ros_environment` gives a single test a further one, so that no test ever hears
-another's topics.
+Every pytest process (each xdist worker too) holds a ROS domain unused by any other pytest process
+on the machine, and `ros_environment` gives a single test a further one, so no test ever receives
+another test's topics.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ import pytest
 
 from sim_bridge.ros.interfaces import build, store
 
-# what tests import beside fixtures explains its failures like the tests themselves
+# assertions in helper modules are rewritten like those in tests
 pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 PROFILE = str(REPOSITORY / 'test' / 'support' / 'local_udp.xml')
 
-# Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is everybody's default.
+# Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is the common default.
 DOMAINS = range(1, 102)
 
 
-# each in turn: a process that outlives its test for a moment is heard by no later one
+# used in turn: a process briefly outliving its test does not disturb later tests
 _domains = itertools.cycle(
     [DOMAINS[(37 * os.getpid() + number) % len(DOMAINS)] for number in range(len(DOMAINS))]
 )
@@ -45,7 +45,7 @@ _domains = itertools.cycle(
 
 @contextlib.contextmanager
 def reserved_domain():
-    """Provide a ROS domain id that no other pytest process of this machine uses meanwhile."""
+    """Yield a ROS domain id unused by all other pytest processes on this machine."""
     for domain in itertools.islice(_domains, len(DOMAINS)):
         path = Path(tempfile.gettempdir()) / f'sim_bridge_test_domain_{domain}.lock'
         with contextlib.ExitStack() as stack:
@@ -64,9 +64,10 @@ _process_resources = contextlib.ExitStack()
 
 def pytest_configure(config):
     """
-    Set up what this pytest process and its children need to be alone on a ROS graph.
+    Isolate this pytest process and its children on a ROS graph.
 
-    Before any test module is imported, because rclpy and the message modules read this once.
+    Runs before any test module is imported, because rclpy and the message modules read the
+    environment once.
     """
     # children start as from a terminal: nohup ignores SIGHUP, a shell's background job SIGINT
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -76,68 +77,68 @@ def pytest_configure(config):
     os.environ.update(
         {
             'ROS_DOMAIN_ID': str(enter(reserved_domain())),
-            # LOCALHOST would add shared memory, which a killed child may leave half made
+            # LOCALHOST would add shared memory, left half-made by a killed child
             'ROS_AUTOMATIC_DISCOVERY_RANGE': 'SYSTEM_DEFAULT',
             'FASTRTPS_DEFAULT_PROFILES_FILE': PROFILE,
             'FASTDDS_DEFAULT_PROFILES_FILE': PROFILE,
             'ROS_LOG_DIR': enter(tempfile.TemporaryDirectory(prefix='sim_bridge_test_')),
-            # without it a value of the wrong type is published as garbage, silently
+            # without it a value of the wrong type is published silently as garbage
             'ROS_PYTHON_CHECK_FIELDS': '1',
-            # children run this checkout, wherever they are started
+            # children run this checkout, in any working folder
             'PYTHONPATH': os.pathsep.join(
                 filter(None, [str(REPOSITORY), os.environ.get('PYTHONPATH')])
             ),
         }
     )
-    # pytest does not unconfigure a worker whose controller was killed; registered once the folder
-    # is made, this runs before Python deletes the folder and warns of it
+    # pytest does not unconfigure a worker whose controller was killed; registered after the folder
+    # is made, this runs before Python deletes the folder with a warning
     atexit.register(_process_resources.close)
-    # with it every child would compile all modules anew
+    # with it every child would compile all modules again
     os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
-    # generated once, here rather than by every worker; a ROS 2 installation has them
+    # generated once here instead of by every worker; a ROS 2 installation includes them
     if store.wheels() is not None:
         store.offer(build.build()[0])
         os.environ['PYTHONPATH'] += os.pathsep + sys.path[-1]
 
 
 def pytest_collection(session):
-    """Collect without looking for garbage: all that is made is kept."""
+    """Collect without garbage collection: all new objects are kept."""
     gc.disable()
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that join a ROS graph or start a process, so that `test-fast` skips them."""
+    """Mark the tests that join a ROS graph or start a process, so `test-fast` skips them."""
     for item in items:
         for mark in marks_of(item.path, frozenset(getattr(item, 'fixturenames', ()))):
             item.add_marker(mark)
 
 
 def pytest_collection_finish(session):
-    """Spare later searches for garbage the thousands of tests that were collected."""
+    """Exclude the thousands of collected tests from later garbage collections."""
     gc.freeze()
     gc.enable()
 
 
 def pytest_unconfigure(config):
-    """Return the domain back and delete the logs."""
+    """Return the domain and delete the logs."""
     _process_resources.close()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
-    """Start one worker more than there are processors: tests of nodes wait now and then."""
+    """Start one worker more than there are processors: tests of nodes sometimes wait."""
     return len(os.sched_getaffinity(0)) + 1
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_setupnodes(config, specs):
-    """Before workers of pytest-xdist start, compile what else every one of them would compile."""
+    """Compile common code once before pytest-xdist workers start."""
     subprocess.run([sys.executable, '-m', 'sim_bridge', 'compile'], cwd=REPOSITORY, check=True)
 
 
 def example_urdfs() -> dict[str, Path]:
     """
-    Find the URDFs of `example-robot-data`, robots of many makers, by name.
+    Return the URDFs of `example-robot-data`, robots of many makers, by name.
 
     A name is the robot's folder and the file: 'ur/ur5_robot', 'panda/panda'.
     """
@@ -151,7 +152,7 @@ def example_urdfs() -> dict[str, Path]:
 
 
 def pytest_generate_tests(metafunc):
-    """Run a test that takes `example_robot` once for every URDF of `example-robot-data`."""
+    """Run tests with the argument `example_robot` once per URDF of `example-robot-data`."""
     if 'example_robot' in metafunc.fixturenames:
         urdfs = example_urdfs()
         metafunc.parametrize('example_robot', urdfs.values(), ids=urdfs.keys())
@@ -159,9 +160,9 @@ def pytest_generate_tests(metafunc):
 
 def fixed_and_free(robots: dict[str, object]) -> list:
     """
-    Give parameters (robot, is_free): each robot fixed and free.
+    Return parameters (robot, is_free): each robot fixed and free.
 
-    One of the two, by turns, is left to the long tests.
+    In alternation, one of the two is left to the long tests.
     """
     return [
         pytest.param(
@@ -182,7 +183,7 @@ def example_robots() -> dict[str, Path]:
 
 @pytest.fixture(scope='session')
 def robots_folder(example_robots) -> Path:
-    """Return the folder of `example-robot-data` that holds the robots."""
+    """Return the robot folder of `example-robot-data`."""
     path = next(iter(example_robots.values()))
     while path.name != 'robots' or path.parent.name != 'example-robot-data':
         path = path.parent
@@ -198,10 +199,10 @@ def repository() -> Path:
 @pytest.fixture
 def ros_environment(monkeypatch) -> dict[str, str]:
     """
-    Provide this test a ROS domain of its own.
+    Give this test its own ROS domain.
 
-    The value is the environment for child processes; rclpy in the test's own process is in the
-    same domain until the test ends, provided that the test calls `rclpy.init` itself.
+    The value is the environment for child processes. rclpy in the test's own process is in the
+    same domain until the test ends, if the test calls `rclpy.init` itself.
     """
     with reserved_domain() as domain:
         monkeypatch.setenv('ROS_DOMAIN_ID', str(domain))
@@ -211,12 +212,12 @@ def ros_environment(monkeypatch) -> dict[str, str]:
 @pytest.fixture
 def start_process(ros_environment):
     """
-    Provide a function that starts a child process in a session and ROS domain of the test's own.
+    Return a function that starts a child process in the test's own session and ROS domain.
 
     `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and
-    returns the `Popen`; its standard output is a text pipe and its standard error goes there too.
-    Whatever is left at the end of the test, with all it started, is killed. Keyword arguments go
-    to `Popen`. `start_process.started` lists them.
+    returns the `Popen`; its standard output is a text pipe, including standard error. Remaining
+    processes and all their children are killed at the end of the test. Keyword arguments go to
+    `Popen`. `start_process.started` lists the processes.
     """
     started = []
 

@@ -1,4 +1,4 @@
-"""What the tests of bags share: reading them with `rosbags`, which shares no line with ours."""
+"""Helpers for bag tests: reading with `rosbags`, independent of our code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.ros.params.parameters import SimulatorParameters
 
 
 class Recorded(NamedTuple):
-    """A message in a bag. time_ns: that it was recorded under."""
+    """A message in a bag. time_ns: its recording time."""
 
     topic: str
     time_ns: int
@@ -22,23 +22,23 @@ class Recorded(NamedTuple):
 
 
 def read_bag(bag: Path) -> list[Recorded]:
-    """Return all messages of a bag in the order of `rosbags`."""
+    """Return a bag's messages in the order of `rosbags`."""
     with Reader(bag) as reader:
         return [Recorded(c.topic, time_ns, bytes(data)) for c, time_ns, data in reader.messages()]
 
 
 def messages_on(recorded: list[Recorded], topic: str, kind: type) -> list:
-    """Return the messages of a topic as objects of ROS."""
+    """Return a topic's messages as ROS objects."""
     return [deserialize_message(each.data, kind) for each in recorded if each.topic == topic]
 
 
 def start_recording(
     bag: Path, namespace: str = '', commands: Path | None = None, **parameters: object
 ) -> OfflineRun:
-    """Begin a run without a graph."""
+    """Start a recording without a ROS graph."""
     values = {'robot': 'double_pendulum', 'record': str(bag), **parameters}
     return OfflineRun(checked(SimulatorParameters, values), namespace, commands)
 
 
 def no_progress(time_s: float) -> None:
-    """Take no note of how far a run is."""
+    """Ignore a run's progress."""

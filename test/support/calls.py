@@ -1,10 +1,10 @@
-"""How many functions are called, as a measure of work that does not depend on the machine."""
+"""Function call count, as a machine-independent measure of work."""
 
 import sys
 
 
 def calls_of(work):
-    """Return how many functions, of Python and of C, are called meanwhile."""
+    """Count the Python and C functions called during `work`."""
     count = 0
 
     def counting(_frame, event, _argument):

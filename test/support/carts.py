@@ -1,4 +1,4 @@
-"""Carts on rails, and other robots of one joint."""
+"""Carts on rails, and other one-joint robots."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ def load(xml, **options):
 
 
 def cart(friction=0.0, effort=1e9, lower=-100, upper=100, velocity=10, **options):
-    """Return a cart of 2 kg on a rail, its joint, and their world."""
+    """Return a 2 kg cart on a rail, its joint, and their world."""
     limit = LIMIT.format(lower, upper, effort, velocity)
     return load(rotor(kind='prismatic', inside=limit + FRICTION.format(friction)), **options)

@@ -1,4 +1,4 @@
-"""Shapes that are measured, or collide, by the same compiled code as those of a world."""
+"""Shapes measured or collided by the same compiled code as in a world."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _NOWHERE, _ = join_models([], (0.0, 0.0, 0.0))
 
 
 class Shapes:
-    """Shapes that stand still, to be measured in whatever poses."""
+    """Static shapes, measured at arbitrary poses."""
 
     def __init__(self, records):
-        """Build the geometry of some GeometryRecords without bodies."""
+        """Build the geometry for GeometryRecords without bodies."""
         self.geometry = build_geometry(records)
         self.probe = make_probe(_NOWHERE, make_state(_NOWHERE), self.geometry)
 
     def measure(self, *poses):
-        """Put the first shapes at poses (R, p); give distance, points and normal of 0 and 1."""
+        """Put the first shapes at poses (R, p); return distance, points and normal of 0 and 1."""
         for row, (R, p) in enumerate(poses):
             self.geometry.frame[row] = *np.ravel(R), *p
         measured = np.empty((1, 10))
@@ -66,10 +66,10 @@ class Contact:
 
 
 class Bodies:
-    """Free bodies of one shape each, to be collided in whatever poses."""
+    """Free bodies with one shape each, collided at arbitrary poses."""
 
     def __init__(self, records, h=1e-3, margin=1e-4, room=200):
-        """Build the geometry; h: seconds of a step, room: for contact points."""
+        """Build the geometry; h: time step [s]. room: greatest contact count."""
         self.geometry = build_geometry(
             [GeometryRecord(**{**vars(record), 'body': k}) for k, record in enumerate(records)]
         )
@@ -102,7 +102,7 @@ class Bodies:
         )
 
     def collide(self, *poses, velocity=None):
-        """Fill in the contacts at poses (R, p) and velocities (n, 6), angular before linear."""
+        """Fill in the contacts at poses (R, p) and velocities, (n, 6), angular before linear."""
         for row, (R, p) in enumerate(poses):
             self._workspace.pose[row] = *np.ravel(R), *p
         v = np.zeros((len(poses), 6)) if velocity is None else np.asarray(velocity, float)

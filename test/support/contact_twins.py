@@ -12,14 +12,14 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 class ContactTwin:
     """
-    A contact problem of a world, and Pinocchio's terms of it, in our coordinates.
+    A world's contact problem, and Pinocchio's terms for it, in our coordinates.
 
-    world: of single bodies and robots that are at most one-axis trees. urdfs: texts of those
-    robots by name. M, J3, v_free, delassus3: Pinocchio's, for the problem's efforts.
+    world: single bodies and robots that are at most one-axis trees. urdfs: URDF texts of these
+    robots by name. M, J3, v_free, delassus3: Pinocchio's terms, for the problem's efforts.
     """
 
     def __init__(self, world: sb.World, problem: sb.ContactProblem, urdfs: dict[str, str]):
-        """Build Pinocchio's model of a world in its present state."""
+        """Build Pinocchio's model of a world at its current state."""
         self.model = pin.Model()
         self.model.gravity.linear = world.gravity
         self._joints: dict[tuple[str, str], int] = {}
@@ -38,7 +38,7 @@ class ContactTwin:
                 self.to_pin[joint.idx_v : joint.idx_v + 6, at : at + 6] = np.kron(
                     np.eye(2), link.R.T
                 )
-                # theirs are spatial accelerations, ours those of the origin
+                # Pinocchio's are spatial accelerations, ours those of the origin
                 lag[at : at + 3] = np.cross(link.w, link.v)
                 at += 6
             for k, name in enumerate(robot.joint_names):
@@ -84,7 +84,7 @@ class ContactTwin:
                 self._placements[robot.name, link.name] = frame.placement
 
     def _contact_rows(self, contacts: sb.ContactPoints) -> np.ndarray:
-        """Return the velocities of a to b along the frames' axes, by Pinocchio's constraints."""
+        """Return a's velocities relative to b along the frames' axes, by Pinocchio."""
         pin.computeJointJacobians(self.model, self.data, self.q)
         models = []
         for point in contacts:
@@ -111,7 +111,7 @@ class ContactTwin:
 
 
 def cubes(offset=0.03, velocity=True):
-    """Return a world of three cubes that stand on each other, turned and moving."""
+    """Return a world of three stacked cubes, rotated and moving."""
     random = np.random.default_rng(4)
     world = sb.World()
     world.add_ground()
@@ -131,7 +131,7 @@ def cubes(offset=0.03, velocity=True):
 
 
 def menagerie():
-    """Return a quadruped above two boxes and an arm, all moving, and texts of the robots."""
+    """Return a moving quadruped above two boxes and an arm, and URDF texts of the robots."""
     random = np.random.default_rng(0)
     world = sb.World()
     world.add_ground()
@@ -156,7 +156,7 @@ def menagerie():
 
 
 def linkage(steps=20):
-    """Return a world whose four-bar linkage a ball falls on."""
+    """Return a world with a ball falling on a four-bar linkage."""
     world = sb.World()
     robot = world.load_urdf(path_of('four_bar'))
     for joint in map(robot.joint, robot.joint_names):

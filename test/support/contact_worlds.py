@@ -1,4 +1,4 @@
-"""Small worlds with things on the ground, for the tests of contact."""
+"""Small worlds with objects on the ground, for contact tests."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import sim_bridge as sb
 
 G = 9.81
 SIZE = (0.4, 0.4, 0.1)
-"""Edges of the usual block [m], flat enough not to tip over on any slope of these tests."""
+"""Edges of the standard block [m], flat enough not to tip over on any slope of these tests."""
 
 
 def grounded(law=None, **options):
     """
     Return a world with ground.
 
-    law: of all that is of the default material, as a `ContactMaterial` takes it. options: of
+    law: contact law of the default material with itself, as for `ContactMaterial`. options: as for
     `World`.
     """
     world = sb.World(**options)
@@ -25,27 +25,27 @@ def grounded(law=None, **options):
 
 
 def set_law(world, **law):
-    """Return what happens between the default material and itself."""
+    """Set the contact law of the default material with itself; return it."""
     world.set_contact_material('default', 'default', sb.ContactMaterial(**law))
 
 
 def add_block(world, size=SIZE, mass=2.0, at=(0.0, 0.0), lift=0.0, fdir1=None, **options):
-    """Add a block whose lower face is at the height `lift`; fdir1: its friction direction."""
+    """Add a block with its lower face at height `lift`; fdir1: its friction direction."""
     shape = sb.Placed(sb.Box(size), friction_direction=fdir1)
     return world.add_body(shape, mass=mass, position=(*at, size[2] / 2 + lift), **options)
 
 
 def add_ball(world, radius=0.1, mass=2.0, at=(0.0, 0.0), lift=0.0, **options):
-    """Add a ball whose lowest point is at the height `lift`."""
+    """Add a ball with its lowest point at height `lift`."""
     return world.add_body(sb.Sphere(radius), mass=mass, position=(*at, radius + lift), **options)
 
 
 def hinged_walker(tree, legs=4, **options):
     """
-    Return a world with a trunk on legs of two links, which falls, and its hinges.
+    Return a world with a falling trunk on legs with two links, and its hinges.
 
-    tree: whether the hinges are joints of a tree, or constraints between the bodies. They have
-    friction and stops.
+    tree: whether the hinges are tree joints, or constraints between the bodies. They have friction
+    and stops.
     """
     world = sb.World(**options)
     world.add_ground()
@@ -67,14 +67,14 @@ def hinged_walker(tree, legs=4, **options):
 
 
 def tilt(world, angle, heading):
-    """Let gravity pull as on a slope of `angle` that falls towards `heading` [rad]."""
+    """Direct gravity as on a slope with `angle` falling towards `heading` [rad]."""
     world.gravity = G * np.array(
         [np.sin(angle) * np.cos(heading), np.sin(angle) * np.sin(heading), -np.cos(angle)]
     )
 
 
 def push(world, link, force, steps, point=None, torque=(0.0, 0.0, 0.0)):
-    """Push a link's centre of mass, or the point that moves with it, for so many steps [N]."""
+    """Push a link's centre of mass, or a point fixed to it, for a number of steps [N]."""
     for _ in range(steps):
         link.add_force(force, None if point is None else link.p + link.R @ point)
         link.add_torque(torque)
@@ -82,7 +82,7 @@ def push(world, link, force, steps, point=None, torque=(0.0, 0.0, 0.0)):
 
 
 def worst_residual(world, steps):
-    """Step, and give the greatest natural-map residual of all these steps [m/s]."""
+    """Step, and return the greatest natural-map residual over all steps [m/s]."""
     world.step(steps)
     return world.report.residual
 

@@ -1,4 +1,4 @@
-"""A scene that has, in small, all that can act in a world at once, and what changes in its run."""
+"""A small scene with every feature of a world at once, and its changes during a run."""
 
 from __future__ import annotations
 
@@ -102,22 +102,22 @@ def friction(pair: sb.TouchingPair) -> sb.PairFriction:
 
 
 def lift(position, velocity, mass, time):
-    """Return a force of all that it is given."""
+    """Return a force that depends on all arguments."""
     return 0.0, 0.0, mass * (1.0 + time) - 0.05 * velocity[2] - 0.01 * position[2]
 
 
 def hears(event):
-    """Remove the first contact of an impact of several."""
+    """Remove the first contact of an impact with several."""
     return [True] + [event.kind != 'impact'] * (len(event.positions) - 1)
 
 
 def before(world):
-    """Push something before each step."""
+    """Push a body before each step."""
     world.robots['float'].root_link.add_force((0.0, 0.1 * world.time, 0.0))
 
 
 def world_of_everything() -> sb.World:
-    """Return the scene, with functions of Python besides."""
+    """Return the scene, with additional Python functions."""
     world = sb.World()
     world.load_scene({'world': yaml.safe_load(SCENE)['world']})
     world.set_contact_material('default', 'default', sb.ContactMaterial(friction_model=friction))
@@ -128,12 +128,12 @@ def world_of_everything() -> sb.World:
 
 
 def change(world: sb.World) -> None:
-    """Make the changes."""
+    """Apply the changes."""
     apply_changes(world.robots, world.simulation, CHANGES, 'changes')
 
 
 def run_on(world: sb.World) -> tuple[str, list]:
-    """Run with changes of settings that need no other arrays; return the hash and readings."""
+    """Run with setting changes that keep the arrays; return the hash and readings."""
     world.step(25)
     world.solver, world.gravity = 'split', (0.4, 0.0, -9.0)
     world.robots['floor'].geometries[0].set_heights([[0.05, 0.06]], 2, 1)

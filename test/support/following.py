@@ -1,4 +1,4 @@
-"""What the tests of trajectories share: messages, a simulator without a graph, diagnostics."""
+"""Helpers for trajectory tests: messages, a simulator without a graph, diagnostics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ S = 1_000_000_000
 
 
 def trajectory(joints, *points, start_ns=0) -> JointTrajectory:
-    """Make a message; points: time [s] and positions, and velocities if there are any."""
+    """Create a message; points: time [s], positions, and optional velocities."""
     message = JointTrajectory(joint_names=joints)
     message.header.stamp.sec, message.header.stamp.nanosec = divmod(start_ns, S)
     for time, positions, *velocities in points:
@@ -40,7 +40,7 @@ def smooth(times):
 
 
 def told(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
-    """Return the values of the latest status of a name, with its level."""
+    """Return the values of the latest status with a name, including its level."""
     for status in diagnostics[-1].status if diagnostics else ():
         if status.name == f'sim_bridge: {name}':
             return {'level': status.level, **{item.key: item.value for item in status.values}}
@@ -48,7 +48,7 @@ def told(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
 
 
 class Nowhere:
-    """A sink that nobody listens to."""
+    """A sink without listeners."""
 
     def open(self, topic, message_type, qos):
         """Return an outlet."""
@@ -57,17 +57,17 @@ class Nowhere:
         )
 
     def begin(self, time_ns):
-        """Take note of nothing."""
+        """Do nothing."""
 
     def pause(self):
-        """Take note of nothing."""
+        """Do nothing."""
 
 
 def simulator(sink=None, **values) -> Simulator:
-    """Make a simulator without a graph."""
+    """Create a simulator without a graph."""
     return simulator_of(checked(SimulatorParameters, values), sink)
 
 
 def simulator_of(parameters: SimulatorParameters, sink=None) -> Simulator:
-    """Make a simulator of parameters, without a graph."""
+    """Create a simulator from parameters, without a graph."""
     return Simulator(sink or Nowhere(), load_world(parameters), parameters)

@@ -1,4 +1,4 @@
-"""A reader that a foreign file has taken over: it does what the request says."""
+"""A reader taken over by a foreign file: it does what the request says."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _count = 0
 
 
 class _Trap:
-    """What runs a program where it is unpickled."""
+    """Object that runs a program when it is unpickled."""
 
     def __reduce__(self) -> tuple[Any, ...]:
         return os.system, ('echo trap',)
 
 
 def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
-    """Do what `request['do']` names, with `request['path']`."""
+    """Do the action named by `request['do']`, with `request['path']`."""
     return _ACTIONS[request['do']](request.get('path', ''), data) or ({'done': True}, b'')
 
 

@@ -1,4 +1,4 @@
-"""Bags of robots whose parameters are known, for the tests of identification."""
+"""Bags of robots with known parameters, for identification tests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ Reference = Callable[[float], np.ndarray]
 
 
 def scale_mass(robot: sb.Robot, link: str, mass: float) -> None:
-    """Give a link another mass, its shape and centre of mass as they are."""
+    """Give a link another mass, with its shape and centre of mass unchanged."""
     own = robot.link(link)
     inertia = own.I * (mass / own.m)
     own.m, own.I = mass, inertia
 
 
 def swings(robot: sb.Robot, seed: int, amplitude: float = 0.4) -> Reference:
-    """Return positions over time of a motion that excites all joints, from where they are."""
+    """Return positions over time for a motion that excites all joints, from their positions."""
     draw = np.random.default_rng(seed)
     start, n = np.array(robot.q), len(robot.joint_names)
     size = draw.uniform(0.5, 1.0, n) * amplitude
@@ -42,7 +42,7 @@ def swings(robot: sb.Robot, seed: int, amplitude: float = 0.4) -> Reference:
 def commands_that_follow(
     robot: sb.Robot, reference: Reference, duration: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return times (M,) and efforts (M, n) that lead a robot along; it moves."""
+    """Return times, (M,), and efforts, (M, n), that move a robot along a reference."""
     step, times, efforts = robot.world.time_step, [], []
     for k in range(round(duration / step)):
         pull = 100.0 * (reference(k * step) - robot.q) - 14.0 * np.array(robot.dq)
@@ -63,7 +63,7 @@ def recorded(
     seed: int = 0,
 ) -> Recording:
     """
-    Return what sensors would tell of a robot that follows a reference.
+    Return the sensor values of a robot following a reference.
 
     noise: standard deviations of positions and velocities.
     """
@@ -99,7 +99,7 @@ def record_commands(
     names: list[str],
     **parameters: object,
 ) -> None:
-    """Record a robot under commands, by the simulator of the package."""
+    """Record a robot under commands, with the package's simulator."""
     table = bag.with_suffix('.csv')
     with table.open('w', newline='') as file:
         writer = csv.writer(file)
@@ -116,9 +116,9 @@ def with_noise(
     bag: Path, noisy: Path, noise: tuple[float, float], seed: int, latency: float = 0.003
 ) -> None:
     """
-    Write a bag as a driver's would be: noise in joint states, received late, stamped in headers.
+    Write a bag like a driver's: noisy joint states, received late, stamped in headers.
 
-    noise: standard deviations of positions and velocities. latency: the most [s].
+    noise: position and velocity standard deviations. latency: upper bound [s].
     """
     draw = np.random.default_rng(seed)
     recorder = Recorder(noisy)

@@ -1,4 +1,4 @@
-"""Robots built in code, with the joint types that URDF lacks."""
+"""Robots built in code, with the joint types missing in URDF."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def link(name, mass=1.0, com=(0.0, 0.0, 0.0), inertia=(0.01, 0.01, 0.01), **part
 
 
 def joint(name, kind, parent='world', child='body', origin=None, axis=Z, **parts):
-    """Return a joint; kind: a value of JointType."""
+    """Return a joint; kind: a JointType value."""
     origin = Pose() if origin is None else origin
     return JointDescription(
         name, JointType(kind), parent, child, origin, np.array(axis, float), **parts
@@ -43,7 +43,7 @@ def joint(name, kind, parent='world', child='body', origin=None, axis=Z, **parts
 
 
 def describe(links, joints, name='robot'):
-    """Return a description whose first link is its root."""
+    """Return a description with the first link as its root."""
     return RobotDescription(
         name=name,
         root=links[0].name,
@@ -55,14 +55,14 @@ def describe(links, joints, name='robot'):
 
 
 def on_ball(world=None, mass=1.0, com=(0.0, 0.0, -1.0), inertia=(0.02, 0.03, 0.01), **parts):
-    """Add a body that hangs on a ball joint at the world's origin; give its robot."""
+    """Add a body hanging on a ball joint at the world's origin; return its robot."""
     world = world or sb.World()
     links = [link('world', 0.0), link('body', mass, com, inertia)]
     return world.add_robot(describe(links, [joint('ball', 'ball', **parts)]))
 
 
 def mount_body(world, body, mount_joint, child=None, name='mounted'):
-    """Add a robot of one link that hangs on a joint in the world; give it."""
+    """Add a one-link robot hanging on a joint in the world; return it."""
     description = describe([body], [], name)
     mount = mount_joint if child is None else replace(mount_joint, child_pose=child)
     blueprint = compile_robot(description, mount=mount)

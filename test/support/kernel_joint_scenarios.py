@@ -1,4 +1,4 @@
-"""Worlds whose joints reach what the kernels of `kernel_scenarios` leave out, and all of both."""
+"""Worlds with joints for the kernels left out by `kernel_scenarios`, and both sets together."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def mimics(watch):
 
 
 def locks(watch):
-    """Lock joints by friction, holds and motors, and push at them."""
+    """Lock joints by friction, holds and motors, and push them."""
     world = sb.World()
     for friction in (1.0, 0.3):
         lever = body(world, 0.5 * X)
@@ -108,7 +108,7 @@ def locks(watch):
         motor.control, motor.target_velocity, motor.max_effort = 'velocity', 1.0, strength
         with watch():
             world.step()
-    # a kinematic body pushes what friction holds
+    # a kinematic body pushes a joint held by friction
     for solver in ('direct', 'iterative'):
         world = grounded(solver=solver)
         pusher = world.load_urdf(
@@ -166,7 +166,7 @@ def stops(watch):
 
 
 def sensors(watch):
-    """Show the wrench of a force-torque sensor in the axes of another link."""
+    """Express a force-torque sensor's wrench in the axes of another link."""
     world = sb.World()
     swinging = world.load_urdf(pendulum(mass=2.0, gazebo=ft('joint', '<frame>parent</frame>')))
     swinging.q = [0.8]
@@ -175,7 +175,7 @@ def sensors(watch):
 
 
 def breaking(watch):
-    """Break a hinge with motors under its load, of two that share it."""
+    """Break a motorized hinge under its load, shared by two hinges."""
     world = sb.World()
     bob = world.add_body((), mass=2.0, inertia=(0.02, 0.03, 0.04), position=(0.3, 0.0, 0.0))
     hinges = [
@@ -201,7 +201,7 @@ def breaking(watch):
 
 
 def bearings(watch):
-    """Slide on a guide, at rest and on the way, with more friction than it has load at first."""
+    """Slide on a guide, at rest and moving, with friction initially above its load."""
     world = sb.World()
     block = world.add_body((), mass=2.0, inertia=(0.02, 0.03, 0.04))
     rail = world.add_joint('slider', None, block, np.zeros(3), (0.8, 0, -0.6), tree=False)
@@ -220,7 +220,7 @@ def bearings(watch):
 
 
 def play(watch):
-    """Tilt a hinge within the play of its bearing."""
+    """Tilt a hinge within its bearing clearance."""
     world = sb.World()
     ball = """
         inertia.mass: 2
@@ -247,7 +247,7 @@ Scene is Physics3D.System:
 
 
 def pushed_through_an_axis(watch):
-    """Push links through the axes of their hinges: only rounding says that they can move."""
+    """Push links through their hinge axes: their mobility is only rounding."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     for number in range(8):
         away = np.array([math.cos(number + 0.3), math.sin(number + 0.3), 0.0])
@@ -260,7 +260,7 @@ def pushed_through_an_axis(watch):
 
 
 def weak_hinges(watch):
-    """Let legs on constraint hinges fall, whose motors are too weak for their speeds."""
+    """Let legs fall on constraint hinges with motors too weak for their speeds."""
     world, hinges = hinged_walker(False, legs=2)
     for number, hinge in enumerate(hinges):
         hinge.control, hinge.max_effort = 'velocity', 2.0
@@ -277,7 +277,7 @@ def weak_hinges(watch):
 
 
 def problems(watch):
-    """Look for contacts and distances without a step, and solve the problem of the contacts."""
+    """Query contacts and distances without a step, and solve their contact problem."""
     world, walker = load('quadruped', 300)
     cart = world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=(2.0, 0.0, 0.1))
     anchor = world.add_body(

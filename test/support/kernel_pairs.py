@@ -1,4 +1,4 @@
-"""Kernels compiled beside the same kernels in CPython, and how their results are compared."""
+"""Kernels compiled and run in CPython, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sim_bridge.compiler.module import Module
 from sim_bridge.compiler.reference import Reference
 from sim_bridge.compiler.stage import call_stage
 
-# what programs may name
+# names usable in programs
 NAMES = {'math': math, 'kernel': kernel, 'subroutine': subroutine, 'call_stage': call_stage}
 
 REFERENCE = Reference()
@@ -41,11 +41,11 @@ _DTYPES = {FLOAT: np.float64, INT: np.int64}
 
 
 class Opened:
-    """What stands for a part or a table that a kernel returns: that, and no more, is compared."""
+    """Placeholder for a part or a table returned by a kernel; only its kind is compared."""
 
 
 def program(source: str, **names: Any) -> Kernel:
-    """Return the kernel that a text defines last."""
+    """Return the kernel defined last in a text."""
     found = function_of(source, {**NAMES, **names})
     return found if isinstance(found, Kernel) else kernel(found)
 
@@ -54,12 +54,12 @@ class Machine:
     """A kernel as machine code, for arguments of certain kinds."""
 
     def __init__(self, kernel: Kernel, kinds: tuple[Kind, ...], result: Kind, address: int):
-        """Take the address of an exported function."""
+        """Take an exported function's address."""
         self._compiled, self._result = Compiled(kernel, kinds), result
         self._run = _Function(address)
 
     def __call__(self, *arguments: Any) -> Any:
-        """Run; arrays that are returned are copies."""
+        """Run; returned arrays are copies."""
         alive: list[Any] = []
         words = self._compiled.words_of(arguments, alive)
         block = (ctypes.c_int64 * (len(words) + len(self._result.leaves) + 1))(*words)
@@ -68,7 +68,7 @@ class Machine:
 
 
 def _read(kind: Kind, words: Any) -> Any:
-    """Make a Python value of the words of a result."""
+    """Convert result words to a Python value."""
     if isinstance(kind, Tuple):
         return tuple(_read(item, words) for item in kind.items) if kind.items else None
     first = next(words)
@@ -90,7 +90,7 @@ def compile_together(
     """
     Compile kernels, each for arguments of its kinds, into one object.
 
-    is_inlined: as units are. Otherwise every kernel is compiled once, however many call it.
+    is_inlined: inlining as in units. Otherwise every kernel is compiled once for all callers.
     """
     module = Module()
     results = [module.export_entry(f'k{at}', *each) for at, each in enumerate(wanted)]
@@ -115,7 +115,7 @@ def compiled(kernel: Kernel, *arguments: Any) -> Machine:
 
 def agreed(source: str | Kernel, *arguments: Any, **names: Any) -> Any:
     """
-    Return what a program gives compiled, which the reference must give too.
+    Return a compiled program's result, checked against the reference.
 
     Arrays are changed in place; the reference gets copies, and must change them alike.
     """
@@ -124,7 +124,7 @@ def agreed(source: str | Kernel, *arguments: Any, **names: Any) -> Any:
 
 
 def agreed_on(kernel: Kernel, machine: Machine, *arguments: Any) -> Any:
-    """Do the same with a kernel that is compiled already."""
+    """Do the same with a compiled kernel."""
     copies = [each.copy() if isinstance(each, np.ndarray) else each for each in arguments]
     found = machine(*arguments)
     wanted = REFERENCE(kernel)(*copies)
@@ -136,7 +136,7 @@ def agreed_on(kernel: Kernel, machine: Machine, *arguments: Any) -> Any:
 
 
 def differing(a: Any, b: Any) -> bool:
-    """Return whether two values differ in kind or in any bit; one nan is as good as another."""
+    """Return whether two values differ in kind or in any bit; all nan are equal."""
     if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
         return not _same_arrays(a, b)
     if a is Opened or a is None:
@@ -161,5 +161,5 @@ def _same_arrays(a: np.ndarray, b: np.ndarray) -> bool:
 
 
 def bits(value: float) -> int:
-    """Return the bits of a float; those of any nan are the same."""
+    """Return a float's bits; all nan have the same."""
     return struct.unpack('=q', struct.pack('=d', math.nan if value != value else value))[0]

@@ -1,4 +1,4 @@
-"""Calls of kernels as they happen in simulations: what they were given, and what they did."""
+"""Recorded kernel calls from simulations: their arguments, results and changes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from sim_bridge.sensors.readings import ACCELEROMETER, FORCE, GYRO, IMU, take_re
 from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
 from sim_bridge.simulation.stepper import Stepper
 
-# the first calls of each kernel that are recorded, then ever rarer ones
+# numbers of each kernel's recorded calls: the first ones, then ever rarer ones
 _RECORDED = {1, 3, 15, 150, 1500}
 
 
-# What works on memory by its addresses, which a copy of the arguments is not at: test_memory,
-# test_noise, test_sensors, test_scanners and test_batch look at these.
+# Kernels working on memory by address, which a copy of the arguments does not have: test_memory,
+# test_noise, test_sensors, test_scanners and test_batch cover these.
 _BY_ADDRESSES = {
     f'sim_bridge.sensors.{name}'
     for name in ('advance_worlds', 'step_and_sample', 'noise_kernels', 'measure')
@@ -42,7 +42,7 @@ _BY_ADDRESSES = {
 
 
 def all_kernels() -> dict[str, Kernel]:
-    """Find the kernels of the engine and of the sensors, by module and name."""
+    """Find the engine and sensor kernels, by module and name."""
     found = {}
     for package in (sim_bridge.engine, sim_bridge.sensors):
         for each in pkgutil.walk_packages(package.__path__, f'{package.__name__}.'):
@@ -58,16 +58,16 @@ def all_kernels() -> dict[str, Kernel]:
 
 
 class Copier:
-    """Copies arguments; what shares memory shares memory among the copies."""
+    """Copies arguments; copies of arrays sharing memory share memory as well."""
 
     def __init__(self, change: Callable[[np.ndarray], np.ndarray] | None = None):
-        """Prepare; change: makes of each array of floats, or number, what stands for it."""
+        """Prepare; change: function that replaces each float array or number."""
         self._change = change
         self._owners: dict[int, np.ndarray] = {}
         self._tables: dict[int, Handle] = {}
 
     def copy(self, value: Any) -> Any:
-        """Copy a value; products become the floats that they are."""
+        """Copy a value; products are replaced by their floats."""
         if isinstance(value, np.ndarray):
             return self._copy_array(value)
         if isinstance(value, tuple):
@@ -97,7 +97,7 @@ class Copier:
 
 
 def differences(ours: Any, theirs: Any, place: str = '') -> Iterator[str]:
-    """Name the places where two values differ, within tuples and tables."""
+    """Yield the places where two values differ, within tuples and tables."""
     if isinstance(ours, Handle):
         for a, b in zip(ours.parts, theirs.parts, strict=True):
             yield from differences(a, b, place)
@@ -130,7 +130,7 @@ class Record:
     """
     One call of a kernel.
 
-    before, after: its arguments. result: what it returned. size: the calls it consists of.
+    before, after: its arguments. result: its return value. size: number of calls within it.
     """
 
     before: tuple[Any, ...]
@@ -140,12 +140,12 @@ class Record:
 
     @cached_property
     def kinds(self) -> tuple[Kind, ...]:
-        """The kinds of the arguments."""
+        """Argument kinds."""
         return tuple(map(kind_of_argument, self.before))
 
 
 class Recorder:
-    """Runs entries in CPython beside their compiled selves, and records calls of all kernels."""
+    """Runs entries both in CPython and compiled, and records all kernel calls."""
 
     def __init__(self) -> None:
         """Begin without records."""
@@ -178,7 +178,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[None]:
-        """Record what entries do within a block."""
+        """Record entry calls within a block."""
         self._is_watching = True
         try:
             yield
@@ -187,7 +187,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def attached(self, monkeypatch: Any) -> Iterator[None]:
-        """Stand between the library and its entries within a block."""
+        """Intercept the library's entry calls within a block."""
         call, prepare, repeat = Entry.__call__, Entry.prepare, Call.__call__
         replace, advance = Call.replace, Stepper.advance
 
@@ -217,7 +217,7 @@ class Recorder:
             )
             patch.setattr(Entry, 'prepare', prepare_watched)
             patch.setattr(Call, '__call__', repeat_watched)
-            # what takes numpy's arrays in machine code falls back to calls, which are seen
+            # numpy arrays in machine code fall back to calls, which can be intercepted
             patch.setattr(direct, 'is_possible', lambda: False)
             patch.setattr(Call, 'replace', replace_watched)
             patch.setattr(
@@ -232,7 +232,7 @@ class Recorder:
     def _advance(
         self, stepper: Stepper, first: int, n: int, beginning: int = ANEW
     ) -> tuple[int, int, bool]:
-        """Do what `sensors.step_and_sample` does, which runs other entries by their addresses."""
+        """Do the same as `sensors.step_and_sample`, which runs other entries by address."""
         *steps, observe = stepper._calls
         done, status = 0, 0
         if len(steps) > 1:
@@ -271,7 +271,7 @@ class Recorder:
 
 
 def _present(entry: Entry, arguments: tuple[Any, ...], words: Any) -> tuple[Any, ...]:
-    """Return the arguments of a prepared call, whose integers may have been set since."""
+    """Return a prepared call's arguments; its integers may have been set since."""
     at, present = 0, []
     for kind, argument in zip(entry._compiled(arguments).kinds, arguments, strict=True):
         present.append(words[at] if kind is INT else argument)

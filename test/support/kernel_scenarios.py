@@ -1,4 +1,4 @@
-"""Worlds that between them reach every kernel; within `watch()` their steps are recorded."""
+"""Worlds that together reach every kernel; their steps within `watch()` are recorded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ORIGIN, UNTURNED = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0)
 
 
 def load(name, steps=50, **options):
-    """Return a world with one of the robots that ship, some steps on, and the robot."""
+    """Return a world with a shipped robot, after some steps, and the robot."""
     world = sb.World(**options)
     position = {'quadruped': (0.0, 0.0, 0.45), 'tracked_vehicle': (0.0, 0.0, 0.14)}.get(name)
     if position:
@@ -52,7 +52,7 @@ def arm(watch):
 
 
 def dynamics(watch):
-    """Ask for all that is known of robots' dynamics, on legs and on a ball joint."""
+    """Read all dynamic quantities of robots, on legs and on a ball joint."""
     _, walker = load('quadruped', 5)
     own, ball = sb.dynamics, on_ball()
     ball.joint('ball').dq = np.array([0.3, 0.5, -0.2])
@@ -84,7 +84,7 @@ def quadruped(watch):
 
 
 def weak_motors(watch):
-    """Throw a quadruped on the ground whose motors are too weak for their speeds."""
+    """Throw a quadruped with motors too weak for their speeds on the ground."""
     world, robot = load('quadruped', 0)
     robot.set_base_velocity((1.0, 0.5, -4.0))
     for name in robot.joint_names:
@@ -129,13 +129,13 @@ def tracked_vehicle(watch):
 
 
 def boxes(watch):
-    """Stack boxes, by each of the solvers, and let them slide."""
+    """Stack boxes, with each solver, and let them slide."""
     for solver, steps in [('direct', 60), ('iterative', 60), ('split', 60)]:
         world = grounded(solver=solver)
         for k in range(3):
             place = 0.02 * k, 0.0, 0.1 + 0.2 * k
             world.add_body(sb.Box((0.2, 0.2, 0.2)), mass=1.0, position=place)
-        # a pair that never touches, and one of bodies
+        # a pair that never touches, and a pair of bodies
         world.exclude(world.geometries[0], world.geometries[3])
         world.exclude(world.robots['body_2'].root_link, world.robots['ground'].root_link)
         world.step(steps)
@@ -179,7 +179,7 @@ SHAPES = {
 
 
 def tumbling(world, *shapes, seed=4):
-    """Drop shapes close to one another, each turned in its own way."""
+    """Drop shapes close to one another, each with its own rotation."""
     rng = np.random.default_rng(seed)
     for number, shape in enumerate(shapes):
         q = rng.normal(size=4)
@@ -217,7 +217,7 @@ def shapes(watch):
 
 
 def contact_materials(watch):
-    """Set shapes on meshes and height fields, slow ones and one that is fast."""
+    """Set shapes on meshes and height fields, slow ones and a fast one."""
     vertices, triangles = lumpy_ball(5, 8)
     heights = 0.03 * np.random.default_rng(3).normal(size=(12, 12))
     waves = sheet(6, 2.0, lambda x, y: 0.1 * x * y)
@@ -244,12 +244,12 @@ def contact_materials(watch):
         fast.set_base_velocity((40.0, 5.0, -70.0))
         with watch():
             world.step()
-    # over a rough field, a face lies ahead of a body that touches another one
+    # over a rough field, a face lies ahead of a body touching another face
     rough = sb.World()
     rough.add_body(sb.HeightField(heights, (2.0, 2.0)), motion='static')
     flying = rough.add_body(sb.Sphere(0.02), mass=1.0, position=(-0.58553328, -0.15501922, 0.07))
     flying.set_base_velocity((-53.37805667829307, -42.78359872046709, -70.0))
-    # a mesh that has sunk into it
+    # a mesh sunk into it
     rough.add_body(
         sb.TriangleMesh(0.15 * vertices, triangles), mass=1.0, position=(0.5, 0.5, -0.05)
     )
@@ -280,7 +280,7 @@ def hollow_shapes(watch):
             ring,
             (ORIGIN, UNTURNED),
         )
-    # the nearest point of a bar jumps from corner to corner where the lines of the bore pass it
+    # the nearest point of a bar jumps between corners as the bore's lines pass it
     with watch():
         sb.distance(
             sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring, (ORIGIN, UNTURNED)
@@ -379,7 +379,7 @@ def rays(watch):
     with watch():
         world.overlapping([(0, 0, 0), (1, 1, 1)]), world.find_contacts()
         world.raycasts(*ends), world.raycasts(*ends, every=True, cull=True)
-    # so many that groups of groups have boxes
+    # enough shapes for bounding boxes around groups of groups
     crowd = sb.World()
     for place in np.random.default_rng(7).uniform(-1.0, 1.0, (70, 3)):
         crowd.add_body(sb.Sphere(0.1), motion='static', position=place)
@@ -419,7 +419,7 @@ def controls(watch):
 
 
 def pull(watch):
-    """Be pulled towards a point: alone, in joints, with steps of either order."""
+    """Apply gravity towards a point: alone, in joints, with steps of either order."""
     for integrator, exponent in (('midpoint', -1.0), ('rk5', -2.0)):
         gravity = sb.PointGravity((0.1, 0.0, -3.0), 2.0, exponent)
         world = sb.World(gravity=gravity, integrator=integrator)
@@ -436,13 +436,13 @@ _KEPT = []
 
 
 def kept(world):
-    """Return a world, kept as what is recorded calls its functions by their addresses."""
+    """Keep a world alive, since its functions are called by address, and return it."""
     _KEPT.append(world)
     return world
 
 
 def fields(watch):
-    """Be pushed by fields of all kinds, and by gravity of Python, with steps of either order."""
+    """Apply all kinds of force fields, and gravity from Python, with steps of either order."""
     for integrator in ('midpoint', 'rk5'):
         world = kept(sb.World(gravity=lambda x: (0.1, 0.0, -9.0), integrator=integrator))
         world.load_urdf(URDF / 'arm.urdf')
@@ -466,7 +466,7 @@ def fields(watch):
 
 
 def listening(watch):
-    """Hear of pairs that begin, go on and end to touch, and let Python keep them."""
+    """Listen to pairs that begin, continue and end to touch, and keep them from Python."""
     world = kept(grounded(sleep=True))
     balls = [add_ball(world, at=(0.4 * k, 0.0), lift=-1e-4) for k in range(3)]
     for ball in balls:
@@ -479,7 +479,7 @@ def listening(watch):
 
 
 def medium(watch):
-    """Let a chain swim, by both integrators."""
+    """Let a chain swim, with both integrators."""
     for integrator in ('midpoint', 'rk5'):
         world, _ = swimming(integrator=integrator)
         with watch():
@@ -488,7 +488,7 @@ def medium(watch):
 
 
 def momentum(watch):
-    """Keep the momentum of a robot that lands, of one that flies, and of bodies in a loop."""
+    """Keep the momentum of a landing robot, a flying one, and of bodies in a loop."""
     world = grounded(integrator='momentum')
     legs = world.load_urdf(URDF / 'quadruped.urdf', position=(0.0, 0.0, 0.45))
     flying = world.load_urdf(URDF / 'quadruped.urdf', name='flying', position=(3.0, 0.0, 2.0))
@@ -507,7 +507,7 @@ def momentum(watch):
 
 
 def violent(watch):
-    """Spin the joints of a free robot up in one step, whose energy is then looked at."""
+    """Accelerate a free robot's joints in one step, so its energy is checked."""
     world = sb.World()
     legs = world.load_urdf(URDF / 'quadruped.urdf', name='legs')
     for name in legs.actuated_joints[::3]:
@@ -551,7 +551,7 @@ JOINTS = [
 
 
 def joints(watch):
-    """Join bodies by constraint joints of all kinds, stiff and with compliance."""
+    """Join bodies by constraint joints of all kinds, stiff and compliant."""
     for options in ({'tree': False}, {'erp': 0.2, 'cfm': 1e-4}):
         world = sb.World()
         for number, (kind, more) in enumerate(JOINTS):
@@ -570,7 +570,7 @@ def joints(watch):
 
 
 def angular_motors(watch):
-    """Turn bodies about axes that are fixed on them, and by Euler angles."""
+    """Rotate bodies about axes fixed on them, and by Euler angles."""
     world = sb.World()
     first, second = body(world), body(world, 2 * X)
     motors = [
@@ -587,9 +587,9 @@ def angular_motors(watch):
 
 
 def assembly(watch):
-    """Put the loop of a four-bar together, drop a frame on the ground and observe it."""
+    """Assemble a four-bar's loop, drop a frame on the ground and observe it."""
     world = sb.World()
-    # which the frame is a bit within
+    # the frame is slightly within the ground
     world.add_ground(height=0.505)
     frame(world)
     for _ in range(2):
@@ -624,7 +624,7 @@ def springs(watch):
 
 
 def stored(watch):
-    """Ask for the energy of contacts, a joint and a stop that yield, and of what adheres."""
+    """Read the energy of compliant contacts, joints and stops, and of adhesive contacts."""
     laws = [
         {'stiffness': 3e3, 'damping': 5.0},
         {'erp': 0.3, 'cfm': 1e-4},
@@ -652,7 +652,7 @@ def stored(watch):
 
 
 def many(watch):
-    """Find pairs among balls of one size by a grid, of several by a tree."""
+    """Find pairs among equal balls by a grid, among unequal ones by a tree."""
     for sizes in ((0.1,), (0.02, 0.1, 1.0)):
         world = sb.World(solver='iterative')
         rng = np.random.default_rng(1)
@@ -671,7 +671,7 @@ def many(watch):
 
 
 def laws(watch):
-    """Roll, spin, stick, bounce, give way and slide by other models of friction."""
+    """Roll, spin, stick, bounce, yield and slide with other friction models."""
     rolling = LAWS[3]
     for solver, law in [
         *(('direct', law) for law in LAWS),
@@ -689,7 +689,7 @@ def laws(watch):
 
 
 def directions(watch):
-    """Slide a block on a plate where both have a friction direction."""
+    """Slide a block on a plate, both with a friction direction."""
     world = sb.World()
     plate = sb.Placed(sb.Box((2.0, 2.0, 0.1)), friction_direction=(1.0, 1.0, 0.0))
     world.add_body(plate, motion='static', position=(0.0, 0.0, -0.05))
@@ -701,7 +701,7 @@ def directions(watch):
 
 
 def solve_types(watch):
-    """Push and slide a tower whose interfaces are solved in different ways."""
+    """Push and slide a tower with different solvers at its interfaces."""
     world = sb.World()
     names = ['ground', *(f'ball{k}' for k in range(4))]
     for name in names:
@@ -722,7 +722,7 @@ def solve_types(watch):
 
 
 def user_contacts(watch):
-    """Push a block, a ball and a cylinder by contacts with laws of their own."""
+    """Push a block, a ball and a cylinder by contacts with their own laws."""
     world = sb.World()
     ground, block, ball = world.add_ground(), add_block(world), add_ball(world, at=(1.0, 0.0))
     roll = world.add_body(
@@ -752,7 +752,7 @@ def user_contacts(watch):
 
 
 def late(watch):
-    """Fall to the ground as if the stages of contacts were not compiled until one is needed."""
+    """Fall to the ground as if contact stages were compiled only when needed."""
     world, waiting = grounded(), [True]
     add_ball(world, lift=2e-3)
     with (

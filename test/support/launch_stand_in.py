@@ -1,9 +1,9 @@
 """
-A stand-in for `launch` and `launch_ros`, where they are not installed: there are no wheels.
+A stand-in for `launch` and `launch_ros`, which have no wheels and may not be installed.
 
-It has what our launch file uses, and does with it what these do: arguments with defaults and
-choices, parameters by files, output marked by process, one `on_exit` for each node, and an exit
-code of 1 after any exception.
+It has everything used by our launch file, with the same behaviour: arguments with defaults and
+choices, parameters from files, output marked by process, one `on_exit` for each node, and exit
+code 1 after any exception.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import yaml
 
 
 class DeclareLaunchArgument:
-    """An argument, with the values it may have."""
+    """An argument, with its allowed values."""
 
     def __init__(self, name, *, default_value, description, choices=None):
         self.name, self.default, self.choices = name, default_value, choices
@@ -31,7 +31,7 @@ class DeclareLaunchArgument:
 
 
 class LaunchConfiguration:
-    """The value of an argument."""
+    """An argument's value."""
 
     def __init__(self, name):
         self.name = name
@@ -42,7 +42,7 @@ class LaunchConfiguration:
 
 
 class OpaqueFunction:
-    """A function that returns what else to do."""
+    """A function that returns further actions."""
 
     def __init__(self, *, function):
         self.function = function
@@ -56,14 +56,14 @@ class LogInfo:
 
 
 class Shutdown:
-    """The end of everything."""
+    """Shutdown of all processes."""
 
     def __init__(self, *, reason):
         self.reason = reason
 
 
 class ParameterValue:
-    """A value of a known type."""
+    """A value with a known type."""
 
     def __init__(self, value, *, value_type):
         self.value = value_type(value)
@@ -223,7 +223,7 @@ _MODULES = {
 
 
 def run(file: str, given: dict[str, str]) -> int:
-    """Run a launch file with the real `launch` where it is installed; return the exit code."""
+    """Run a launch file with the real `launch` if it is installed; return the exit code."""
     if importlib.util.find_spec('launch_ros') is None:
         for name, members in _MODULES.items():
             sys.modules[name] = ModuleType(name)

@@ -1,4 +1,4 @@
-"""Bodies and linkages that tests join, and the laws of mechanics that any world must obey."""
+"""Bodies and linkages joined in tests, and mechanical laws valid in any world."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ INERTIA = (0.02, 0.03, 0.04)
 
 
 def turn(axis, angle):
-    """Return the rotation (3, 3) about a vector, by Rodrigues' formula."""
+    """Return the rotation, (3, 3), about a vector, by Rodrigues' formula."""
     x, y, z = np.asarray(axis, float) / np.linalg.norm(axis)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     return np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
@@ -31,7 +31,7 @@ def body(world, position=(0.0, 0.0, 0.0), rotation=None, mass=1.0, inertia=INERT
 
 
 def bar(world, start, end, mass=1.0, thick=1e-3):
-    """Add a slender uniform bar between two points of the plane of x and z, along its own x."""
+    """Add a slender uniform bar between two points in the x-z plane, along its own x."""
     start, end = np.array(start, float), np.array(end, float)
     length = float(np.linalg.norm(end - start))
     along = (end - start) / length
@@ -46,12 +46,12 @@ def bar(world, start, end, mass=1.0, thick=1e-3):
 
 
 def worst_error(world):
-    """Return the worst way [m] and angle [rad] by which joints of a world are open."""
+    """Return the greatest gap [m] and angle error [rad] of a world's joints."""
     return np.max([joint.error for joint in world.joints.values()], axis=0)
 
 
 def largest_error(world, steps, times):
-    """Step so many times so many steps; give the worst way or angle seen."""
+    """Step `times` times `steps` steps; return the greatest gap or angle error."""
     worst = 0.0
     for _ in range(times):
         world.step(steps)
@@ -61,9 +61,9 @@ def largest_error(world, steps, times):
 
 def wrenches(world):
     """
-    List what acts on links: link, force [N] and torque about the world's origin [N m].
+    List the forces on links: link, force [N] and torque about the world's origin [N m].
 
-    Through the trees' joints and all others, from contacts of the last step, and weight.
+    Includes all joints, contacts of the last step, and weight.
     """
     listed = []
 
@@ -91,9 +91,9 @@ def wrenches(world):
 
 def imbalance(world):
     """
-    Return by how much Newton's and Euler's equations are wrong for the worst body: (2,) [N, N m].
+    Return the greatest Newton-Euler residual over all bodies, (2,) [N, N m].
 
-    The rate of each body's momentum against all that acts on it, about the world's origin.
+    Compares each body's momentum rate with all forces on it, about the world's origin.
     """
     missing = {}
 
@@ -121,7 +121,7 @@ def imbalance(world):
 
 
 def gripper():
-    """Return the URDF of a gripper of two fingers on parallelograms, one of which follows."""
+    """Return a gripper's URDF with two parallelogram fingers, one following the other."""
     follows = '<mimic joint="left" multiplier="-1"/>'
     parts, closing = [robots.link('world', 0.0)], ''
     for side, sign, inside in (('left', 1, ''), ('right', -1, follows)):
@@ -152,7 +152,7 @@ def gripper():
 
 
 def frame(world):
-    """Add a parallelogram of four boxes, 4 kg, half a metre up, with a spring in one corner."""
+    """Add a parallelogram of four 4 kg boxes, half a metre up, with a spring in one corner."""
 
     def box(size, x, z):
         return world.add_body(sb.Box(size), mass=1.0, position=(x, 0.0, z))

@@ -1,7 +1,7 @@
 """
 Malformed loop joints and crawlers, for the tests of errors and warnings; see `urdf_cases`.
 
-They stand after the sound robot's joint, from line 10 on.
+They stand after the valid robot's joint, from line 10 on.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def gazebo_joint(
     name: str = 'l',
     reference: str = '',
 ) -> dict[int, str]:
-    """Return a joint of Gazebo: itself in line 10, its links in 11 and 12, more in 13."""
+    """Return a Gazebo joint: itself in line 10, its links in 11 and 12, more in 13."""
     where = f' reference="{reference}"' if reference else ''
     ends = f'<parent>{parent}</parent>\n<child>{child}</child>'
     return {
@@ -50,7 +50,7 @@ def gazebo_joint(
 
 
 def plugin(content: str) -> dict[int, str]:
-    """Return a track controller of Gazebo, its content in line 11."""
+    """Return a Gazebo track controller, its content in line 11."""
     name = 'gz-sim-track-controller-system'
     return {9: f'<gazebo>\n<plugin filename="{name}">\n{content}</plugin></gazebo></robot>'}
 

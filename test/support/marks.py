@@ -1,4 +1,4 @@
-"""The marks `ros` and `process` of a test module, from its imports and fixtures."""
+"""The marks `ros` and `process` for a test module, from its imports and fixtures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ROS_FIXTURES = {'graph', 'ros_environment'}
 
 @cache
 def imported(path: Path) -> frozenset[str]:
-    """Return the top-level names of the modules that a module and its helpers import."""
+    """Return the top-level module names imported by a module and its helpers."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):
@@ -29,9 +29,9 @@ def imported(path: Path) -> frozenset[str]:
 
 def marks_of(path: Path, fixtures: frozenset[str]) -> list[str]:
     """
-    Return the marks of a test.
+    Return a test's marks.
 
-    path: its module. fixtures: names of all fixtures that it uses, directly or not.
+    path: its module. fixtures: names of all fixtures used by it, directly or not.
     """
     names = imported(path)
     is_ros = 'rclpy' in names or any(name.endswith(_MESSAGES) for name in names)

@@ -1,4 +1,4 @@
-"""Triangle meshes made in code, and how Coal and the engine take them and other shapes."""
+"""Triangle meshes made in code, and conversions of shapes for Coal and the engine."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ CONVEX = {
     ELLIPSOID: (0.1, 0.2, 0.3),
     HULL: (),
 }
-"""Sizes of the shapes that meet meshes in the tests."""
+"""Sizes of the shapes collided with meshes in the tests."""
 
 HULL_POINTS = 0.25 * np.random.default_rng(2).normal(size=(20, 3))
 
 
 def lumpy_ball(rows=9, columns=14):
-    """Make a closed mesh with dents and ridges, about 2 wide."""
+    """Return a closed mesh with dents and ridges, about 2 wide."""
     theta = np.linspace(0.0, np.pi, rows + 1)[1:-1, None]
     phi = np.linspace(0.0, 2.0 * np.pi, columns, endpoint=False)[None]
     r = 1.0 + 0.3 * np.sin(3.0 * phi) * np.sin(theta) ** 2
@@ -59,7 +59,7 @@ def lumpy_ball(rows=9, columns=14):
 
 
 def sheet(n, side, height=lambda x, y: 0.0 * x):
-    """Make an open mesh of n x n cells over a square around the origin, seen from above."""
+    """Return an open mesh of n x n cells over a square around the origin, seen from above."""
     along = np.linspace(-0.5 * side, 0.5 * side, n + 1)
     x, y = np.meshgrid(along, along)
     first = (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel()
@@ -71,7 +71,7 @@ def sheet(n, side, height=lambda x, y: 0.0 * x):
 
 
 def block(half, n=1):
-    """Make the closed mesh of a box whose sides are cut into n x n cells."""
+    """Return the closed mesh of a box with sides cut into n x n cells."""
     vertices, triangles = sheet(n, 2.0)
     vertices[:, 2] = 1.0
     sides = []
@@ -89,7 +89,7 @@ def cells(lines, filled):
     """
     Return vertices and triangles around the filled cells of a grid, outside out.
 
-    lines: the grid's coordinates along x, y and z. filled: (nx, ny, nz) booleans.
+    lines: the grid's coordinates along x, y and z. filled: booleans, (nx, ny, nz).
     """
     inner = np.pad(filled, 1)
     corners = np.stack(np.meshgrid(*lines, indexing='ij'), axis=-1)
@@ -108,25 +108,25 @@ def cells(lines, filled):
 
 
 def soup(rng, count):
-    """Make unconnected triangles."""
+    """Return unconnected triangles."""
     corners = rng.uniform(-1.0, 1.0, (count, 1, 3)) + rng.normal(0.0, 0.3, (count, 3, 3))
     return corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3)
 
 
 def convex_record(shape, **fields):
-    """Make the record of one of the CONVEX shapes."""
+    """Return a record for one of the CONVEX shapes."""
     if shape == HULL:
         fields.update(vertices=HULL_POINTS, triangles=ConvexHull(HULL_POINTS).simplices)
     return GeometryRecord(shape, size=CONVEX[shape], **fields)
 
 
 def mesh_record(mesh, **fields):
-    """Make the record of a mesh."""
+    """Return a mesh record."""
     return GeometryRecord(MESH, vertices=mesh[0], triangles=mesh[1], **fields)
 
 
 def coal_convex(shape):
-    """Make one of the CONVEX shapes for Coal."""
+    """Return one of the CONVEX shapes for Coal."""
     size = CONVEX[shape]
     if shape == HULL:
         return coal_hull(HULL_POINTS)
@@ -140,12 +140,12 @@ def coal_convex(shape):
     }[shape]()
 
 
-# Coal's hulls refer to the points that they were made of
+# Coal's hulls refer to their input points
 _CLOUDS = []
 
 
 def coal_hull(points):
-    """Make the convex hull of points for Coal."""
+    """Return the points' convex hull for Coal."""
     cloud = coal.StdVec_Vec3s()
     cloud.extend(list(points))
     _CLOUDS.append(cloud)
@@ -153,7 +153,7 @@ def coal_hull(points):
 
 
 def coal_mesh(mesh):
-    """Make a mesh for Coal."""
+    """Return a mesh for Coal."""
     vertices, triangles = coal.StdVec_Vec3s(), coal.StdVec_Triangle()
     vertices.extend(list(mesh[0]))
     triangles.extend([coal.Triangle(*map(int, corners)) for corners in mesh[1]])
@@ -165,17 +165,17 @@ def coal_mesh(mesh):
 
 
 def random_rotation(rng):
-    """Make a random rotation matrix."""
+    """Return a random rotation matrix."""
     q, r = np.linalg.qr(rng.normal(size=(3, 3)))
     q = q * np.sign(np.diag(r))
     return q * np.linalg.det(q)
 
 
 def random_pose(rng, spread):
-    """Make a random rotation and position."""
+    """Return a random rotation and position."""
     return random_rotation(rng), rng.normal(size=3) * spread
 
 
 def pose_rows(*poses):
-    """Lay poses out as the kernels take them."""
+    """Return poses in the kernels' layout."""
     return np.array([[*np.ravel(R), *p] for R, p in poses])

@@ -1,4 +1,4 @@
-"""What the tests of running nodes share: nodes as processes, and a graph to watch them from."""
+"""Fixtures for tests with running nodes: nodes as processes, and a graph to watch them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ros_graph import Graph, PATIENCE_S
 
 @pytest.fixture
 def graph(start_process):
-    """Provide a node of the test's own, in the same ROS domain as the processes it starts."""
+    """Return the test's own ROS node, in the same ROS domain as its processes."""
     with Graph(start_process.started) as joined:
         yield joined
 
@@ -20,7 +20,7 @@ def start_node(start_process):
     """
     Return a function that starts the node with parameters: `start_node(robot='arm', rate=500.0)`.
 
-    Further arguments follow --ros-args. Lists and numbers are written as YAML reads them.
+    Further arguments follow --ros-args. Lists and numbers are written as YAML.
     """
 
     def start(*arguments: str, **parameters: object):
@@ -44,10 +44,10 @@ for arguments in json.loads(sys.argv[1]):
 @pytest.fixture
 def refusals(start_process):
     """
-    Return a function that starts nodes in turn, which must refuse, and returns their output.
+    Return a function that starts nodes in turn, checks that they refuse, and returns their output.
 
-    Each is given as its parameters, or as further arguments. All run in one process, since most of
-    a refusal is the start of an interpreter.
+    Each case is a dictionary of parameters, or a tuple of arguments. All run in one process, since
+    the start of an interpreter takes most of the time.
     """
 
     def refuse(*cases: dict[str, object] | tuple[str, ...]) -> list[str]:

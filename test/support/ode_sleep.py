@@ -1,4 +1,4 @@
-"""Bodies of the Open Dynamics Engine that slide, rest and are disabled, to compare with."""
+"""Sliding, resting and disabled bodies in the Open Dynamics Engine, for comparison."""
 
 from __future__ import annotations
 
@@ -51,17 +51,17 @@ _enable = _body_function('dBodyEnable', None)
 
 
 class Bodies:
-    """A world of spheres of 1 kg without geometries."""
+    """A world of 1 kg spheres without geometries."""
 
     def __init__(self, gravity):
-        """Start with none."""
+        """Start without bodies."""
         self._world = ode.world_create()
         ode.set_gravity(self._world, *gravity)
         self._contacts = ode.joint_group_create(0)
         self._bodies = []
 
     def add(self, position, velocity=(0.0, 0.0, 0.0), sleep=None):
-        """Add a body; sleep: values of `sb.Sleep` by name, of a body that is auto-disabled."""
+        """Add a body; sleep: values of `sb.Sleep` by name, for an auto-disabled body."""
         body, mass = ode.body_create(self._world), ode.Mass()
         ode.mass_set(ctypes.byref(mass), 1.0, 0, 0, 0, 0.1, 0.1, 0.1, 0, 0, 0)
         ode.set_mass(body, ctypes.byref(mass))
@@ -71,13 +71,13 @@ class Bodies:
             _set_flag(body, 1)
             for name, value in sleep.items():
                 _SET[name](body, value)
-            # begins to count anew
+            # restarts the rest counter
             _enable(body)
         self._bodies.append(body)
         return body
 
     def slide(self, body, friction):
-        """Support a body at its centre by a horizontal plane, with a friction of so many N."""
+        """Support a body at its centre by a horizontal plane, with a friction bound [N]."""
         contact = _Contact()
         contact.surface.mu = friction
         contact.position[:3] = self.position(body)

@@ -1,4 +1,4 @@
-"""A browser's part without a browser: what a page is sent, and what its widgets send back."""
+"""A page's client without a browser: receives scenes and widgets, sends widget values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CAMERA = {
 
 class PageClient:
     """
-    A connection to a page. widgets: by label, nodes: of the scene, by name; both as props.
+    A connection to a page. widgets: props by label. nodes: props of the scene's nodes by name.
 
     A context manager.
     """
@@ -70,17 +70,17 @@ class PageClient:
         self._socket.close()
 
     def wait(self, what: str, is_so: Callable[[], Any]) -> Any:
-        """Wait until something is so; return it."""
+        """Wait until a condition holds; return its value."""
         found = self.becomes(is_so, _TIMEOUT)
         assert found, f'waited in vain: {what}'
         return found
 
     def becomes(self, is_so: Callable[[], Any], timeout: float) -> Any:
-        """Return what something is once it is so, or after so many seconds."""
+        """Return a condition's value once it is true, or after a timeout [s]."""
         end = time.monotonic() + timeout
         with self._changed:
             while not (found := self._try(is_so)) and time.monotonic() < end:
-                # what is not on the page changes without a message
+                # values not shown on the page change without a message
                 self._changed.wait(_POLL)
         return found
 
@@ -104,7 +104,7 @@ class PageClient:
 
     @property
     def curves(self) -> dict[str, np.ndarray]:
-        """Times and values (2, n) of all curves of the chart, by their labels."""
+        """Times and values, (2, n), of all curves in the chart, by their labels."""
         times, *values = (np.asarray(data, float) for data in self.plot['data'])
         return {
             one['label']: np.array([times, own])
@@ -117,19 +117,19 @@ class PageClient:
         self.set(label, True)
 
     def pause(self) -> None:
-        """Pause what plays."""
+        """Pause playback."""
         if self.widgets['Pause']['label'] == 'Pause':
             self.click('Pause')
             self.wait('a pause', lambda: self.widgets['Pause']['label'] == 'Play')
 
     def play(self) -> None:
-        """Play what is paused."""
+        """Resume playback."""
         if self.widgets['Pause']['label'] == 'Play':
             self.click('Pause')
             self.wait('play', lambda: self.widgets['Pause']['label'] == 'Pause')
 
     def box(self, size: Sequence[float]) -> tuple[str, int, np.ndarray]:
-        """Return the node that shows a box of a size, its number there, and where it is."""
+        """Return the node showing a box with a given size, its index there, and its position."""
         for name, node in self.nodes.items():
             scales = node.get('batched_scales')
             if scales is not None:
@@ -139,7 +139,7 @@ class PageClient:
         raise KeyError('the box')
 
     def set(self, label: str, value: Any) -> None:
-        """Set the value of a widget."""
+        """Set a widget's value."""
         widget = self.wait_for(label)
         self._send(
             {'type': 'GuiUpdateMessage', 'uuid': widget['uuid'], 'updates': {'value': value}}
@@ -147,12 +147,12 @@ class PageClient:
         widget['value'] = value
 
     def press(self, command: str) -> None:
-        """Press the key of a command."""
+        """Press a command's key."""
         self.wait(command, lambda: command in self.commands)
         self._send({'type': 'CommandTriggerMessage', 'uuid': self.commands[command]})
 
     def drag(self, node: str, instance: int, phase: str, start: Any, end: Any) -> None:
-        """Drag an instance of a node with Ctrl and the left button."""
+        """Drag a node's instance with Ctrl and the left button."""
         self._send(
             {
                 'type': 'SceneNodeDragMessage',
@@ -211,7 +211,7 @@ class PageClient:
 
 
 def recording(page: str) -> tuple[float, list[tuple[float, dict[str, Any]]]]:
-    """Return duration and messages, with their times, of a page that plays a recording."""
+    """Return a recording page's duration and messages, with their times."""
     mark = 'window.__VISER_EMBED_DATA__="'
     begin = page.index(mark) + len(mark)
     data = base64.b64decode(page[begin : page.index('"', begin)])
@@ -224,7 +224,7 @@ def recording(page: str) -> tuple[float, list[tuple[float, dict[str, Any]]]]:
 
 
 def _decode(content: Any) -> list[dict[str, Any]]:
-    """Return the messages of a packet: compressed msgpack, then arrays."""
+    """Return a packet's messages: compressed msgpack, then arrays."""
     packed = int.from_bytes(content[8:16], 'little')
     outer = msgspec.msgpack.decode(
         zstandard.ZstdDecompressor().decompress(
@@ -239,7 +239,7 @@ def _decode(content: Any) -> list[dict[str, Any]]:
 def _with_arrays(
     messages: list[Any], lengths: list[int], content: bytes, at: int
 ) -> list[dict[str, Any]]:
-    """Return messages with the arrays that follow them, from a place on."""
+    """Return messages with their arrays, read from an offset on."""
     buffers = []
     for length in lengths:
         at += -at % 8

@@ -1,4 +1,4 @@
-"""A user's hand on the live page in a browser: tabs, folders, controls by their labels."""
+"""A user's actions on the live page in a browser: tabs, folders, controls by their labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-TIMEOUT_S = 60.0  # drawing by the processor takes long on a loaded machine
+TIMEOUT_S = 60.0  # software rendering takes long on a loaded machine
 _WANTED = 'make test-long installs both; without make: pip install playwright, and Chromium'
 _ARGUMENTS = (
     '--no-sandbox',
@@ -76,7 +76,7 @@ _LABELS = """() => [...new Set([
 
 
 def find_browser() -> str:
-    """Return the program of the browser; raises FileNotFoundError with what to install."""
+    """Return the browser's program; raise FileNotFoundError with installation advice."""
     own = Path(sys.prefix) / 'browser' / 'chromium'
     program = str(own) if own.exists() else shutil.which('chromium')
     if program is None:
@@ -86,7 +86,7 @@ def find_browser() -> str:
 
 @contextmanager
 def launched() -> Iterator[Any]:
-    """Yield a browser; raises what says what to install where there is none."""
+    """Yield a browser; raise an error with installation advice without one."""
     try:
         from playwright.sync_api import sync_playwright
     except ModuleNotFoundError as err:
@@ -100,24 +100,24 @@ def launched() -> Iterator[Any]:
 
 
 class Hand:
-    """A page, opened in a tab of its own, and what it asked for: asked."""
+    """A page, opened in its own tab. asked: its requests."""
 
     def __init__(self, browser: Any, url: str, awaited: str = 'text=Pause'):
-        """Open an address, and wait for what a selector finds."""
-        # a language of its own: that of the C locale is none that JavaScript knows
+        """Open an address, and wait for a selector's match."""
+        # an explicit language: JavaScript does not know the C locale's
         self.page = browser.new_page(viewport={'width': 920, 'height': 520}, locale='en-US')
         self.asked: list[str] = []
         self.page.set_default_timeout(TIMEOUT_S * 1e3)
         self.page.on('request', lambda request: self.asked.append(request.url))
         self.page.on('websocket', lambda each: self.asked.append(each.url))
         self.page.goto(url, wait_until='commit')
-        # which waits through what the address leads to
+        # also waits through redirects
         self.page.locator(awaited).first.wait_for(state='attached')
-        # that the processor draws is no news
+        # hides viser's notification about software rendering
         self.page.add_style_tag(content='.mantine-Notification-root { display: none }')
 
     def wait(self, what: str, is_so: Callable[[], Any]) -> Any:
-        """Wait until something is so; return it."""
+        """Wait until a condition holds; return its value."""
         end = time.monotonic() + TIMEOUT_S
         while not (found := is_so()):
             assert time.monotonic() < end, f'waited in vain: {what}'
@@ -125,7 +125,7 @@ class Hand:
         return found
 
     def labels(self) -> set[str]:
-        """Return the labels of all controls on the page that are not viser's own."""
+        """Return all control labels on the page except viser's own."""
         return {each for each in self.page.evaluate(_LABELS) if each} - VISERS
 
     def tab(self, name: str) -> None:
@@ -137,7 +137,7 @@ class Hand:
         return bool(self.page.evaluate(f'label => Boolean(({_BUTTON})(label))', label))
 
     def press(self, label: str) -> None:
-        """Press a button, without waiting for a renderer that is busy."""
+        """Press a button, without waiting for a busy renderer."""
         self.wait(f'the button {label}', lambda: self.has_button(label))
         button = self.page.evaluate_handle(_BUTTON, label).as_element()
         assert button is not None, f'there is no button {label}: {self.labels()}'
@@ -155,26 +155,26 @@ class Hand:
             box.evaluate('each => each.click()')
 
     def type(self, label: str, *texts: object) -> None:
-        """Type into the fields of a control, one after the other."""
+        """Type into a control's fields, one after the other."""
         fields = self._inputs(label)
         for field, text in zip(fields[-len(texts) :], texts, strict=True):
             field.fill(str(text), force=True)
             if field.evaluate('each => each.tagName') == 'INPUT':
                 field.press('Enter')
             field.evaluate('each => each.blur()')
-            # the page sends what is typed a little later than what is pressed
+            # the page sends typed text slightly later than key presses
             self.page.wait_for_timeout(500)
 
     def identity(self, label: str) -> str:
-        """Return what tells a control from a later one of the same label."""
+        """Return an identifier that differs for a later control with the same label."""
         return str(self._inputs(label)[-1].get_attribute('id'))
 
     def text(self, label: str) -> str:
-        """Return what the last field of a control says."""
+        """Return the text in a control's last field."""
         return str(self._inputs(label)[-1].evaluate('each => each.value'))
 
     def choose(self, label: str, option: str) -> None:
-        """Choose an option of a list."""
+        """Choose a list option."""
         field = self._inputs(label)[0]
         field.evaluate('each => { each.focus(); each.click() }')
         chosen = self.page.locator('[role=option]', has_text=option)
@@ -196,18 +196,18 @@ class Hand:
         return found
 
     def plots(self) -> str:
-        """Return the picture of all plots, as text."""
+        """Return all plots' picture, as text."""
         return str(self.page.evaluate(_PLOTS))
 
     def picture(self) -> np.ndarray:
-        """Return (h, w, 3) the pixels of the scene."""
+        """Return the scene's pixels, (h, w, 3)."""
         with Image.open(
             io.BytesIO(self.page.screenshot(clip=SEEN, timeout=TIMEOUT_S * 1e3))
         ) as picture:
             return np.asarray(picture.convert('RGB')).astype(int)
 
     def still(self) -> np.ndarray:
-        """Return the pixels once two pictures are the same."""
+        """Return the pixels once two pictures are equal."""
         before = self.picture()
         while True:
             self.page.wait_for_timeout(100)
@@ -217,16 +217,16 @@ class Hand:
             before = after
 
     def changes(self, what: str, before: np.ndarray, least: int = 4) -> np.ndarray:
-        """Wait until the scene differs from a picture in some pixels; return a still one."""
+        """Wait until the scene differs from a picture in some pixels; return a still picture."""
         self.wait(f'a change by {what}', lambda: different(before, self.picture()) >= least)
         return self.still()
 
     def returns(self, what: str, before: np.ndarray) -> None:
-        """Wait until the scene is as in a picture again."""
+        """Wait until the scene equals a picture again."""
         self.wait(f'what was before {what}', lambda: different(before, self.picture()) < 4)
 
     def elsewhere(self, url: str) -> list[str]:
-        """Return what was asked for that is not of the page's own address."""
+        """Return the requests to other addresses than the page's own."""
         own = url.partition('/?')[0].removeprefix('http')
         return [
             each
@@ -255,5 +255,5 @@ class Hand:
 
 
 def different(a: np.ndarray, b: np.ndarray) -> int:
-    """Return how many pixels of two pictures differ to the eye."""
+    """Count the visibly different pixels in two pictures."""
     return int((np.abs(a - b).max(axis=2) > 12).sum())

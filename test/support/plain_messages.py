@@ -1,4 +1,4 @@
-"""Messages of any package as plain dictionaries and lists, and back."""
+"""Conversion of any package's messages to plain dictionaries and lists, and back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def to_plain(value: Any) -> Any:
-    """Turn a message into what JSON holds."""
+    """Convert a message to JSON-compatible values."""
     if hasattr(value, 'get_fields_and_field_types'):
         return {
             name: to_plain(getattr(value, name)) for name in value.get_fields_and_field_types()
@@ -19,7 +19,7 @@ def to_plain(value: Any) -> Any:
 
 
 def fill(message: Any, values: dict[str, Any]) -> Any:
-    """Write what JSON held into a message; return the message."""
+    """Write JSON values into a message; return the message."""
     types = message.get_fields_and_field_types()
     for name, value in values.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Kernels from texts, as the compiler needs them: functions of a file."""
+"""Kernels from texts, as functions in a file, required by the compiler."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _NUMBERS = count()
 
 
 def function_of(source, names=None):
-    """Return the function that a source text defines last, with global names of its own."""
+    """Return the function defined last in a source text, with its own global names."""
     path = f'<program {next(_NUMBERS)}>'
     linecache.cache[path] = (len(source), None, source.splitlines(keepends=True), path)
     found = dict(names or {})

@@ -1,4 +1,4 @@
-"""Shapes as functions that are negative inside: what lines meet, told without casting one."""
+"""Shapes as functions that are negative inside: expected ray hits without casting rays."""
 
 from __future__ import annotations
 
@@ -68,13 +68,13 @@ HOLLOW = {
     ),
     'tent': (sb.HollowCone(0.6, 1.2, 0.5), lambda x: _hollow(x, 0.6, 1.2, 0.5, 0.0, 0.0)),
 }
-"""Shapes with a bore, and such functions of them."""
+"""Shapes with a bore, and their functions."""
 
 FIELD_HEIGHTS = 0.3 * np.random.default_rng(3).normal(size=(7, 9))
 
 
 def field_triangles():
-    """Return (n, 3, 3) the triangles of the surface of `HeightField(FIELD_HEIGHTS, (4, 3))`."""
+    """Return the surface triangles of `HeightField(FIELD_HEIGHTS, (4, 3))`, (n, 3, 3)."""
     rows, columns = FIELD_HEIGHTS.shape
     x, y = np.meshgrid(np.linspace(-2.0, 2.0, columns), np.linspace(-1.5, 1.5, rows))
     p = np.stack([x, y, FIELD_HEIGHTS], axis=-1)
@@ -88,7 +88,7 @@ def field_triangles():
 
 
 def surfaces():
-    """Return triangle meshes and a height field, each with its triangles (n, 3, 3)."""
+    """Return triangle meshes and a height field, each with its triangles, (n, 3, 3)."""
     vertices, triangles = lumpy_ball()
     return {
         'mesh': (sb.TriangleMesh(vertices, triangles), vertices[triangles]),
@@ -98,7 +98,7 @@ def surfaces():
 
 
 def crossings(triangles, start, way):
-    """Return t and unit normal of the first triangle that start + t way crosses, t from 0 to 1."""
+    """Return t, 0 to 1, and unit normal of the first triangle hit by start + t way."""
     edge1, edge2 = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]
     normal = np.cross(edge1, edge2)
     area = normal @ way

@@ -1,4 +1,4 @@
-"""Small robots for tests, written as URDF so that the whole way from text to motion is tested."""
+"""Small robots for tests, written as URDF, so tests cover everything from text to motion."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def rotor(inertia=0.5, kind='continuous', inside=''):
 
 
 def pendulum(mass=1.0, length=1.0, inside='', gazebo=''):
-    """Return a point-like bob on a weightless rod, turning about y, hanging down at position 0."""
+    """Return a point-like bob on a massless rod, rotating about y, hanging down at position 0."""
     return robot(
         link('world', 0.0),
         link('bob', mass, (0, 0, -length), (1e-9, 1e-9, 1e-9)),
@@ -56,7 +56,7 @@ def pendulum(mass=1.0, length=1.0, inside='', gazebo=''):
 
 
 def double_pendulum(friction=0.0):
-    """Return two rods that swing about y, with joints 'a' and 'b'."""
+    """Return two rods swinging about y, with joints 'a' and 'b'."""
     inside = f'<dynamics friction="{friction}"/>'
     return robot(
         link('world', 0.0),
@@ -68,7 +68,7 @@ def double_pendulum(friction=0.0):
 
 
 def ft(reference, inside='', extra=''):
-    """Declare a force-torque sensor on a joint, Gazebo's way."""
+    """Declare a force-torque sensor on a joint, in Gazebo's format."""
     return (
         f'<gazebo reference="{reference}"><sensor name="ft" type="force_torque">{extra}'
         f'<force_torque>{inside}</force_torque></sensor></gazebo>'

@@ -1,4 +1,4 @@
-"""A node of the test's own, to listen, command and call, and to wait for what is to happen."""
+"""The test's own ROS node, to listen, command, call, and wait for expected events."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ from rclpy.parameter import Parameter
 from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 
-# A bound on what is bound to come: discovery in a second, after a first start compilation in
-# minutes where many share few processors. Nothing is measured by it.
+# Bound on expected events: discovery takes a second, compilation after a first start minutes if
+# many share few processors. Nothing is measured by it.
 PATIENCE_S = 280.0
 
-# Queues in which everything waits for a process that stalls. A node's own hold a second of its
-# messages: of what comes faster than it is taken, the oldest is lost.
+# Queues large enough while a process stalls. A node's own queues hold one second of its messages;
+# if messages arrive faster than they are read, the oldest are lost.
 _ALL = 100_000
 
 
 def keeping(*topics: str) -> dict[str, int]:
-    """Return the parameters of a node that loses no messages of topics to one who stalls."""
+    """Return node parameters that keep all messages on topics for a stalling reader."""
     return {f'qos_overrides.{topic}.publisher.depth': _ALL for topic in topics}
 
 
 class Graph:
-    """Use it as a context, in a test that has `ros_environment`."""
+    """A ROS node as a context manager, for a test with `ros_environment`."""
 
     def __init__(self, processes: Sequence[subprocess.Popen] = ()) -> None:
         """
         Prepare.
 
-        processes: of the test; there may be more later. Nothing is waited for in vain once one of
-        them has failed.
+        processes: the test's processes; more may follow. A wait fails once one of them has failed.
         """
         self._processes = processes
         self._heard = 0
@@ -62,7 +61,7 @@ class Graph:
         self._context.try_shutdown()
 
     def listen(self, kind: type, topic: str, qos: QoSProfile | int = 1000) -> list:
-        """Return the list that all messages of a topic are appended to from now on."""
+        """Return a list to which all later messages on a topic are appended."""
         messages: list = []
 
         def take(message: object) -> None:
@@ -73,11 +72,11 @@ class Graph:
         return messages
 
     def listen_to_all(self, kind: type, topic: str) -> list:
-        """Listen to a topic of a node that has the parameters `keeping` returns."""
+        """Listen to a topic from a node with the parameters from `keeping`."""
         return self.listen(kind, topic, QoSProfile(depth=_ALL))
 
     def advertise(self, kind: type, topic: str):
-        """Return a publisher that somebody listens to."""
+        """Return a publisher with at least one subscription."""
         publisher = self.node.create_publisher(kind, topic, 10)
         self.wait(lambda: publisher.get_subscription_count() > 0, f'a subscriber of {topic}')
         return publisher
@@ -102,13 +101,13 @@ class Graph:
             self._executor.spin_once(timeout_sec=0.02)
 
     def wait_for_next(self, messages: list, count: int = 1) -> list:
-        """Wait for so many more messages in a list, and give these."""
+        """Wait for `count` more messages in a list, and return them."""
         before = len(messages)
         self.wait(lambda: len(messages) >= before + count, f'{count} more messages')
         return messages[before : before + count]
 
     def wait_for_standstill(self, states: list, clock: list) -> int:
-        """Wait until /clock stands still, and all states up to then have come; give the time."""
+        """Wait until /clock and all earlier states have stopped; return the time."""
         begun = len(clock)
 
         def stands() -> bool:
@@ -119,16 +118,16 @@ class Graph:
         return nanoseconds(clock[-1].clock)
 
     def drain(self) -> None:
-        """Take in what has arrived."""
+        """Take all messages that have arrived."""
         before = -1
         while before < self._heard:
             before = self._heard
-            # one spin takes one message, of any of the entities
+            # one spin takes one message, from any of the entities
             for _ in range(50):
                 self._executor.spin_once(timeout_sec=0.0)
 
     def call(self, kind: type, service: str, request: object) -> object:
-        """Call a service, and give its response."""
+        """Call a service, and return its response."""
         client = self.client(kind, service)
         future = client.call_async(request)
         self.wait(future.done, f'a response of {service}')
@@ -136,14 +135,14 @@ class Graph:
         return future.result()
 
     def client(self, kind: type, service: str) -> Client:
-        """Return a client of a node's service, for whoever must not wait for the response."""
+        """Return a client for a node's service, for calls without waiting for the response."""
         client = self.node.create_client(kind, service)
         self.wait(client.service_is_ready, f'service {service}')
         self.meet(service.rpartition('/')[0])
         return client
 
     def action_client(self, kind: type, action: str, node: str) -> ActionClient:
-        """Return a client of a node's action."""
+        """Return a client for a node's action."""
         client = ActionClient(self.node, kind, action)
         self.wait(client.server_is_ready, f'action {action}')
         self.meet(node)
@@ -151,11 +150,11 @@ class Graph:
 
     def meet(self, node: str) -> None:
         """
-        Wait until a node has discovered all that was made here.
+        Wait until a node has discovered all entities made here.
 
-        What a node sends before it has discovered a client or a subscription is lost, and these
-        cannot tell. What is made later is discovered later: so a client made now asks the node for
-        something until it responds.
+        Messages sent by a node before it has discovered a client or a subscription are lost, and
+        these cannot notice. Later entities are discovered later, so a new client calls the node
+        until it responds.
         """
         probe = self.node.create_client(GetParameterTypes, f'{node}/get_parameter_types')
         self.wait(probe.service_is_ready, f'the parameters of {node}')
@@ -169,13 +168,13 @@ class Graph:
         self.node.destroy_client(probe)
 
     def services_of(self, name: str, namespace: str = '/') -> dict[str, list[str]]:
-        """Return the services of a node with their types, as far as they are discovered."""
+        """Return a node's services with their types, as far as they are discovered."""
         if (name, namespace) not in self.node.get_node_names_and_namespaces():
             return {}
         return dict(self.node.get_service_names_and_types_by_node(name, namespace))
 
     def set_parameter(self, node: str, name: str, value: object) -> object:
-        """Set a parameter of a node; give the result with its fields successful and reason."""
+        """Set a node's parameter; return the result with its fields successful and reason."""
         message = ParameterMessage(
             name=name, value=Parameter(name, value=value).get_parameter_value()
         )
@@ -185,7 +184,7 @@ class Graph:
         return response.results[0]
 
     def describe_parameters(self, node: str) -> dict[str, object]:
-        """Return the descriptors of all parameters of a node, by name."""
+        """Return the descriptors of a node's parameters, by name."""
         names = self.call(
             ListParameters, f'{node}/list_parameters', ListParameters.Request()
         ).result.names
@@ -200,7 +199,7 @@ def nanoseconds(stamp: object) -> int:
 
 
 def end(process: subprocess.Popen, number: int = signal.SIGINT) -> tuple[int, str]:
-    """End a process by a signal; give its exit code and all it said."""
+    """End a process by a signal; return its exit code and all its output."""
     process.send_signal(number)
     output, _ = process.communicate(timeout=PATIENCE_S)
     return process.returncode, output

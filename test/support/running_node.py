@@ -1,4 +1,4 @@
-"""A node in a process of its own, and what it says."""
+"""A node in its own process, and its output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ros_graph import PATIENCE_S
 
 
 class Running:
-    """A node as a process, and what it says."""
+    """A node as a process, and its output."""
 
     def __init__(self, *arguments: object):
         """Start it."""
@@ -30,7 +30,7 @@ class Running:
         self._reader.start()
 
     def hear(self, pattern: str) -> str:
-        """Wait until a text comes; return its group."""
+        """Wait until a pattern appears in the output; return its group."""
         with self._changed:
             assert self._changed.wait_for(
                 lambda: re.search(pattern, self.said) or self.process.poll() is not None,
@@ -41,14 +41,14 @@ class Running:
         return found[1] if found.groups() else found[0]
 
     def end(self) -> int:
-        """End it as Ctrl-C does; return its exit code."""
+        """End it as by Ctrl-C; return its exit code."""
         self.process.send_signal(signal.SIGINT)
         code = self.process.wait(PATIENCE_S)
         self._reader.join()
         return code
 
     def kill(self) -> None:
-        """End it whatever it does."""
+        """Kill it unconditionally."""
         self.process.kill()
         self.process.wait()
         self._reader.join()

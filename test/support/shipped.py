@@ -1,4 +1,4 @@
-"""The robots that ship with the package, and how tests drive them."""
+"""The robots shipped with the package, and how tests drive them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ FOLDER = Path(__file__).resolve().parents[2] / 'urdf'
 
 
 def path_of(name):
-    """Return the path of a robot of ours."""
+    """Return a shipped robot's path."""
     return FOLDER / f'{name}.urdf'
 
 

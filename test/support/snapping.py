@@ -1,4 +1,4 @@
-"""Assemblies for SNAP, and an account of their mates that shares no code with it."""
+"""Assemblies for SNAP, and an independent evaluation of their mates."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def at(*position, R=None):
 
 
 def joined(*poses):
-    """Return the pose of the last frame in the first one's parent."""
+    """Return the last frame's pose in the first one's parent."""
     place, rotation = np.zeros(3), np.eye(3)
     for pose in poses:
         place, rotation = place + rotation @ pose.position, rotation @ pose.rotation
@@ -34,12 +34,12 @@ def joined(*poses):
 
 
 def undone(pose):
-    """Return the inverse of a pose."""
+    """Return a pose's inverse."""
     return Pose(-pose.rotation.T @ pose.position, pose.rotation.T)
 
 
 def random_pose(rng, length=1.0):
-    """Return a pose drawn by chance."""
+    """Return a random pose."""
     rotation = turn(rng.normal(size=3), rng.uniform(0, np.pi))
     return Pose(length * rng.normal(size=3), rotation)
 
@@ -52,17 +52,17 @@ def mate(path, kind, first, at_first, second, at_second, **values):
 
 
 def explicit(one):
-    """Return a mate whose initial coordinates are given by the file."""
+    """Return a mate with explicit initial coordinates from the file."""
     return replace(one, explicit_angle=True, explicit_position=True)
 
 
 def swapped(one):
-    """Return a mate with its connectors the other way round."""
+    """Return a mate with swapped connectors."""
     return replace(one, first=one.second, second=one.first)
 
 
 def in_world(frames, result):
-    """Return the poses of all frames in the world, by path."""
+    """Return all frames' world poses, by path."""
     parents = {frame.path: frame.parent for frame in frames}
 
     def walk(path):
@@ -72,13 +72,13 @@ def in_world(frames, result):
 
 
 def coordinates(one, poses):
-    """Return the pose of a mate's second connector in its first."""
+    """Return a mate's pose: the second connector in the first."""
     ends = [joined(poses[side.frame], side.pose) for side in (one.first, one.second)]
     return joined(undone(ends[0]), ends[1])
 
 
 def miss(one, poses):
-    """Return by how much a mate does not hold, explicit coordinates aside: the worse of m, rad."""
+    """Return a mate's violation, without explicit coordinates: the greater of m and rad."""
     relative = coordinates(one, poses)
     p, R = relative.position, relative.rotation
     tilt = np.linalg.norm(np.cross(Z, R[:, 2])) + (R[2, 2] < 0)
@@ -95,7 +95,7 @@ def miss(one, poses):
 
 
 def worst(frames, mates, result):
-    """Return the greatest miss of all enabled mates."""
+    """Return the greatest violation among enabled mates."""
     poses = in_world(frames, result)
     return max(miss(one, poses) for one in mates if one.enabled)
 
@@ -104,8 +104,8 @@ def four_bar(lengths, **of_crank):
     """
     Return frames and mates of a four-bar linkage in the xy plane.
 
-    lengths: of crank, coupler, rocker and ground. Hinges A and D are on the ground, at 0 and along
-    x; B and C on the coupler.
+    lengths: crank, coupler, rocker and ground [m]. Hinges A and D are on the ground, at 0 and
+    along x; B and C on the coupler.
     """
     a, b, c, d = lengths
     frames = [SnapFrame(name) for name in ('crank', 'coupler', 'rocker')]
@@ -122,8 +122,8 @@ def ring(rng, count, spread):
     """
     Return frames and mates of a closed ring of hinges in space, and its closed world poses.
 
-    The frames are drawn by chance, and every hinge fits them at an angle drawn by chance. The
-    angles of the mates are wrong by up to `spread` [rad].
+    The frames are random, and every hinge fits them at a random angle. The mates' angles are wrong
+    by up to `spread` [rad].
     """
     poses = [at(), *(random_pose(rng) for _ in range(count - 1))]
     names = ['', *(f'link{k}' for k in range(1, count))]

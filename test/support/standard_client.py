@@ -1,8 +1,8 @@
 """
-A client of the services of simulation_interfaces, in whichever version Python finds.
+A client for the services of simulation_interfaces, in the version found by Python.
 
-What to ask for comes as a line of JSON, [service, fields of the request]; the fields of the
-response go back as another. A process has one version, so that a test of a second one needs this.
+A request is a line of JSON, [service, fields of the request]; the response's fields are returned
+as another line. A process has one version, so a test of a second version needs this client.
 """
 
 from __future__ import annotations

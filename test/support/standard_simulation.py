@@ -1,4 +1,4 @@
-"""A node whose services of simulation_interfaces can be called, in one of two versions."""
+"""A node with the services of simulation_interfaces, in one of two versions."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ LATCHED = QoSProfile(
     depth=10, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 
-# asks for a service with the fields of a request; gives the fields of the response
+# calls a service with the request's fields; returns the response's fields
 Call = Callable[..., dict[str, Any]]
 
-# what differs in version 2.1 from 1.5, and the services that a test of it calls
+# differences of version 2.1 from 1.5, and the services called by its tests
 CHANGES_IN_2 = (
     ('package simulation_interfaces 1.5.1', 'package simulation_interfaces 2.1.0'),
     (
@@ -68,7 +68,7 @@ MESSAGES_OF_2 = (
 
 @pytest.fixture(scope='session')
 def second_version(tmp_path_factory) -> Path:
-    """Return the folder of Python that has simulation_interfaces in version 2.1."""
+    """Return a Python folder with simulation_interfaces in version 2.1."""
     text = (definitions.FOLDER / 'simulation_interfaces.txt').read_text()
     for old, new in CHANGES_IN_2:
         assert old in text, old
@@ -90,7 +90,7 @@ def second_version(tmp_path_factory) -> Path:
 
 
 class Simulation:
-    """A node whose services of the standard can be called; `call` carries a call out."""
+    """A node with the standard's services; `call` executes a call."""
 
     def __init__(self, process: subprocess.Popen, call: Call, is_2: bool) -> None:
         self.process, self._call, self.is_2 = process, call, is_2
@@ -100,7 +100,7 @@ class Simulation:
         return self._call(kind, fields)
 
     def spawn(self, resource: str, **fields: Any) -> dict[str, Any]:
-        """Spawn by a name, file or text, as the version wants it said."""
+        """Spawn from a name, file or text, in the version's format."""
         key = 'resource_string' if resource.startswith('<') else 'uri'
         text = {key: resource}
         return self('SpawnEntity', **fields, **({'entity_resource': text} if self.is_2 else text))
@@ -109,7 +109,7 @@ class Simulation:
 @pytest.fixture
 def start(graph, start_process, request):
     """
-    Provide a function that starts a node and returns its Simulation once it publishes.
+    Return a function that starts a node and returns its Simulation once it publishes.
 
     version: '1.5', which this process has too, or '2.1'.
     """
@@ -169,10 +169,10 @@ def start(graph, start_process, request):
 
 
 def result(response: dict[str, Any]) -> int:
-    """Return the standard's code of a response."""
+    """Return the standard's result code in a response."""
     return response['result']['result']
 
 
 def stamps(states: list[JointState]) -> list[int]:
-    """Return the stamps of joint states [ns]."""
+    """Return joint state stamps [ns]."""
     return [nanoseconds(state.header.stamp) for state in states]

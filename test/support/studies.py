@@ -1,4 +1,4 @@
-"""Studies that tests sweep over, and what they ask of their results."""
+"""Studies for sweep tests, and the requested results."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def with_controller(controller: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def swept(study: Study, folder: Path, processes: int = 2, timeout_s: float = 120.0) -> list[Row]:
-    """Make all runs of a study that have no row; return all rows, by run."""
+    """Make a study's missing runs; return all rows, by run."""
     with Store(study, folder) as store:
         sweep(store, LocalExecutor(processes, timeout_s), lambda progress: None, keeps_going=True)
         return rows_of(store.table(), study)

@@ -1,4 +1,4 @@
-"""A chain that moves through a medium."""
+"""A chain moving through a medium."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SETTINGS = (
 
 
 def stir(body, seed=1):
-    """Let the medium act on all links of a robot, each in its own way."""
+    """Add medium forces to all links of a robot, each with its own parameters."""
     rng = np.random.default_rng(seed)
     for each in body.links:
         for setting in SETTINGS:
@@ -24,7 +24,7 @@ def stir(body, seed=1):
 
 
 def chain(free=True):
-    """Return a chain with a link fixed to another, which makes the two one body."""
+    """Return a chain with two links fixed together to one body."""
     return robot(
         link('base', 2.0 if free else 0.0, (0.1, 0.0, 0.05), (0.02, 0.03, 0.04)),
         link('a', 1.0, (0.0, 0.1, -0.2), (0.01, 0.02, 0.015)),
@@ -37,7 +37,7 @@ def chain(free=True):
 
 
 def swimming(time_step=1e-3, integrator='midpoint', free=True):
-    """Return a world in which the chain moves through a medium, and the chain."""
+    """Return a world with the chain moving through a medium, and the chain."""
     world = sb.World(time_step=time_step, integrator=integrator)
     body = world.load_urdf(chain(free), fixed_base=not free)
     body.q, body.dq = [0.7, -0.4], [2.0, -3.0]

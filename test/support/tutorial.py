@@ -1,4 +1,4 @@
-"""The pages of the tutorial, run without a renderer."""
+"""Tutorial pages, run without a renderer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def run_page(name, folder, patch):
     """
     Run a page in a folder, with pytest's monkeypatch.
 
-    Returns the names that it leaves, and the parts of each picture by the name of its file.
+    Returns the page's final names, and the parts of each picture by its file name.
     """
     pictures = {}
 

@@ -1,4 +1,4 @@
-"""Robots in this library and in Pinocchio, at one random state, and how coordinates map."""
+"""Robots in this library and in Pinocchio, at one random state, with a coordinate mapping."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Twin:
     """
     One robot in both libraries at one random state.
 
-    to_pin: (nv, nv) takes our velocities to Pinocchio's. first: our coordinates of a free base.
-    q, v: Pinocchio's. tolerance: of what may differ, relative to the largest entry.
+    to_pin: matrix from our velocities to Pinocchio's, (nv, nv). first: our coordinates of a free
+    base. q, v: Pinocchio's. tolerance: allowed difference relative to the largest entry.
     """
 
     tolerance: float
@@ -33,7 +33,7 @@ class Twin:
     nv: int
 
     def place_base(self, rng):
-        """Put a free base somewhere, moving; give Pinocchio's position, velocity, and rotation."""
+        """Give a free base a random pose and motion; return Pinocchio's q and v, and R."""
         quat = random_unit(rng, 4)
         position, linear, angular = rng.normal(size=(3, 3))
         self.robot.set_base_pose(position, quat)
@@ -43,32 +43,32 @@ class Twin:
         return [*position, *quat], [*(R.T @ linear), *(R.T @ angular)], R
 
     def frame(self, link):
-        """Return the number of a link's frame in Pinocchio."""
+        """Return a link frame's number in Pinocchio."""
         assert self.model.existFrame(link.name, pin.FrameType.BODY), link.name
         return self.model.getFrameId(link.name, pin.FrameType.BODY)
 
     def acceleration_to_pin(self, ddq):
-        """Turn our accelerations into Pinocchio's: a free joint's are spatial, in body axes."""
+        """Convert our accelerations to Pinocchio's: a free joint's are spatial, in body axes."""
         ddq = ddq.copy()
         if self.first:
             ddq[:3] -= self._w_cross_v
         return self.to_pin @ ddq
 
     def acceleration_from_pin(self, ddq):
-        """Turn Pinocchio's accelerations into ours."""
+        """Convert Pinocchio's accelerations to ours."""
         ddq = np.linalg.solve(self.to_pin, ddq)
         if self.first:
             ddq[:3] += self._w_cross_v
         return ddq
 
     def assert_same(self, ours, theirs, size=1e-12):
-        """Compare by the largest difference relative to the largest entry, or to what cancels."""
+        """Compare the largest difference to the largest entry, or to the cancelling terms."""
         scale = np.max(np.abs(theirs), initial=size)
         assert np.max(np.abs(ours - theirs), initial=0.0) <= self.tolerance * scale
 
 
 def random_unit(rng, size):
-    """Return a random vector of length 1."""
+    """Return a random unit vector."""
     vector = rng.normal(size=size)
     return vector / np.linalg.norm(vector)
 
@@ -79,7 +79,7 @@ def random_rotation(rng):
 
 
 def random_link(rng, name):
-    """Return a link with a mass and an inertia that a body can have."""
+    """Return a link with a physically valid random mass and inertia."""
     sides = rng.uniform(0.1, 0.5, 3)
     axes = random_rotation(rng)
     inertia = axes @ np.diag(sides @ sides - sides**2) @ axes.T
@@ -106,7 +106,7 @@ def random_joint(rng, number, kind):
 
 
 class RobotTwin(Twin):
-    """A robot of a URDF."""
+    """A robot from a URDF."""
 
     tolerance = 1e-9
 
@@ -143,7 +143,7 @@ class RobotTwin(Twin):
             joint = self.model.joints[self.model.getJointId(name)]
             self.to_pin[joint.idx_v, self.first + k] = 1.0
             self.v[joint.idx_v] = robot.dq[k]
-            # where a joint moves no inertia, loading gave it some
+            # joints moving no inertia got armature at loading
             self.model.armature[joint.idx_v] = robot.joint(name).armature
             self.q[joint.idx_q : joint.idx_q + joint.nq] = (
                 robot.q[k] if joint.nq == 1 else [np.cos(robot.q[k]), np.sin(robot.q[k])]
@@ -153,7 +153,7 @@ class RobotTwin(Twin):
 
 
 class TreeTwin(Twin):
-    """A random tree of every joint type."""
+    """A random tree with every joint type."""
 
     tolerance = 1e-12
 
@@ -163,7 +163,7 @@ class TreeTwin(Twin):
         joints = [random_joint(rng, number, kind) for number, kind in enumerate(kinds)]
         links = [random_link(rng, f'l{number}') for number in range(len(joints) + 1)]
         if not free:
-            # Pinocchio leaves the potential energy of what never moves out
+            # Pinocchio omits the potential energy of immobile links
             links[0] = link('l0', 0.0)
         self.world = sb.World(gravity=rng.normal(size=3))
         self.robot = self.world.add_robot(describe(links, joints), fixed_base=not free)
@@ -173,7 +173,7 @@ class TreeTwin(Twin):
         self.first = 6 if free else 0
         numbers = {'l0': self._add_base(rng) if free else 0}
         self._add_link(numbers['l0'], links[0])
-        # depth first, as Pinocchio wants it
+        # depth first, as required by Pinocchio
         pending = [one for one in reversed(joints) if one.parent == 'l0']
         while pending:
             one = pending.pop()
@@ -188,7 +188,7 @@ class TreeTwin(Twin):
             self.to_pin[row : row + len(block), at : at + block.shape[1]] = block
             row += len(block)
         armature = self.robot.slot.part.model.passive[:, 0]
-        # isotropic where several coordinates mix
+        # isotropic if several coordinates mix
         self.model.armature = self.to_pin**2 @ armature
         self.data = self.model.createData()
 

@@ -1,7 +1,7 @@
 """
-Malformed descriptions for the tests of errors and warnings: a sound robot with lines changed.
+Malformed descriptions for the tests of errors and warnings: a valid robot with changed lines.
 
-A case is the changed lines by number, then the finding they must give: element, name, attribute,
+A case contains the changed lines by number, then the expected finding: element, name, attribute,
 value, line.
 """
 
@@ -16,7 +16,7 @@ INERTIAL = (
 LIMIT = '<limit lower="-1" upper="1" effort="10" velocity="2"/>'
 ENDS = '<parent link="base"/><child link="arm"/>'
 
-# the lines of a sound robot; a case replaces or inserts some of them
+# the lines of a valid robot; a case replaces or inserts some of them
 SOUND = [
     '<robot name="r">',  # 1
     f'<link name="base">{INERTIAL}</link>',  # 2
@@ -31,7 +31,7 @@ SOUND = [
 
 
 def robot(lines: dict[int, str]) -> str:
-    """Return the sound robot with some lines replaced, by number from 1."""
+    """Return the valid robot with some lines replaced, by number from 1."""
     return '\n'.join(lines.get(number, line) for number, line in enumerate(SOUND, 1))
 
 
@@ -66,7 +66,7 @@ def sensor(content: str, kind: str = 'imu', reference: str = 'arm') -> str:
 
 
 def ros2_control(interface: str) -> str:
-    """Return a sensor called s of ros2_control, in the second of two lines."""
+    """Return a ros2_control sensor called s, in the second of two lines."""
     content = f'<sensor name="s"><state_interface name="{interface}"/></sensor>'
     return f'<ros2_control>\n{content}</ros2_control></robot>'
 
@@ -82,7 +82,7 @@ def cases(*tables: dict[str, list[tuple]]) -> list:
 
 
 def find(findings, code):
-    """Return the findings of a code as tuples."""
+    """Return a code's findings as tuples."""
     return [
         (found.element, found.name, found.attribute, found.value, found.line)
         for found in findings
@@ -90,7 +90,7 @@ def find(findings, code):
     ]
 
 
-# everything the reader knows, once
+# one robot with everything the reader supports
 WHOLE = """<?xml version="1.0"?>
 <robot name="r" version="1.0">
   <link name="world"/>

@@ -1,4 +1,4 @@
-"""Malformed descriptions, each with the error that it gets."""
+"""Malformed descriptions, each with its expected error."""
 
 from __future__ import annotations
 

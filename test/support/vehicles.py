@@ -1,4 +1,4 @@
-"""Vehicles with wheels, as URDF texts. The wheels are balls, which touch the ground in points."""
+"""Wheeled vehicles as URDF texts. The wheels are balls, touching the ground in points."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def wheel(
     effort: float = 20.0,
     velocity: float = 30.0,
 ) -> str:
-    """Return a joint `name` and its link, a ball of 0.5 kg."""
+    """Return a joint `name` and its link, a 0.5 kg ball."""
     inertia = [0.4 * 0.5 * radius * radius] * 3
     return (
         f'<joint name="{name}" type="continuous"><parent link="{parent}"/>'
@@ -46,7 +46,7 @@ def wheel(
 
 
 def steering(name: str, x: float, y: float, limit: float = 0.7) -> str:
-    """Return a joint that steers, and its link `name`_link without geometry."""
+    """Return a steering joint, and its link `name`_link without geometry."""
     return (
         f'<joint name="{name}" type="revolute"><parent link="base_link"/>'
         f'<child link="{name}_link"/><origin xyz="{x} {y} 0"/><axis xyz="0 0 1"/>'
@@ -67,7 +67,7 @@ def skid_steered(a: float = 0.15, b: float = 0.2) -> str:
 
 
 def car(wheelbase: float = 0.4, width: float = 0.3) -> str:
-    """Return a car: rear wheels, 0.2 m behind the middle, and front wheels that steer."""
+    """Return a car: rear wheels, 0.2 m behind the middle, and steered front wheels."""
     rear, front = -0.2, wheelbase - 0.2
     parts = ''
     for side, y in (('left', 0.5 * width), ('right', -0.5 * width)):
@@ -88,10 +88,10 @@ def roller_wheel(
     ball: float = 0.02,
 ) -> str:
     """
-    Return a wheel whose rim is a ring of balls, each free to turn about one axis.
+    Return a wheel whose rim is a ring of balls, each rotating freely about one axis.
 
-    heading: direction in which it drives [rad]. roller: from there to the direction in which the
-    ball on the ground rolls freely [rad]. circle, ball: radii of the ring and of the balls [m].
+    heading: driving direction [rad]. roller: angle from there to the free rolling direction of the
+    ball on the ground [rad]. circle, ball: radii of the ring and of the balls [m].
     """
     text = (
         f'<joint name="{name}" type="continuous"><parent link="base_link"/>'
@@ -101,7 +101,7 @@ def roller_wheel(
     )
     for k in range(count):
         turn = 2.0 * math.pi * k / count
-        # the ball below the hub turns about the horizontal axis across its free direction
+        # the ball below the hub rotates about the horizontal axis across its free direction
         along, across = math.cos(roller - 0.5 * math.pi), math.sin(roller - 0.5 * math.pi)
         axis = along * math.cos(turn), across, -along * math.sin(turn)
         place = (-circle * math.sin(turn), 0.0, -circle * math.cos(turn))
@@ -119,7 +119,7 @@ def mecanum_friction(name: str, roller: float, frame: str = 'base_link') -> str:
     """
     Return Gazebo's tags that make the ball of a `wheel` slide freely in one direction.
 
-    roller: the direction, from x of a link [rad]. frame: the link.
+    roller: the direction, from the link's x axis [rad]. frame: the link.
     """
     return (
         f'<gazebo reference="{name}_link"><mu1>1</mu1><mu2>0</mu2>'
@@ -130,10 +130,10 @@ def mecanum_friction(name: str, roller: float, frame: str = 'base_link') -> str:
 
 def rolling_radius(count: int = 12, circle: float = 0.08, ball: float = 0.02) -> float:
     """
-    Return how far a wheel of balls gets per radian [m].
+    Return a ball wheel's travel per radian [m].
 
     While the ball at an angle a is on the ground, the hub is circle cos(a) + ball above it: the
-    mean of that over the angles of one ball.
+    travel is its mean over one ball's range of angles.
     """
     half = math.pi / count
     return circle * math.sin(half) / half + ball

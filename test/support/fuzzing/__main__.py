@@ -1,9 +1,9 @@
 """
 The long fuzz run: `make fuzz ARGS='--seconds 600 --kinds urdf,api --seed 7'`.
 
-A child process makes and reads inputs of one kind after another, a batch each; it has limits of
-memory, and is ended where it makes no progress. Of inputs that fail alike the smallest is kept,
-with what was seen and the command that repeats it.
+A child process makes and reads inputs of one kind after another, one batch each. It has memory
+limits, and is ended without progress. Among inputs that fail alike the smallest is kept, with the
+failure and the command that repeats it.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ from fuzzing.kinds import KINDS
 from sim_bridge.foreign.reader_process import sharing
 
 _MEMORY_BYTES = 8 << 30
-# of the clock, for one input; on a busy machine `SECONDS` of the processor take some times as long
+# wall-clock limit for one input; on a busy machine `SECONDS` of CPU time take much longer
 _PATIENCE_S = 120.0
 _CURRENT = 'current'
-# the exit code of a batch whose failures are kept; any other tells of its process
+# exit code of a batch whose failures are kept; any other code reports a failed process
 _KEPT = 3
 
 
 def main() -> int:
-    """Run as the arguments say; return 1 if an input failed."""
+    """Run with the command-line arguments; return 1 if an input failed."""
     parser = argparse.ArgumentParser(prog='fuzzing', description=__doc__)
-    parser.add_argument('--seconds', type=float, default=3600.0, help='how long (default: 3600)')
-    parser.add_argument('--seed', type=int, help='of the first batch (default: by chance)')
+    parser.add_argument('--seconds', type=float, default=3600.0, help='duration (default: 3600)')
+    parser.add_argument('--seed', type=int, help='seed of the first batch (default: random)')
     parser.add_argument('--kinds', default=','.join(KINDS), help='(default: %(default)s)')
     parser.add_argument(
-        '--failures', type=Path, default=Path('fuzz'), help='folder (default: ./fuzz)'
+        '--failures', type=Path, default=Path('fuzz'), help='folder for failures (default: ./fuzz)'
     )
     parser.add_argument('--repeat', type=Path, metavar='FILE', help='read one input again')
     parser.add_argument('--batch', help=argparse.SUPPRESS)
@@ -76,7 +76,7 @@ def _supervise(kinds: list[str], seconds: float, seed: int | None, failures: Pat
 
 
 def _run_batch(kind: str, seed: int, failures: Path) -> int:
-    """Run one batch; what ends its process, or keeps it, is a failure of the current input."""
+    """Run one batch; a crash or a hang of its process is a failure of the current input."""
     command = [
         sys.executable,
         '-m',
@@ -110,13 +110,13 @@ def _run_batch(kind: str, seed: int, failures: Path) -> int:
 
 
 def _batch(name: str, seed: int, failures: Path) -> int:
-    """Make and read the inputs of a seed; return `_KEPT` if one failed."""
+    """Make and read a seed's inputs; return `_KEPT` if one failed."""
     faulthandler.enable()
     warnings.simplefilter('error')
-    warnings.filterwarnings('ignore', "module 'sre_")  # of what rclpy imports
+    warnings.filterwarnings('ignore', "module 'sre_")  # from imports of rclpy
     kind, rng, failed = KINDS[name], random.Random(seed), False
     with tempfile.TemporaryDirectory() as folder:
-        # what is imported, compiled and kept for good
+        # modules imported, code compiled and objects kept permanently
         with contextlib.suppress(Exception):
             kind.run(kind.make(random.Random(0)), Path(folder))
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
@@ -128,7 +128,7 @@ def _batch(name: str, seed: int, failures: Path) -> int:
                     (failures / _CURRENT).write_bytes(case)
                     try:
                         judge(kind.run, case, Path(folder))
-                    except Exception as err:  # noqa: BLE001 - whatever it is, is what is sought
+                    except Exception as err:  # noqa: BLE001 - any exception is a finding
                         failed = True
                         _keep(failures, name, signature(err), case, traceback.format_exc())
         except AssertionError as err:
@@ -138,7 +138,7 @@ def _batch(name: str, seed: int, failures: Path) -> int:
 
 
 def _keep(failures: Path, kind: str, what: str, case: bytes, seen: str) -> None:
-    """Write an input and what was seen, unless a smaller one that failed alike is there."""
+    """Write an input and its failure, unless a smaller input that fails alike is kept."""
     path = failures / f'{kind}--{what}.{KINDS[kind].suffix}'
     if path.exists() and path.stat().st_size <= len(case):
         return
@@ -149,7 +149,7 @@ def _keep(failures: Path, kind: str, what: str, case: bytes, seen: str) -> None:
 
 
 def _repeat(path: Path) -> int:
-    """Read a kept input; show what it leads to."""
+    """Read a kept input; show its outcome."""
     name = path.name.partition('--')[0]
     with tempfile.TemporaryDirectory() as folder, sharing():
         judge(KINDS[name].run, path.read_bytes(), Path(folder))

@@ -1,4 +1,4 @@
-"""Calls of the library with wrong arguments among right ones, on all that users hold."""
+"""Library calls with wrong arguments among right ones, on all public objects."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from fuzzing.stepping import step_on
 import sim_bridge as sb
 
 _CALLS = 5
-# it takes steps by the number; `SECONDS` would be up
+# step counts are arguments; more steps would take longer than `SECONDS`
 _MOST_STEPS = 100
-# where the classes are that users do not make
+# modules of classes not created by users
 _NOT_MADE = tuple(
     f'sim_bridge.{name}'
     for name in (
@@ -34,7 +34,7 @@ _NOT_MADE = tuple(
         'world.queries',
     )
 )
-# values that only a program can give
+# values available only in a program
 _OBJECTS = (
     10**5000,
     object(),
@@ -57,7 +57,7 @@ _OBJECTS = (
     1j,
     float,
 )
-# steps back and forth may overflow; all else must leave the world as it was
+# steps back and forth may overflow; all other calls must leave the world unchanged
 _MAY_CHANGE = ('step',)
 
 
@@ -76,7 +76,7 @@ def make(rng: Random) -> bytes:
 
 
 def run(case: bytes, folder: Path) -> None:
-    """Make the calls; what is refused changes nothing, and what is left can be stepped."""
+    """Make the calls; refused ones change nothing, and the world can be stepped afterwards."""
     held = _holders()
     values, world = _values(held), held[1]
     for holder, name, wrong in json.loads(case):
@@ -87,7 +87,7 @@ def run(case: bytes, folder: Path) -> None:
     try:
         step_on(world)
     except TypeError as err:
-        # of a function that was given as a hook, and takes no world
+        # raised by a function that was given as a hook, and takes no world
         if '.function(' not in (traceback.extract_tb(err.__traceback__)[-1].line or ''):
             raise
 
@@ -109,7 +109,7 @@ def _pattern() -> sb.World:
 
 
 def _holders() -> list[Any]:
-    """Return a new world with all that is in it."""
+    """Return a new world with all its parts."""
     world = _pattern().copy()
     robot, vehicle, ball, *_ = world.robots.values()
     joint, (hanging, tied, motor) = robot.joint('joint_1'), world.joints.values()
@@ -165,7 +165,7 @@ def _nothing(*_: object, **__: object) -> None:
 
 @cache
 def _surface() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
-    """Return, of each holder, its members and what they take; and how many values there are."""
+    """Return each holder's members with their parameters, and the number of values."""
     held = _holders()
     return [
         (
@@ -178,7 +178,7 @@ def _surface() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
 
 
 def _values(held: list[Any]) -> list[Any]:
-    """Return wrong values, and right ones, some of which belong elsewhere."""
+    """Return wrong values, and right ones, some belonging elsewhere."""
     robot, other = held[2], _other()
     return [
         *VALUES,
@@ -194,7 +194,7 @@ def _values(held: list[Any]) -> list[Any]:
 
 
 def _sound(held: list[Any]) -> Mapping[str, Any]:
-    """Return right arguments by the names of parameters, some of them of a member only."""
+    """Return right arguments by parameter names, some for one member only."""
     _, world, robot, ball, link, *_ = held
     vector, names = (0.1, 0.2, 0.3), robot.joint_names
     return {
@@ -277,7 +277,7 @@ def _sound(held: list[Any]) -> Mapping[str, Any]:
 
 @cache
 def _other_world() -> sb.World:
-    """Return another world, which nothing may change."""
+    """Return another world that nothing may change."""
     world = sb.World(time_step=2e-3)
     world.load_urdf(path_of('pendulum'))
     return world
@@ -288,10 +288,10 @@ def _other() -> sb.Robot:
 
 
 def _members(holder: Any) -> list[str]:
-    """Return what is for users; not what comes with Python's own collections."""
+    """Return the public members, without Python's own collection members."""
 
     def is_own(name: str) -> bool:
-        # not the value, which may be refused for what was called before
+        # does not read the value, since earlier calls may cause a refusal
         own = inspect.getattr_static(type(holder), name, None)
         member = getattr(holder, name) if own is None else getattr(own, '__func__', own)
         if inspect.ismodule(member) or (
@@ -310,14 +310,14 @@ def _members(holder: Any) -> list[str]:
 
 
 def _parameters(holder: Any, name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the parameters of a method, a function or a class, by name."""
+    """Return a method's, a function's or a class' parameters, by name."""
     own = inspect.getattr_static(type(holder), name, None)
     member = None if isinstance(own, property) else getattr(holder, name, None)
     return inspect.signature(member).parameters if callable(member) else {}
 
 
 def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]) -> bool:
-    """Call a method; read and set what is none; return whether it was not refused."""
+    """Call a method, or read and set an attribute; return whether it was accepted."""
     try:
         member = getattr(holder, name)
         if not callable(member):
@@ -335,7 +335,7 @@ def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, 
         check_words(err)
         return False
     except AttributeError as err:
-        # of what cannot be set or is not there; Python says it of properties and tuples
+        # Python raises AttributeError for read-only properties and tuples
         if traceback.extract_tb(err.__traceback__)[-1].name not in (
             '__setattr__',
             '__getattr__',

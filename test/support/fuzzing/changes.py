@@ -1,4 +1,4 @@
-"""Changes of a running world, and questions to it, with numbers of all sizes among usual ones."""
+"""Changes of a running world, and queries, with extreme numbers among usual ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import sim_bridge as sb
 from sim_bridge.description import sensors_from_mapping
 
 _MOST, _NUMBERS = 6, 24
-# JSON has words for those that are not finite
+# JSON has words for non-finite numbers
 _ODD = (
     0.0,
     -0.0,
@@ -74,7 +74,7 @@ def make(rng: Random) -> bytes:
 
 
 def run(case: bytes, folder: Path) -> None:
-    """Make the changes; what is refused changes nothing, and what is left can be stepped."""
+    """Apply the changes; refused ones change nothing, and the world can be stepped afterwards."""
     world = _pattern().copy()
     done, error = False, None
     for name, numbers in json.loads(case):

@@ -1,4 +1,4 @@
-"""Command messages: fields of any value, and damaged bytes, to a simulator without a graph."""
+"""Command messages: arbitrary field values, and damaged bytes, to a simulator without a graph."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def make(rng: Random) -> bytes:
 
 
 def run(case: bytes, folder: Path) -> None:
-    """Send the messages, with a step after each; whatever they hold, the robot goes on."""
+    """Send the messages, with a step after each; the robot continues after any content."""
     content = json.loads(case)
     made = _simulator(content['robot'])
     (interface,) = made.interfaces

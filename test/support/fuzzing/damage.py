@@ -1,4 +1,4 @@
-"""Damage: sound XML, plain data and bytes, changed by a source of random numbers."""
+"""Damage: valid XML, plain data and bytes, changed by random numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 # xacro knows its elements by this prefix only
 ElementTree.register_namespace('xacro', 'http://www.ros.org/wiki/xacro')
 
-# texts that readers of numbers, names, paths and expressions have to refuse or to bear
+# texts to be refused or tolerated by readers of numbers, names, paths and expressions
 TEXTS = (
     '',
     ' ',
@@ -65,7 +65,7 @@ TEXTS = (
     'revolute',
     'floating',
 )
-# stands in plain data for an integer that Python writes in no text
+# placeholder in plain data for an integer too large to be written as text
 HUGE_INTEGER = 'HUGE_INTEGER'
 # the same for readers of plain data
 VALUES = (
@@ -108,7 +108,7 @@ _MOST_CHANGES = 4
 
 
 def damaged_xml(rng: Random, source: bytes) -> bytes:
-    """Return a document of which elements, attributes or values are not what they were."""
+    """Return a document with changed elements, attributes or values."""
     root = ElementTree.fromstring(source)
     for _ in range(rng.randint(1, _MOST_CHANGES)):
         elements = list(root.iter())
@@ -148,7 +148,7 @@ def _replaced_part(rng: Random, text: str) -> str:
 
 
 def damaged_lines(rng: Random, source: bytes) -> bytes:
-    """Return a text of indented lines of which lines, words or indentations are not the same."""
+    """Return an indented text with changed lines, words or indentations."""
     lines = source.decode().splitlines()
     for _ in range(rng.randint(1, _MOST_CHANGES)):
         at, other = rng.randrange(len(lines)), rng.choice(lines)
@@ -174,7 +174,7 @@ def damaged_lines(rng: Random, source: bytes) -> bytes:
 
 
 def damaged_data(rng: Random, source: Any) -> Any:
-    """Return lists and mappings of which keys or values are not what they were."""
+    """Return lists and mappings with changed keys or values."""
     whole = {'': deepcopy(source)}
     for _ in range(rng.randint(1, _MOST_CHANGES)):
         places = list(_places(whole))
@@ -193,7 +193,7 @@ def damaged_data(rng: Random, source: Any) -> Any:
 
 
 def _places(box: Any) -> Any:
-    """Yield all (list or mapping, index or key) within one."""
+    """Yield all pairs (list or mapping, index or key) within a value."""
     for key in list(box) if isinstance(box, dict) else range(len(box)):
         yield box, key
         if isinstance(box[key], (dict, list)):
@@ -201,7 +201,7 @@ def _places(box: Any) -> Any:
 
 
 def damaged_bytes(rng: Random, source: bytes) -> bytes:
-    """Return bytes some of which are flipped, doubled, missing or others'."""
+    """Return bytes with some flipped, doubled, missing or from another input."""
     data = bytearray(source)
     for _ in range(rng.randint(1, 2 * _MOST_CHANGES)):
         if not data:

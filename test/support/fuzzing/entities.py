@@ -1,4 +1,4 @@
-"""Changes of entities of a running world, as the node's parameter `changes` says them."""
+"""Entity changes in a running world, in the format of the node's parameter `changes`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.world.changes import apply_changes
 
 
 def renamed(changes: Any) -> Any:
-    """Return the documented changes, of a link and a joint that the arm has."""
+    """Return the documented changes, applied to a link and a joint of the arm."""
     arm = changes['arm']
     return {
         **changes,
@@ -28,7 +28,7 @@ def renamed(changes: Any) -> Any:
 
 
 def run(case: bytes, folder: Path) -> None:
-    """Make the changes; what is refused changes nothing, and the world goes on."""
+    """Apply the changes; refused ones change nothing, and the world continues."""
     world = _pattern().copy()
     before, shapes = world.state_hash(), list(world.geometries)
     try:

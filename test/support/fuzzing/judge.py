@@ -1,4 +1,4 @@
-"""The judge: what an input may lead to, and what it may leave behind."""
+"""The judge: allowed outcomes and leftovers of an input."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import numpy as np
 from sim_bridge.description import DescriptionError
 from sim_bridge.foundation.errors import SimBridgeError
 
-# of the processor, in this process; readers of foreign files have limits of their own
+# CPU time in this process; readers of foreign files have their own limits
 SECONDS = 10.0
-# a list of alternatives may come to the 2000 that a value may have
+# an alternatives list may reach the maximum of 2000 characters for a value
 LONGEST_ERROR = 5000
 
 
@@ -28,9 +28,9 @@ class HangError(Exception):
 
 def judge(run: Callable[[bytes, Path], None], case: bytes, folder: Path) -> bool:
     """
-    Read an input; return whether it worked: it may as well be refused, in bounded words.
+    Read an input; return whether it was accepted instead of refused with a bounded message.
 
-    Whatever else it leads to is raised, a HangError if it took too long.
+    Any other exception is raised, a HangError if it took too long.
     """
     try:
         with limited(SECONDS), np.errstate(all='ignore'):
@@ -42,7 +42,7 @@ def judge(run: Callable[[bytes, Path], None], case: bytes, folder: Path) -> bool
 
 
 def check_words(err: SimBridgeError) -> None:
-    """Raise AssertionError for an error without words, or with too many."""
+    """Raise AssertionError for an error without a message, or with too long a message."""
     said = (
         [finding.message for finding in err.report.findings]
         if isinstance(err, DescriptionError)
@@ -56,7 +56,7 @@ def check_words(err: SimBridgeError) -> None:
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Raise HangError in a block that takes more of the processor."""
+    """Raise HangError in a block that takes more CPU time."""
 
     def stop(*_: object) -> None:
         raise HangError(f'not done within {seconds:g} s of the processor')
@@ -72,7 +72,7 @@ def limited(seconds: float) -> Iterator[None]:
 
 @contextlib.contextmanager
 def nothing_left(but: str = '') -> Iterator[None]:
-    """Fail if a block leaves threads, open files (except of a kind) or processes behind."""
+    """Fail if a block leaves threads, open files (except one kind) or processes behind."""
     before = _held()
     yield
     gc.collect()
@@ -83,7 +83,7 @@ def nothing_left(but: str = '') -> Iterator[None]:
 
 
 def _held() -> dict[str, set[str]]:
-    """Return what this process holds, by kind."""
+    """Return the resources held by this process, by kind."""
     children = Path(f'/proc/self/task/{os.getpid()}/children')
     files = set()
     for number in os.listdir('/proc/self/fd'):
@@ -97,7 +97,7 @@ def _held() -> dict[str, set[str]]:
 
 
 def signature(err: BaseException) -> str:
-    """Return where an error comes from, in a word: its type and our innermost function."""
+    """Return an error's origin in one word: its type and our innermost function."""
     frames = [
         frame
         for frame in traceback.extract_tb(err.__traceback__)

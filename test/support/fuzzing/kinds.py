@@ -1,4 +1,4 @@
-"""The kinds of inputs: what is sound, how it is damaged, and how it is read."""
+"""Input kinds: valid inputs, their damage, and their reader."""
 
 from __future__ import annotations
 
@@ -81,10 +81,9 @@ class Kind:
     """
     A kind of inputs.
 
-    make: returns a damaged input. run: reads it and simulates what it says, in a folder that is
-    there; raises what the reader raises. count: inputs in the short suite. suffix: of its
-    files. batch: inputs in a batch of the long run. keeps:
-    what this process may keep open, as rclpy does.
+    make: returns a damaged input. run: reads it and simulates the result, in an existing folder;
+    raises the reader's exceptions. count: inputs in the short suite. suffix: file suffix. batch:
+    inputs in a batch of the long run. keeps: resources this process may keep open, as rclpy does.
     """
 
     make: Callable[[Random], bytes]
@@ -97,7 +96,7 @@ class Kind:
 
 @cache
 def examples(suffix: str) -> tuple[bytes, ...]:
-    """Return the small files of the robots that `example-robot-data` holds, by suffix."""
+    """Return the small robot files in `example-robot-data`, by suffix."""
     paths = [
         Path(file.locate())
         for file in importlib.metadata.files('example-robot-data') or ()
@@ -110,14 +109,14 @@ def examples(suffix: str) -> tuple[bytes, ...]:
 
 @cache
 def urdfs() -> tuple[bytes, ...]:
-    """Return sound descriptions: our robots, one with all elements, and those of others."""
+    """Return valid descriptions: our robots, one with all elements, and third-party ones."""
     own = [path.read_bytes() for path in sorted(FOLDER.glob('*.urdf'))]
     return (*own, *[WHOLE.encode()] * 10, *examples('.urdf'))
 
 
 @cache
 def documented(module: Any) -> Any:
-    """Return the YAML that a module's docstring shows."""
+    """Return the YAML in a module's docstring."""
     return yaml.safe_load(
         '\n'.join(
             line
@@ -180,7 +179,7 @@ def _yaml_of(path: Path) -> Any:
 
 
 def _project() -> Any:
-    """Return the project that ships, with paths that hold in any folder."""
+    """Return the shipped project, with paths valid in any folder."""
     text = (_CONFIG / 'yard' / 'yard.cnoid').read_text()
     return yaml.safe_load(
         text.replace('../../urdf', str(FOLDER))
@@ -214,7 +213,7 @@ def _run_scene(case: bytes, folder: Path, suffix: str = 'yaml') -> None:
 
 
 def _joints_without(*keys: str) -> Any:
-    """Return the documented joints without keys that exclude others."""
+    """Return the documented joints without mutually exclusive keys."""
     return {
         'joints': [
             {key: value for key, value in joint.items() if key not in keys}

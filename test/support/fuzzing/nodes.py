@@ -1,4 +1,4 @@
-"""Running nodes: parameters of any value, and signals at any instant of their start."""
+"""Running nodes: arbitrary parameter values, and signals at any instant of their start."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fuzzing.damage import TEXTS
 from sim_bridge.ros.params.parameter_table import specifications
 from sim_bridge.ros.params.parameters import SimulatorParameters
 
-# what ends a node that was told to end while it starts: at once, or by its own code
+# exit codes of a node interrupted during its start: from the signal, or the node's own
 _ENDED = (0, -signal.SIGINT, -signal.SIGTERM, 128 + signal.SIGINT, 128 + signal.SIGTERM)
 _MOST_IMPORTS = 1500
 _PARAMETERS = 40
@@ -40,7 +40,7 @@ _NAMES = (
         )
     ),
 )
-# what ROS can say; floats in JSON are read as Python writes them
+# values expressible in ROS; floats in JSON are read as Python writes them
 _VALUES = (
     *TEXTS,
     True,
@@ -97,7 +97,7 @@ def make_parameters(rng: Random) -> bytes:
 
 
 def run_parameters(case: bytes, folder: Path) -> None:
-    """Set all on a running node; it answers each, goes on, ends as it is told to."""
+    """Set all on a running node; it answers each, continues, and ends on request."""
     with _node('robot:=double_pendulum') as process, Graph([process]) as graph:
         states = graph.listen(JointState, '/joint_states')
         graph.wait(lambda: states, 'states')
@@ -120,7 +120,7 @@ def run_parameters(case: bytes, folder: Path) -> None:
 
 
 def make_signal(rng: Random) -> bytes:
-    """Return a signal, and before which import of a starting process it comes, as JSON."""
+    """Return a signal, and the import during start before which it arrives, as JSON."""
     verb = rng.choice((['node', '--ros-args', '-p', 'robot:=pendulum'], ['check', 'pendulum']))
     return json.dumps(
         [rng.randrange(_MOST_IMPORTS), int(rng.choice((signal.SIGINT, signal.SIGTERM))), verb]
@@ -128,11 +128,11 @@ def make_signal(rng: Random) -> bytes:
 
 
 def run_signal(case: bytes, folder: Path) -> None:
-    """Send the signal; the process ends without a word, one that has started as it is told."""
+    """Send the signal; the process ends without output, or cleanly if it has started."""
     instant, number, verb = json.loads(case)
     with _process('-c', _SIGNALLED, instant, number, *verb) as process:
         if verb[0] == 'node':
-            # one that imports less is told when it runs; a second signal changes nothing
+            # a process with fewer imports gets it while running; a second signal has no effect
             with Graph() as graph:
                 states = graph.listen(JointState, '/joint_states')
                 graph.wait(lambda: states or process.poll() is not None, 'a start or an end')
@@ -151,7 +151,7 @@ def _node(*parameters: str) -> Iterator[subprocess.Popen]:
 
 @contextlib.contextmanager
 def _process(*arguments: object) -> Iterator[subprocess.Popen]:
-    """Have a process, with what it starts, for as long as the context lasts."""
+    """Start a process; end it and its children with the context."""
     process = subprocess.Popen(
         [sys.executable, *map(str, arguments)],
         stdin=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Bags: damaged bytes, and sound files of messages that were never recorded."""
+"""Bags: damaged bytes, and valid files with messages that were never recorded."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_bridge.ros.wire.cdr import deserialize
 
 _TIMES = (0, 1, -1, 1000, 10**9, 2**63 - 1, 2**64 - 1)
 _MOST_CHANGES = 3
-# one of each kind, as `sim_bridge.ros.bag.notes` has them
+# one of each kind, as in `sim_bridge.ros.bag.notes`
 _NOTES: tuple[dict[str, Any], ...] = (
     {
         'control': {
@@ -71,7 +71,7 @@ _NOTES: tuple[dict[str, Any], ...] = (
 
 @cache
 def recording() -> bytes:
-    """Return the bag of a short run."""
+    """Return a short run's bag."""
     with tempfile.TemporaryDirectory() as folder:
         bag = Path(folder) / 'bag'
         run = bags.start_recording(bag, record_hash_period=0.005, rate=500.0)
@@ -82,7 +82,7 @@ def recording() -> bytes:
 
 @cache
 def messages() -> tuple[Message, ...]:
-    """Return the messages of the recording."""
+    """Return the recording's messages."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'bag.mcap'
         path.write_bytes(recording())
@@ -95,14 +95,14 @@ def _place_of_setup() -> int:
 
 
 def make(rng: Random) -> bytes:
-    """Return damaged bytes, or a whole file some of whose messages are not what they were."""
+    """Return damaged bytes, or a valid file with some changed messages."""
     if not rng.randrange(4):
         return damaged_bytes(rng, recording())
     changed = list(messages())
     for _ in range(rng.randint(1, _MOST_CHANGES)):
         at, how = rng.randrange(len(changed)), rng.randrange(8)
         if how < 3:
-            # without a sound setup nothing is replayed
+            # without a valid setup nothing is replayed
             at = rng.choice((at, at, _place_of_setup()))
             changed[at] = _changed(rng, changed[at])
         elif how < 6:
@@ -130,7 +130,7 @@ def run(case: bytes, folder: Path) -> None:
 
 
 def _changed(rng: Random, message: Message) -> Message:
-    """Return a message with another content: other JSON where it holds some, or other bytes."""
+    """Return a message with another content: other JSON if it holds JSON, else other bytes."""
     data = damaged_bytes(rng, message.data)
     if message.type_name == 'std_msgs/msg/String' and rng.randrange(5):
         try:
@@ -148,7 +148,7 @@ def _changed(rng: Random, message: Message) -> Message:
 
 
 def written(messages: list[Message]) -> bytes:
-    """Return a file of messages; all its checksums are right."""
+    """Return a file of messages with valid checksums."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / 'bag.mcap'
         file, channels = McapFile(path, 'fuzzer'), {}

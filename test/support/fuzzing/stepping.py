@@ -1,4 +1,4 @@
-"""Steps of a world that a hostile input made."""
+"""Steps of a world created from a hostile input."""
 
 from __future__ import annotations
 
