@@ -1,4 +1,4 @@
-"""Attributes of a link that describe its kinematic tree and the joint to its parent."""
+"""Link attributes that describe its kinematic tree and the joint to its parent."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def joint_above(link: Link) -> Joint:
 
 
 def of_joint(name: str, doc: str) -> Settable[Coordinates, Number | Vector]:
-    """Return a property of the joint to the parent; it raises StateError for a root link."""
+    """Return a property from the joint to the parent; it raises StateError for a root link."""
     return Settable(
         lambda link: getattr(joint_above(link), name),
         lambda link, value: setattr(joint_above(link), name, value),
@@ -35,7 +35,7 @@ def of_joint(name: str, doc: str) -> Settable[Coordinates, Number | Vector]:
 
 
 def limit_of_joint(name: str, sign: float, doc: str) -> ReadOnly[float]:
-    """Return a limit property of a one-axis joint; for other joints `sign` times infinity."""
+    """Return a one-axis joint's limit property; for other joints `sign` times infinity."""
 
     def read(link: Link) -> float:
         axis = _only_axis(link)
@@ -45,7 +45,7 @@ def limit_of_joint(name: str, sign: float, doc: str) -> ReadOnly[float]:
 
 
 def sibling_of(link: Link) -> Link | None:
-    """Return the next child of the link's parent; None for the last child."""
+    """Return the parent's next child; None for the last child."""
     if link.parent is None:
         return None
     among = link.parent.children
@@ -62,14 +62,14 @@ def joint_number(link: Link) -> int:
 
 
 def joint_type_of(link: Link) -> JointType:
-    """Return the type of the joint to the parent; for a root FIXED or FLOATING, by its base."""
+    """Return the parent joint's type; for a root FIXED or FLOATING, by its base."""
     if link.joint is not None:
         return JointType(link.joint.type)
     return JointType.FIXED if link.robot.fixed_base else JointType.FLOATING
 
 
 def joint_axis(link: Link) -> FloatArray:
-    """Return (3,) the unit vector of a one-axis joint, link axes; zeros for other joints."""
+    """Return (3,) the unit vector along a one-axis joint, link axes; zeros for other joints."""
     if link.joint is None or _only_axis(link) is None:
         return np.zeros(3)
     return np.array(link.joint.description.axis, float)
@@ -83,12 +83,12 @@ def joint_offset(link: Link) -> FloatArray:
 
 
 def joints_of(link: Link) -> list[Joint | ConstraintJoint]:
-    """Return the joints of its robot and world with this link as first or second link."""
+    """Return joints in its robot and world with this link as first or second link."""
     everyone = {id(each): each for each in (*link.robot.joints, *link.robot.world.joints.values())}
     return [joint for joint in everyone.values() if joint.link1 is link or joint.link2 is link]
 
 
 def _only_axis(link: Link) -> Any:
-    """Return the axis of a one-axis joint; None for other joints."""
+    """Return a one-axis joint's axis; None for other joints."""
     axes = () if link.joint is None else link.joint.axes
     return axes[0] if len(axes) == 1 else None

@@ -1,4 +1,4 @@
-"""Frame that moves with a link: poses, velocities and accelerations of points in it."""
+"""Frame that moves with a link: poses, point velocities and accelerations."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.foundation.validation import finite_vector, instance_of
 
 class RelativeMotion(NamedTuple):
     """
-    Pose and motion of a frame as seen from another frame (the observer), in the observer's axes.
+    A frame's pose and motion as seen from another frame (the observer), in the observer's axes.
 
     p: (3,) position [m]. R: (3, 3) rotation, takes vectors in the frame's axes to the observer's.
     v, w: (3,) velocity [m/s] and angular velocity [rad/s]. dv, dw: (3,) their rates in the
@@ -32,9 +32,9 @@ class RelativeMotion(NamedTuple):
 
 class MovingFrame(DeclaredAttributes):
     """
-    Common base class of links and observer frames.
+    Common base class for links and observer frames.
 
-    p, R, v, w, dv, dw: pose and motion of the frame's origin in the world, in world axes. p: (3,)
+    p, R, v, w, dv, dw: the frame origin's pose and motion in the world, in world axes. p: (3,)
     position [m]. R: (3, 3) rotation, takes vectors in the frame's axes to world axes. v, w: (3,)
     velocity [m/s] and angular velocity [rad/s]. dv, dw: (3,) accelerations [m/s², rad/s²].
     """
@@ -56,11 +56,11 @@ class MovingFrame(DeclaredAttributes):
         return result
 
     def point_to_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the world position [m] of a point given in the frame [m]."""
+        """Return (3,) a point's world position [m], given in the frame [m]."""
         return self.p + self.R @ self._vector('point', point)
 
     def point_from_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the position in the frame [m] of a point given in the world [m]."""
+        """Return (3,) a point's position in the frame [m], given in the world [m]."""
         return (self._vector('point', point) - self.p) @ self.R
 
     def vector_to_world(self, vector: Vector) -> FloatArray:
@@ -75,7 +75,7 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the velocity v + w × r of a point fixed to the frame; world axes [m/s].
+        Return (3,) a fixed point's velocity v + w × r; world axes [m/s].
 
         point: (3,) position in the world [m]. rel_point: (3,) position in the frame [m], instead
         of `point`. If both are None, the frame's origin. Raises InvalidValueError if both are
@@ -87,7 +87,7 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the acceleration dv + dw × r + w × (w × r) of a fixed point; world axes [m/s²].
+        Return (3,) a fixed point's acceleration dv + dw × r + w × (w × r); world axes [m/s²].
 
         Arguments and errors as for `velocity_at`.
         """
@@ -122,7 +122,7 @@ class MovingFrame(DeclaredAttributes):
         return np.zeros(3) if place is None else place - self.p
 
     def _where(self, point: object, rel_point: object) -> FloatArray | None:
-        """Return (3,) the world position [m] of a point given in either frame; None for None."""
+        """Return (3,) a point's world position [m], given in either frame; None for None."""
         if rel_point is None:
             return None if point is None else self._vector('point', point)
         if point is not None:

@@ -18,8 +18,8 @@ class ObserverFrame(MovingFrame):
     """
     Massless frame fixed to a link, for measurements only; after AGX's ObserverFrame.
 
-    p, R, v, w, dv and dw are pose and motion of the frame's origin in the world, in world axes,
-    computed for the current state at each access. The world keeps no list of observer frames. A
+    p, R, v, w, dv and dw are the frame origin's pose and motion in the world, in world axes,
+    computed for the current state at each access. The world does not list observer frames. A
     copied or pickled world has only the observer frames copied or pickled along with it.
     """
 
@@ -33,7 +33,7 @@ class ObserverFrame(MovingFrame):
         name: str = 'observer',
     ):
         """
-        Attach a frame to a link, or to a body (a robot of one link).
+        Attach a frame to a link, or to a body (a robot with one link).
 
         position: (3,) origin in the link frame [m]. orientation: (4,) quaternion x y z w in the
         link frame. name: for messages. Raises InvalidValueError for other objects and for an
@@ -65,22 +65,22 @@ class ObserverFrame(MovingFrame):
 
     @property
     def p(self) -> FloatArray:
-        """(3,) position of the frame's origin [m], world."""
+        """(3,) frame origin [m], world."""
         return self.link.point_to_world(self.position)
 
     @property
     def R(self) -> FloatArray:
-        """(3, 3) rotation of the frame; takes vectors in its axes to world axes."""
+        """(3, 3) frame rotation; takes vectors in its axes to world axes."""
         return self.link.R @ matrix_from_quaternion(self.orientation)
 
     @property
     def v(self) -> FloatArray:
-        """(3,) velocity of the frame's origin [m/s], world axes."""
+        """(3,) frame origin's velocity [m/s], world axes."""
         return self.link.velocity_at(rel_point=self.position)
 
     @property
     def dv(self) -> FloatArray:
-        """(3,) acceleration of the frame's origin [m/s²], world axes."""
+        """(3,) frame origin's acceleration [m/s²], world axes."""
         return self.link.acceleration_at(rel_point=self.position)
 
     w = ReadOnly[FloatArray]('link.w', '(3,) angular velocity [rad/s], world axes.')

@@ -1,5 +1,5 @@
 """
-Types of link, robot and world, for annotations in parts of a robot.
+Link, robot and world types, for annotations in robot parts.
 
 Robots import joints and links, and links import geometries. The opposite direction exists in
 annotations only, and only through this module.

@@ -1,4 +1,4 @@
-"""Initial joint positions of a robot."""
+"""A robot's initial joint positions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def put_at_start(
     """
     Set every joint to 0 or the stop nearest to 0, and mimic joints to their law.
 
-    joint_positions: other positions by joint name [rad or m]. of_any_type: accept joints of any
+    joint_positions: other positions by joint name [rad or m]. of_any_type: accept any joint
     type, with vectors as positions, and ignore unknown names. Otherwise raises UnknownNameError
     for any name except a one-axis joint's. Raises InvalidValueError for values that are not
     finite.

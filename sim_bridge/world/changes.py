@@ -1,4 +1,4 @@
-"""Changes to entities of a running world; see `description.scene.changes`."""
+"""Changes to entities in a running world; see `description.scene.changes`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sim_bridge.world.scene_joints import link_of, set_joint
 def apply_changes(
     robots: Mapping[str, Robot], simulation: Simulation, text: str, what: str
 ) -> tuple[EntityChange, ...]:
-    """Apply all changes of a YAML text, or none; raise InvalidValueError with all errors."""
+    """Apply all changes in a YAML text, or none; raise InvalidValueError with all errors."""
     changes = changes_from_text(text, what)
     shown = [robot.geometries for robot in robots.values()]
     shown += [link.geometries for robot in robots.values() for link in robot.links]

@@ -1,4 +1,4 @@
-"""Relative motion of the connectors of an OpenPLX scene."""
+"""Relative connector motion in an OpenPLX scene."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.world.owners import OpenPlxScene
 
 
 class _Connector:
-    """A connector fixed to a body, or to the world frame of the scene."""
+    """A connector fixed to a body, or to the scene's world frame."""
 
     def __init__(self, scene: OpenPlxScene, signal: Signal, number: int):
         frame = signal.frames[number] if number < len(signal.frames) else None
@@ -58,7 +58,7 @@ def motion_of_connector(
     scene: OpenPlxScene, signal: Signal, what: str
 ) -> Callable[[], np.ndarray]:
     """
-    Return the reader of a connector's motion relative to the other connector of the signal.
+    Return a reader for connector motion relative to the signal's other connector.
 
     The result is in the other connector's axes. what: 'p', 'rpy', 'v', 'w', 'dv' or 'dw'.
 

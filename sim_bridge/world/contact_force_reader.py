@@ -1,4 +1,4 @@
-"""Contact forces between two bodies, in the axes of a frame; after AGX's ContactForceReader."""
+"""Contact forces between two bodies, in a frame's axes; after AGX's ContactForceReader."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ContactForceReader(DeclaredAttributes):
     """
     Total contact force on a body a by a body b in the last step, computed at each access.
 
-    force = normal_force + tangential_force; (3,) [N], mean over the last step, in the axes of
+    force = normal_force + tangential_force; (3,) [N], mean over the last step, in axes of
     `frame` at its current pose.
     """
 
@@ -31,7 +31,7 @@ class ContactForceReader(DeclaredAttributes):
 
         a: robot, link or geometry. b: the same, or None for all bodies touching a. frame: link or
         observer frame; forces are in its axes, and the torque is about its origin; None for the
-        world frame. Raises InvalidValueError for other objects and for objects of two worlds.
+        world frame. Raises InvalidValueError for other objects and for objects in two worlds.
         """
         world = _world_of(a)
         geometries_of('a', a, world)
@@ -64,14 +64,14 @@ class ContactForceReader(DeclaredAttributes):
 
     @property
     def torque(self) -> FloatArray:
-        """(3,) torque on a about the origin of `frame`, or of the world [N m]."""
+        """(3,) torque on a about `frame`'s origin, or the world's [N m]."""
         forces, _, positions, torques = self._read()
         origin = np.zeros(3) if self.frame is None else self.frame.p
         return self._turned((torques + np.cross(positions - origin, forces)).sum(axis=0))
 
     @property
     def count(self) -> int:
-        """Number of contacts in the last step, including contacts without force."""
+        """Contact count in the last step, including contacts without force."""
         return len(self._read()[0])
 
     def _parts(self) -> tuple[FloatArray, FloatArray]:
@@ -97,7 +97,7 @@ class ContactForceReader(DeclaredAttributes):
 
 
 def _world_of(body: Any) -> Any:
-    """Return the world of a robot, link or geometry; None for anything else."""
+    """Return a robot's, link's or geometry's world; None for anything else."""
     robot = (
         body.link.robot
         if isinstance(body, Geometry)

@@ -18,7 +18,7 @@ from sim_bridge.robots.robot import Robot
 
 class ContactFrame(NamedTuple):
     """
-    Pose of a contact frame in the world or in a link.
+    Contact frame pose in the world or in a link.
 
     p: (3,) origin [m]. R: (3, 3) rotation, takes vectors in the frame's axes to the axes of the
     world or link; its columns are x, y and z. z is the contact normal.
@@ -31,13 +31,13 @@ class ContactFrame(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
     """
-    A pair of witness points of two geometries. All vectors are (3,), in world axes.
+    Two geometries' witness points. All vectors are (3,), in world axes.
 
-    point_a, point_b: on the surface of each geometry [m]. normal: unit vector from b to a. gap:
+    point_a, point_b: on each geometry's surface [m]. normal: unit vector from b to a. gap:
     signed distance along the normal, negative for overlap [m]: point_a - point_b = gap normal.
     frame_a, frame_b: contact frames at these points, in the world. Both have the same axes: z is
     the normal; x and y are an arbitrary pair that changes as little as possible with z.
-    placement_a, placement_b: the same frames in link axes, at the time of the query.
+    placement_a, placement_b: the same frames in link axes, at query time.
     """
 
     geometry_a: Geometry
@@ -58,7 +58,7 @@ class ContactPoint:
 
     @property
     def position(self) -> np.ndarray:
-        """(3,) midpoint of both points [m], world."""
+        """(3,) midpoint between both points [m], world."""
         return 0.5 * (self.point_a + self.point_b)
 
     def __repr__(self) -> str:
@@ -69,7 +69,7 @@ class ContactPoint:
 
 
 class _Kept(NamedTuple):
-    """Arrays of n points; placement arrays are (n, 2, …), for a and b."""
+    """Arrays for n points; placement arrays are (n, 2, …), for a and b."""
 
     indices: np.ndarray
     points_a: np.ndarray
@@ -86,8 +86,8 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     Points found by `World.find_contacts` or `World.find_distances`; also as arrays.
 
     points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) contact
-    frame rotations. indices: (n, 2) indices of both geometries in `world.geometries`. Indexing
-    with a slice, a list or array of indices, or a mask returns another `ContactPoints`.
+    frame rotations. indices: (n, 2) both geometries' indices in `world.geometries`. Indexing
+    with a slice, an index list or array, or a mask returns another `ContactPoints`.
     """
 
     __slots__ = ('_geometries', '_kept')
@@ -100,12 +100,12 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     axes = ReadOnly[np.ndarray]('_kept.axes', '(n, 3, 3) contact frame rotations, world.')
 
     def __init__(self, geometries: Sequence[Geometry], kept: _Kept):
-        """Store points between geometries of a world; only `World` calls this."""
+        """Store points between a world's geometries; only `World` calls this."""
         self._geometries, self._kept = geometries, kept
 
     @classmethod
     def of(cls, points: Sequence[ContactPoint], geometries: Sequence[Geometry]) -> ContactPoints:
-        """Collect single points; geometries: all geometries of their world."""
+        """Collect single points; geometries: all in their world."""
 
         def stacked(name: str, *shape: int) -> np.ndarray:
             return np.array([attrgetter(name)(each) for each in points], float).reshape(-1, *shape)
@@ -131,7 +131,7 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
         return self._geometries == geometries
 
     def __len__(self) -> int:
-        """Return the number of points."""
+        """Return the point count."""
         return len(self.gaps)
 
     @overload
@@ -169,12 +169,12 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number of points and the smallest gap."""
+        """Show point count and smallest gap."""
         least = f', least gap {self.gaps.min() + 0.0:.3g} m' if len(self) else ''
         return f'<ContactPoints: {counted(len(self), "point")}{least}>'
 
     def patches(self) -> list[ContactPoints]:
-        """Return the points of each geometry pair: the corners of its contact patch."""
+        """Return each geometry pair's points: its contact patch's corners."""
         ends = np.flatnonzero(np.diff(self.indices, axis=0).any(axis=1)) + 1
         bounds = [0, *ends.tolist(), len(self)] if len(self) else []
         return [self[first:end] for first, end in zip(bounds, bounds[1:], strict=False)]
@@ -191,7 +191,7 @@ def contact_points(
     """
     Return contact points with their frames.
 
-    geometries: all geometries of the world. indices: (n, 2) indices in `geometries`. The other
+    geometries: all in the world. indices: (n, 2) indices in `geometries`. The other
     arrays are as in `ContactPoints`.
     """
     axes = contact_axes(normals)

@@ -1,4 +1,4 @@
-"""Contact points of the last step, with their forces."""
+"""The last step's contact points, with their forces."""
 
 from __future__ import annotations
 
@@ -60,10 +60,10 @@ class _Kept(NamedTuple):
 
 class Contacts(DeclaredAttributes, Sequence[Contact]):
     """
-    Contact points of the last step at the time of the query; also as arrays.
+    The last step's contact points at query time; also as arrays.
 
     positions, normals, forces, torques: (n, 3), depths: (n,); as in `Contact`. indices: (n, 2)
-    indices of both geometries in `world.geometries`.
+    indices in `world.geometries`.
     """
 
     __slots__ = ('_kept',)
@@ -93,7 +93,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         )
 
     def __len__(self) -> int:
-        """Return the number of points."""
+        """Return the point count."""
         return len(self.depths)
 
     @overload
@@ -122,7 +122,7 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        """Show the number of points and the largest force."""
+        """Show point count and largest force."""
         most = float(np.linalg.norm(self.forces, axis=1).max(initial=0.0))
         return f'<Contacts: {counted(len(self), "point")}, at most {most:.4g} N>'
 
@@ -130,8 +130,8 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         """
         Return (3,) the contact force on a body, from all contacts or those with a body `by` [N].
 
-        body, by: a robot, link or geometry; forces between parts of one robot cancel. Raises
-        InvalidValueError for other objects and for objects of another world.
+        body, by: a robot, link or geometry; forces between one robot's parts cancel. Raises
+        InvalidValueError for other objects and for objects in another world.
         """
         total: FloatArray = self.signs(body, by, 'body', 'by') @ self.forces
         return total

@@ -1,4 +1,4 @@
-"""Named groups of joints, to enable, disable or remove together; after ODE's joint groups."""
+"""Named joint groups, to enable, disable or remove together; after ODE's joint groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ANY = Joint | ConstraintJoint
 
 class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     """
-    A sequence of joints of `World.joints`; a joint may be in several groups.
+    A sequence of joints from `World.joints`; a joint may be in several groups.
 
     A joint removed from the world leaves its groups.
     """
@@ -33,11 +33,11 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
         self.name = name
 
     def __repr__(self) -> str:
-        """Show the names of the joints."""
+        """Show the joints' names."""
         return f'<JointGroup {self.name!r}: {", ".join(self.keys()) or "no joints"}>'
 
     def __len__(self) -> int:
-        """Return the number of joints."""
+        """Return the joint count."""
         return len(self._present())
 
     @overload
@@ -46,7 +46,7 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     def __getitem__(self, index: slice) -> list[_ANY]: ...
 
     def __getitem__(self, index: int | slice) -> _ANY | list[_ANY]:
-        """Return one joint, or a list for a slice, in the order of addition."""
+        """Return one joint, or a list for a slice, in the order added."""
         return self._present()[index]
 
     def add(self, *joints: _ANY) -> None:
@@ -58,7 +58,7 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
         self._keys.update({str(joint.key): joint for joint in joints})
 
     def discard(self, *joints: _ANY) -> None:
-        """Take joints out of the group; they stay in the world."""
+        """Take joints from the group; they stay in the world."""
         for joint in joints:
             if isinstance(joint, AnyJoint):
                 self._keys.pop(str(joint.key), None)
@@ -66,10 +66,10 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
     @property
     def enabled(self) -> bool:
         """
-        Whether all joints of the group act; can be set for all at once.
+        Whether all joints in the group act; can be set for all at once.
 
         A disabled joint counts as broken (`ConstraintJoint.is_broken`), so `World.reset` enables
-        it. Setting raises StateError and changes no joint if one of them is part of a tree.
+        it. Setting raises StateError and changes no joint if one is part of a tree.
         """
         return not any(isinstance(each, ConstraintJoint) and each.is_broken for each in self)
 
@@ -88,13 +88,13 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
             joint.is_broken = not is_on
 
     def remove_joints(self) -> None:
-        """Remove all joints of the group from the world; the group stays, empty."""
+        """Remove all joints in the group from the world; the group stays, empty."""
         for joint in self._present():
             self._groups.tree.remove(joint)
         self._keys.clear()
 
     def keys(self) -> list[str]:
-        """Return the names of the joints in `World.joints`."""
+        """Return the joints' names in `World.joints`."""
         return [str(joint.key) for joint in self._present()]
 
     def _present(self) -> list[_ANY]:
@@ -103,7 +103,7 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
 
 
 class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
-    """Joint groups of a world by name."""
+    """A world's joint groups by name."""
 
     __slots__ = ('_groups', 'tree')
     internal_names = DeclaredAttributes.internal_names | {'records', 'restore', 'tree'}
@@ -122,7 +122,7 @@ class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
         return self._groups[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is a group of this name."""
+        """Return whether there is a group with this name."""
         return name in self._groups
 
     def __iter__(self) -> Iterator[str]:
@@ -130,14 +130,14 @@ class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
         return iter(self._groups)
 
     def __len__(self) -> int:
-        """Return the number of groups."""
+        """Return the group count."""
         return len(self._groups)
 
     def add(self, name: str | None = None, joints: Iterable[_ANY] = ()) -> JointGroup:
         """
         Add a group; return it.
 
-        name: unique; if None, 'group', with a number if it is in use. joints: of `World.joints`.
+        name: unique; if None, 'group', with a number if it is in use. joints: from `World.joints`.
         Raises InvalidValueError for other joints and for a name in use.
         """
         group = JointGroup(self, new_name(name, 'group', self._groups, 'joint_groups.add'))
@@ -150,10 +150,10 @@ class JointGroups(DeclaredAttributes, Mapping[str, JointGroup]):
         del self._groups[self._groups[name].name]
 
     def records(self) -> dict[str, list[str]]:
-        """Return the joint names of each group, by group name."""
+        """Return each group's joint names, by group name."""
         return {name: group.keys() for name, group in self._groups.items()}
 
     def restore(self, records: Mapping[str, Sequence[str]]) -> None:
-        """Add the groups of the world from which this one was copied; records: see `records`."""
+        """Add the original world's groups to this copy; records: see `records`."""
         for name, keys in records.items():
             self.add(name, [self.tree.joints[key] for key in keys])

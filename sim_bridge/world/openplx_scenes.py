@@ -1,5 +1,5 @@
 """
-OpenPLX scenes of a world, by name.
+A world's OpenPLX scenes, by name.
 
 The OpenPLX readers are imported with the first scene, so worlds without scenes start faster.
 """
@@ -18,7 +18,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 
 
 class OpenPlxScenes:
-    """Loader and registry of the OpenPLX scenes of a world. scenes: by name."""
+    """Loader and registry for a world's OpenPLX scenes. scenes: by name."""
 
     def __init__(
         self, world: World, simulation: Simulation, registry: RobotRegistry, tree: SpanningTree
@@ -60,7 +60,7 @@ class OpenPlxScenes:
                 del self.scenes[scene.name]
 
     def restore(self, records: Iterable[SceneRecord]) -> None:
-        """Recreate the scenes of a copied world; its robots and joints exist already."""
+        """Recreate a copied world's scenes; its robots and joints exist already."""
         for record in records:
             from sim_bridge.world.openplx import OpenPlxScene
 

@@ -1,5 +1,5 @@
 """
-Types of OpenPLX scenes, for annotations.
+OpenPLX scene types, for annotations.
 
 `openplx` imports the modules with these annotations and is imported with the first scene only.
 This module names its classes without an import at run time.

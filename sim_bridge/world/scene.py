@@ -1,4 +1,4 @@
-"""Addition of a scene to a world."""
+"""Adding a scene to a world."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Additions:
         self.findings = Findings()
 
     def attempt(self, place: Callable[[str], Place], add: Callable[[], _Added]) -> _Added | None:
-        """Return the result of `add`; place: place of a key, or of the item for other errors."""
+        """Return `add`'s result; place: a key's place, or the item's for other errors."""
         try:
             return add()
         except DescriptionError as err:
@@ -52,7 +52,7 @@ class Additions:
         return None
 
     def set_all(self, target: object, values: Values) -> None:
-        """Set attributes of an object, and record refused values."""
+        """Set an object's attributes, and record refused values."""
         for key, value in values.items.items():
             self.attempt(partial(_at, values.place(key)), partial(setattr, target, key, value))
 
@@ -61,7 +61,7 @@ def add_scene(
     world: World, scene: SceneDescription, start: Callable[[SceneRobot], None] | None = None
 ) -> None:
     """
-    Add a whole scene; raise SceneError on any error, after part of the scene was added.
+    Add a whole scene; raise SceneError on any error, possibly after adding part of it.
 
     start: called for each robot after it is added, before joints connect it.
     """
@@ -155,14 +155,14 @@ def _add_robot(
 
 
 def set_rest(robot: Robot, values: Values, additions: Additions) -> None:
-    """Set the sleep thresholds of a robot."""
+    """Set a robot's sleep thresholds."""
     values = _with_sleep(values, additions)
     if 'sleep' in values.items:
         additions.set_all(robot, values.only('sleep'))
 
 
 def _with_sleep(values: Values, additions: Additions) -> Values:
-    """Return values with `Sleep` objects in place of their arguments."""
+    """Return values with `Sleep` objects instead of their arguments."""
     given = values.items.get('sleep')
     if not isinstance(given, Mapping):
         return values

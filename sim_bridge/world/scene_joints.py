@@ -1,4 +1,4 @@
-"""Addition of a scene's joints to a world, and their settings."""
+"""Adding a scene's joints to a world, and their settings."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from sim_bridge.robots.robot import Robot
 
 _Found = TypeVar('_Found')
 SetAll = Callable[[object, Values], None]
-"""Sets attributes of an object, and records refused values with their place in the file."""
+"""Sets an object's attributes, and records refused values with their place in the file."""
 
 
 def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint | ConstraintJoint:
-    """Add a joint, without its groups; errors name the keys of the scene file."""
+    """Add a joint, without its groups; errors name the scene file's keys."""
     try:
         added = _added(world, joint)
     except InvalidValueError as err:
@@ -59,7 +59,7 @@ def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint |
 
 
 def join_groups(world: World, joint: SceneJoint) -> None:
-    """Add a joint of the world to its groups."""
+    """Add a world joint to its groups."""
     for name in joint.groups:
         if name not in world.joint_groups:
             world.joint_groups.add(name)
@@ -67,7 +67,7 @@ def join_groups(world: World, joint: SceneJoint) -> None:
 
 
 def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None:
-    """Set the attributes of a joint and its axes given in a scene."""
+    """Set a joint's and its axes' attributes given in a scene."""
     targets: list[tuple[AnyJoint | Axis, Values]] = [(joint, settings.own)]
     for target, values in (*targets, *zip(joint.axes, settings.axes, strict=False)):
         if {'lower', 'upper'} <= set(values.items):
@@ -115,7 +115,7 @@ def _added(world: World, joint: SceneJoint) -> Joint | ConstraintJoint:
 
 
 def link_of(robots: Mapping[str, Robot], name: str) -> Link:
-    """Return a link given as robot/link, or the only link of a robot."""
+    """Return a link given as robot/link, or a robot's only link."""
     part = part_of(robots, name)
     if isinstance(part, Link):
         return part
@@ -127,7 +127,7 @@ def link_of(robots: Mapping[str, Robot], name: str) -> Link:
 
 
 def _named(key: str, name: str, find: Callable[[str], _Found]) -> _Found:
-    """Return the object of a name given at a key; raise InvalidValueError if unknown."""
+    """Return the object with a name given at a key; raise InvalidValueError if unknown."""
     try:
         return find(name)
     except UnknownNameError as err:
@@ -135,7 +135,7 @@ def _named(key: str, name: str, find: Callable[[str], _Found]) -> _Found:
 
 
 def _joint_of(world: World, name: str) -> Joint | ConstraintJoint:
-    """Return a joint of the world, or a robot's joint given as robot/joint."""
+    """Return a world joint, or a robot's joint given as robot/joint."""
     robot, _, own = name.rpartition('/')
     if name not in world.joints and robot in world.robots:
         return world.robots[robot].joint(own)

@@ -1,8 +1,8 @@
 """
-Inputs and outputs of an OpenPLX scene in a world, for controllers, by name.
+An OpenPLX scene's inputs and outputs in a world, for controllers, by name.
 
-They act on axes and bodies of the world and have no state of their own. Snapshots, copies and
-resets of the world therefore include them.
+They act on axes and bodies in the world and have no own state. Snapshots, copies and
+world resets therefore include them.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _Made = TypeVar('_Made', 'Input', 'Output')
 
 class Input(DeclaredAttributes):
     """
-    An input signal of a scene.
+    An input signal to a scene.
 
     size: 1 for a number, 2 for a range (minimum, maximum), 3 for a vector in world axes. unit:
-    unit of the value; FLAG for true or false.
+    the value's unit; FLAG for true or false.
     """
 
     __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
 
     def __init__(self, scene: OpenPlxScene, signal: Signal):
-        """Create the input of a scene for a signal."""
+        """Create a scene's input for a signal."""
         self.signal = signal
         self.unit, self.size, prepare = _INPUTS[signal.kind]
         self._place = f'input {signal.name!r}'
@@ -51,7 +51,7 @@ class Input(DeclaredAttributes):
 
     @property
     def name(self) -> str:
-        """Name of the signal, with / between its parts."""
+        """The signal's name, with / between its parts."""
         return self.signal.name
 
     def set(self, value: Number | Vector) -> None:
@@ -59,7 +59,7 @@ class Input(DeclaredAttributes):
         Set the value; it acts from the next step on.
 
         Raises InvalidValueError and changes nothing for values that are not finite and for ranges
-        that do not contain 0. The ends of a range may be infinite.
+        that do not contain 0. A range's ends may be infinite.
         """
         self.write(self.checked(value))
 
@@ -80,36 +80,36 @@ class Input(DeclaredAttributes):
 
 class Output(DeclaredAttributes):
     """
-    An output signal of a scene.
+    An output signal from a scene.
 
-    size: 1 for a number, 2 for a range (minimum, maximum), 3 for a vector. unit: unit of the
+    size: 1 for a number, 2 for a range (minimum, maximum), 3 for a vector. unit: the value's
     value; FLAG for true or false.
     """
 
     __slots__ = ('_read', 'signal', 'size', 'unit')
 
     def __init__(self, scene: OpenPlxScene, signal: Signal):
-        """Create the output of a scene for a signal."""
+        """Create a scene's output for a signal."""
         self.signal = signal
         self.unit, self.size, prepare = _OUTPUTS[signal.kind]
         self._read: Callable[[], Reading] = prepare(scene, signal)
 
     @property
     def name(self) -> str:
-        """Name of the signal, with / between its parts."""
+        """The signal's name, with / between its parts."""
         return self.signal.name
 
     def read(self) -> Reading:
         """
         Return the value for the current state: a float, a bool, or an array (size,).
 
-        Efforts of motors, stops and friction are from the last step.
+        Motor, stop and friction efforts are from the last step.
         """
         return self._read()
 
     def source(self) -> tuple[np.ndarray, float, float] | None:
         """
-        Return (1,) a view of the source number, an offset and a sign.
+        Return (1,) a source number view, an offset and a sign.
 
         The value is sign * (number - offset); the view is as from `Axis.view`. None for computed
         values, which have no source number.
@@ -127,10 +127,10 @@ class Output(DeclaredAttributes):
 
 def inputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Input]:
     """
-    Return the inputs of a scene by name.
+    Return a scene's inputs by name.
 
-    Excluded are velocities of bodies held by a joint, enable inputs of mates in trees, and
-    distances of 0, because their joints are of another type.
+    Excluded are body velocities held by a joint, enable inputs for mates in trees, and
+    zero distances, because their joints have another type.
     """
     return MappingProxyType(
         {
@@ -151,7 +151,7 @@ def _acts(scene: OpenPlxScene, signal: Signal) -> bool:
 
 
 def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
-    """Return all outputs of a scene by name, enabled for sending or not."""
+    """Return all a scene's outputs by name, enabled for sending or not."""
     return MappingProxyType(
         {
             each.name: each
@@ -163,7 +163,7 @@ def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str,
 def _present(
     scene: OpenPlxScene, make: Callable[[OpenPlxScene, Signal], _Made], signals: Iterable[Signal]
 ) -> Iterator[_Made]:
-    """Yield the signals, except those of robots removed from the world."""
+    """Yield the signals, except those on robots removed from the world."""
     for each in signals:
         try:
             yield make(scene, each)
@@ -178,7 +178,7 @@ _Write = Callable[[np.ndarray], None]
 
 
 def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the rest position of a spring."""
+    """Set a spring's rest position."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
         return lambda value: setattr(joint, 'distance', float(value[0]))
@@ -199,26 +199,26 @@ def _target_position(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _target_velocity(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the target velocity of a motor."""
+    """Set a motor's target velocity."""
     axis, sign, _ = scene.axis(signal.source)
     motor = _motor(scene, signal)
 
     def aim(value: np.ndarray) -> None:
         axis.target_velocity = sign * float(value[0])
         if motor is not None and motor.hold is not None:
-            # a holding motor has a spring only at a target velocity of 0
+            # a holding motor has a spring only at target velocity 0
             set_gains(axis, motor, is_driven(axis))
 
     return aim
 
 
 def _company(scene: OpenPlxScene, signal: Signal) -> tuple[str, ...]:
-    """Return the paths of all interactions merged along the axis with the signal's own."""
+    """Return all paths merged along the axis with the signal's own interaction."""
     return company_of(scene.settings(signal.source), signal.model)
 
 
 def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the effort of a torque or force motor."""
+    """Set a torque or force motor's effort."""
     axis, sign, _ = scene.axis(signal.source)
     (lower, upper) = next(
         (each[1:] for each in scene.settings(signal.source).efforts if each[0] == signal.source),
@@ -238,7 +238,7 @@ def _effort(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
-    """Set the minimum and maximum effort of a motor."""
+    """Set a motor's minimum and maximum effort."""
     axis, sign, _ = scene.axis(signal.source)
 
     def limit(value: np.ndarray) -> None:
@@ -250,7 +250,7 @@ def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _base_velocity(scene: OpenPlxScene, signal: Signal, is_linear: bool) -> _Write:
-    """Set the centre-of-mass velocity or the angular velocity of a free body."""
+    """Set the centre-of-mass velocity or a free body's angular velocity."""
     link = scene.link(signal.source)
     robot = link.robot
 
@@ -303,7 +303,7 @@ _Read = Callable[[], Reading]
 
 @dataclass(frozen=True)
 class _Number:
-    """Reads sign * (number - offset) of 'q', 'dq' or 'motor_effort' of an axis."""
+    """Reads sign * (number - offset) for an axis' 'q', 'dq' or 'motor_effort'."""
 
     axis: Axis
     what: str
@@ -316,7 +316,7 @@ class _Number:
 
 
 def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the position of a mate's axis, or the rest position of a spring."""
+    """Return a mate axis' position, or a spring's rest position."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
         return lambda: float(np.linalg.norm(joint.anchor2 - joint.anchor))
@@ -328,7 +328,7 @@ def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the target distance of a mate."""
+    """Return a mate's target distance."""
     joint = scene.joint(signal.source)
     if not isinstance(joint, ConstraintJoint) or joint.type != 'distance':
         return lambda: 0.0
@@ -336,7 +336,7 @@ def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the velocity of a mate's axis, or the target velocity of its motor."""
+    """Return a mate axis' velocity, or its motor's target velocity."""
     if signal.model not in _WITH_AXES:
         axis, sign, _ = scene.axis(signal.source)
         return lambda: sign * axis.target_velocity
@@ -344,7 +344,7 @@ def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _effort_given(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return the effort of a motor, a spring, a stop or a distance mate along its axis."""
+    """Return a motor's, spring's, stop's or distance mate's effort along its axis."""
     if signal.model == 'Distance':
         return _pressure(scene, signal)
     axis, sign, _ = scene.axis(signal.source)
@@ -382,7 +382,7 @@ def _range(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _reaction(scene: OpenPlxScene, signal: Signal, number: int) -> _Read:
-    """Return the force or torque of a mate on the body of its first connector, world axes."""
+    """Return a mate's force or torque on its first connector's body, world axes."""
     joint, *play = scene.parts(signal.source)
     body = signal.frames[0].body
     on_second = joint.link2 is not None and body and joint.link2.name == scene.link(body).name
@@ -398,7 +398,7 @@ def _of_body(scene: OpenPlxScene, signal: Signal, read: Callable[[Link], np.ndar
 def _motion(
     what: str, of_body: Callable[[Link], np.ndarray]
 ) -> Callable[[OpenPlxScene, Signal], _Read]:
-    """Return the reader of a quantity that both bodies and connectors have."""
+    """Return a reader for a quantity that both bodies and connectors have."""
     return lambda scene, signal: (
         motion_of_connector(scene, signal, what)
         if signal.model == 'MateConnector'
@@ -436,19 +436,19 @@ _OUTPUTS: Mapping[str, tuple[str, int, Callable[[OpenPlxScene, Signal], _Read]]]
     'AngularAcceleration3DOutput': ('rad/s²', 3, _motion('dw', lambda link: link.dw)),
 }
 
-# mates with axes of their own; other interactions act along these axes
+# mates with own axes; other interactions act along these axes
 _WITH_AXES = ('Hinge', 'Prismatic', 'Cylindrical')
 
 
 def _axis_of_mate(scene: OpenPlxScene, signal: Signal) -> Axis:
-    """Return the axis of a mate, linear or revolute according to the signal's kind."""
+    """Return a mate's axis, linear or revolute according to the signal's kind."""
     is_linear = signal.kind.startswith(('Position', 'Linear'))
     axes = scene.joint(signal.source).axes
     return next(axis for axis in axes if axis.is_linear == is_linear)
 
 
 def _motor(scene: OpenPlxScene, signal: Signal) -> Motor | None:
-    """Return the servo of the source; None if it has none."""
+    """Return the source's servo; None if it has none."""
     return motor_of(scene.settings(signal.source), signal.source)
 
 

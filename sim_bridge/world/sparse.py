@@ -1,4 +1,4 @@
-"""Products and factors of mostly zero matrices, as occur with many bodies."""
+"""Products and factors for mostly zero matrices, as occur with many bodies."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ import numpy as np
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-_FEW = 200  # largest number of columns of a matrix always treated as dense
+_FEW = 200  # largest column count for a matrix always treated as dense
 _DEPENDENT = 1e-10  # relative singular value below which rows count as linearly dependent
-_SPARSE = 0.1  # largest share of nonzero entries of a sparse matrix
+_SPARSE = 0.1  # largest nonzero entry share in a sparse matrix
 
 
 def sparse_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return the product of two matrices."""
+    """Return a matrix product."""
     if _is_dense(left) or _is_dense(right):
         return left @ right
     return np.asarray((_compressed(left) @ _compressed(right)).toarray())
 
 
 def gram_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Return P Pᵀ, where P is the product of two matrices."""
+    """Return P Pᵀ, where P = left right."""
     if _is_dense(left) or _is_dense(right):
         rows = left @ right
         return rows @ rows.T
@@ -34,7 +34,7 @@ def inverse_factor(matrix: np.ndarray) -> np.ndarray:
     """
     Return C⁻¹ for a symmetric matrix C Cᵀ with lower triangular C.
 
-    Blocks without common entries, for example of separate robots, are factorized separately.
+    Blocks without common entries, for example separate robots, are factorized separately.
     Raises numpy.linalg.LinAlgError unless the matrix is positive definite.
     """
     found = np.zeros_like(matrix)
@@ -46,7 +46,7 @@ def inverse_factor(matrix: np.ndarray) -> np.ndarray:
 
 
 def null_space(columns: np.ndarray) -> np.ndarray:
-    """Return an orthonormal basis of the space orthogonal to columns of any length."""
+    """Return an orthonormal basis for the space orthogonal to the columns."""
     parts = []
     for rows, own in _parts(columns):
         block = columns[np.ix_(rows, own)]
@@ -77,7 +77,7 @@ def least_squares(columns: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 
 def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return row and column indices of each part of a matrix; parts share no entries."""
+    """Return each matrix part's row and column indices; parts share no entries."""
     height, width = matrix.shape
     if max(height, width) <= _FEW:
         return [(np.arange(height), np.arange(width))]
@@ -95,7 +95,7 @@ def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
-    """Return the indices (n, size) of the diagonal blocks, grouped by block size."""
+    """Return the diagonal blocks' indices (n, size), grouped by block size."""
     if len(matrix) <= _FEW:
         return [np.arange(len(matrix))[None]]
     from scipy.sparse.csgraph import connected_components

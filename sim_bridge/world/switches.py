@@ -1,5 +1,5 @@
 """
-Enabling and disabling of OpenPLX interactions in a running scene.
+Enabling and disabling OpenPLX interactions in a running scene.
 
 A disabled interaction has no effect on its axis, or its joint is broken. The arrays of the world
 therefore tell whether it is enabled, as for all signals.
@@ -20,7 +20,7 @@ MATES = ('Hinge', 'Prismatic', 'Cylindrical', 'Ball', 'Lock', 'Distance')
 
 
 class Switch:
-    """The enabled state of an interaction: a mate, or an interaction along an axis."""
+    """An interaction's enabled state: a mate, or an interaction along an axis."""
 
     def __init__(self, scene: OpenPlxScene, source: str, model: str):
         """Find an interaction by its path; model: its OpenPLX model without namespace."""
@@ -120,7 +120,7 @@ class Switch:
 
 def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
     """
-    Return the paths of all interactions merged along an axis with one, and its own path.
+    Return the paths merged along an axis with an interaction, and its own path.
 
     Its own path is missing if the file disables it while other interactions act in its place.
     """
@@ -133,17 +133,17 @@ def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
 
 
 def motor_of(settings: AxisSettings, source: str) -> Motor | None:
-    """Return the servo of an interaction; None if it has none."""
+    """Return an interaction's servo; None if it has none."""
     return next((each for each in settings.motors if each.source == source), None)
 
 
 def is_driven(axis: Axis) -> bool:
-    """Return whether the servo of an axis has gains."""
+    """Return whether an axis servo has gains."""
     return axis.kp > 0.0 or axis.kd > 0.0
 
 
 def set_gains(axis: Axis, motor: Motor, is_on: bool = True) -> None:
-    """Set the servo gains; a motor with `hold` gets a spring only at a target velocity of 0."""
+    """Set the servo gains; a motor with `hold` gets a spring only at target velocity 0."""
     axis.kp, axis.kd = motor.kp, motor.kd
     if motor.hold is not None:
         is_standing = axis.target_velocity == 0.0

@@ -1,4 +1,4 @@
-"""Interface to the live page of a world."""
+"""Interface to a world's live page."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Protocol
 
 class WorldViewer(Protocol):
     """
-    Result of `World.view`; a context manager that closes the page.
+    Result from `World.view`; a context manager that closes the page.
 
-    url: address of the page, with the token that opens it. visitor_url: address of the read-only
+    url: page address, with the token that opens it. visitor_url: address for the read-only
     page. is_open: whether the page's process runs.
     """
 
     @property
     def url(self) -> str:
-        """Address of the page on this machine."""
+        """The page's address on this machine."""
 
     @property
     def visitor_url(self) -> str:

@@ -20,7 +20,7 @@ _PLACE = 'add_motor'
 
 
 def axis_of(given: object) -> Axis:
-    """Return an axis as given, or the only axis of a joint; raise InvalidValueError otherwise."""
+    """Return an axis as given, or a joint's only axis; raise InvalidValueError otherwise."""
     axis = given.axes[0] if isinstance(given, AnyJoint) and len(given.axes) == 1 else given
     if not isinstance(axis, Axis):
         raise InvalidValueError(
@@ -31,7 +31,7 @@ def axis_of(given: object) -> Axis:
 
 def motor_beside(axis: Axis) -> JointSpec:
     """
-    Return the specification of a motor without a name, on the line of a joint's axis.
+    Return a motor specification without a name, on the line of a joint's axis.
 
     Raises InvalidValueError for an axis that is neither linear nor a hinge axis.
     """

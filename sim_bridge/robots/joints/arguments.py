@@ -26,10 +26,10 @@ from sim_bridge.robots.owners import Link
 
 Links = tuple[Link | None, Link | None]
 
-_PARALLEL = 1e-6  # largest sine of the angle between parallel axes
-_RIGHT_ANGLE = 1e-6  # largest cosine of the angle between orthogonal axes
-_SHORTEST = 1e-9  # smallest length of a distance joint [m]
-# kinds of angular-motor axes by the link that they are fixed to
+_PARALLEL = 1e-6  # largest sine for the angle between parallel axes
+_RIGHT_ANGLE = 1e-6  # largest cosine for the angle between orthogonal axes
+_SHORTEST = 1e-9  # smallest distance joint length [m]
+# angular-motor axis kinds by the link that they are fixed to
 _TURNS = {'first': TURN_A, 'second': TURN_B, 'world': TURN_W}
 
 
@@ -47,7 +47,7 @@ def described_spec(
     compliance: object,
     suspension: object,
 ) -> JointSpec:
-    """Return a joint specification without a name from the arguments of `World.add_joint`."""
+    """Return a joint specification without a name from `World.add_joint`'s arguments."""
     place = 'add_joint'
     kind = one_of('kind', kind, TYPES, place)
     expected = '3 finite numbers [m]'
@@ -74,7 +74,7 @@ def described_spec(
     if kind == 'distance':
         check_distance('anchor2', anchor2, distance, place)
     spec = spec_at('', kind, links, (point, point2), first, second, across)
-    # the constraint rows of a joint with a gap between its anchors close the gap
+    # if there is a gap between the anchors, the joint's rows close it
     spec = replace(spec, distance=distance, gapes=kind != 'distance' and distance > 0.0)
     return _with_compliance(spec, erp, cfm, compliance, suspension, place)
 
@@ -133,7 +133,7 @@ def checked_erp(value: object, place: str) -> float:
 
 
 def checked_cfm(value: object, place: str) -> float:
-    """Return a constraint force mixing of at least 0; raise InvalidValueError otherwise."""
+    """Return a nonnegative constraint force mixing; raise InvalidValueError otherwise."""
     expected = 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
     return number_from('cfm', value, 0.0, math.inf, place, expected)
 
@@ -141,7 +141,7 @@ def checked_cfm(value: object, place: str) -> float:
 def of_rows(
     check: Callable[[object, str], float], value: object, count: int, place: str
 ) -> float | tuple[float, ...]:
-    """Return one checked number, or `count` of them; raise InvalidValueError otherwise."""
+    """Return one checked number, or `count` numbers; raise InvalidValueError otherwise."""
     rows = value.tolist() if isinstance(value, np.ndarray) else value
     if not isinstance(rows, Sequence) or isinstance(rows, (str, bytes)):
         return check(value, place)
@@ -193,7 +193,7 @@ def _with_compliance(
 
 
 def _second_origin(links: Links) -> np.ndarray:
-    """Return the origin of the second link [m], or of the first if the second is the world."""
+    """Return the second link's origin [m], or the first's if the second is the world."""
     link = links[1] or links[0]
     if link is None:
         raise ValueError('a joint needs at least one link, not only the world')

@@ -1,4 +1,4 @@
-"""Reaction forces and torques of a joint on its two links."""
+"""Reaction forces and torques on a joint's two links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint_backend import JointBackend
 
-# property of an axis that holds each part of its effort
+# axis property for each effort part
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
 PARTS = ('all', *_OF_AXES)
 FRAMES = ('world', 'joint')
@@ -21,9 +21,9 @@ POINTS = ('center_of_mass', 'joint')
 
 class Feedback(NamedTuple):
     """
-    Forces f [N] and torques t [N m] of a joint on its links, (3,) each; as ODE's dJointFeedback.
+    Joint forces f [N] and torques t [N m] on its links, (3,) each; as ODE's dJointFeedback.
 
-    f1, t1 act on the first link, f2, t2 on the second link, or on the world in place of a link.
+    f1, t1 act on the first link, f2, t2 on the second link, or on the world instead.
     """
 
     f1: FloatArray
@@ -36,9 +36,9 @@ def feedback_of(
     backend: JointBackend, axes: Sequence[Axis], frame: str, about: str, part: str
 ) -> Feedback:
     """
-    Return the forces and torques of a joint on both links, as `AnyJoint.feedback`.
+    Return a joint's forces and torques on both links, as `AnyJoint.feedback`.
 
-    frame: one of FRAMES. about: one of POINTS. part: one of PARTS. Raises InvalidValueError for
+    frame: in FRAMES. about: in POINTS. part: in PARTS. Raises InvalidValueError for
     other words.
     """
     one_of('frame', frame, FRAMES, backend.place)
@@ -61,11 +61,11 @@ def share_of_axes(
     backend: JointBackend, axes: Sequence[Axis], part: str
 ) -> tuple[FloatArray, FloatArray]:
     """
-    Return the force [N] and torque [N m] on the second link from one part of the axis efforts.
+    Return the force [N] and torque [N m] on the second link from one axis effort part.
 
-    part: one of PARTS except 'all'. The torque is about the second anchor; both are in world axes.
-    They form the smallest wrench that does the work of each axis effort along its axis. For the
-    independent axes of an angular motor, the efforts are summed along the axes instead.
+    part: in PARTS except 'all'. The torque is about the second anchor; both are in world axes.
+    They form the smallest wrench that does each axis effort's work along its axis. For the
+    independent angular motor axes, the efforts are summed along the axes instead.
     """
     force, torque = np.zeros(3), np.zeros(3)
     for linear, total in ((True, force), (False, torque)):

@@ -12,7 +12,7 @@ from sim_bridge.robots.owners import Link
 
 class JointFrame(NamedTuple):
     """
-    Frame of a joint on a link; in the world if `link` is None.
+    Joint frame on a link; in the world if `link` is None.
 
     rotation: (3, 3), takes vectors in the frame's axes to link axes; z is the joint axis.
     position: (3,) origin in the link frame [m].
@@ -24,7 +24,7 @@ class JointFrame(NamedTuple):
 
     @property
     def pose(self) -> tuple[np.ndarray, np.ndarray]:
-        """Rotation (3, 3) and origin (3,) [m] of the frame in the world."""
+        """The frame's rotation (3, 3) and origin (3,) [m] in the world."""
         if self.link is None:
             return self.rotation, self.position
         R = self.link.R
@@ -47,7 +47,7 @@ class JointFrame(NamedTuple):
 
 class JointFrames(NamedTuple):
     """
-    Frames of a joint on its first and second link.
+    Joint frames on the first and second link.
 
     axis: (3,) first axis, in the first frame. axis2: (3,) last axis, in the second frame.
     """

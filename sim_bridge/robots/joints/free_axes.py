@@ -1,4 +1,4 @@
-"""Free coordinates of a constraint joint: positions, directions, rates and accelerations."""
+"""Free constraint joint coordinates: positions, directions, rates and accelerations."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _MIDDLE, _LAST = (EULER, 1), (EULER, 2)
 
 class AxisKinds(NamedTuple):
     """
-    Axes in the form read by the kernels of `engine.constraints.axes`.
+    Axes in the form read by kernels in `engine.constraints.axes`.
 
-    axis_kind: (n, 2) kind of each axis, and its axis number in A or B or its angle number.
+    axis_kind: (n, 2) each axis' kind, and its axis number in A or B or its angle number.
     axis_vector: (n, 3) unit vector in A, B or the world, for the kinds TURN_A, TURN_B and TURN_W.
     """
 
@@ -32,11 +32,11 @@ def axis_rate(
     kinds: AxisKinds, axis: int, R_A: _Numbers, R_B: _Numbers, moving: _Numbers, turning: _Numbers
 ) -> Any:
     """
-    Return the rate of an axis [m/s, rad/s].
+    Return an axis rate [m/s, rad/s].
 
     R_A, R_B: rows of the frames' rotations. moving, turning: velocity [m/s] and angular velocity
-    [rad/s] of the second link relative to the first, at the second anchor. Their components may be
-    arrays, for several axes of the same kind.
+    [rad/s] from the first link to the second, at the second anchor. Their components may be
+    arrays, for several axes with one kind.
     """
     torque, force = axis_wrench(kinds, axis, R_A, R_B)
     return dot(torque, turning) + dot(force, moving)
@@ -44,7 +44,7 @@ def axis_rate(
 
 class FreeAxes:
     """
-    The n free coordinates of a constraint joint, computed from the current motion of its links.
+    A constraint joint's n free coordinates, computed from its links' current motion.
 
     The relative angular velocity is the sum of all rates along their axes. The independent axes of
     an angular motor measure its component along each axis instead.
@@ -54,19 +54,19 @@ class FreeAxes:
         """Store the frames. kinds, vectors: as in the engine's LoopJoint."""
         self._frames = frames
         self.pairs = tuple(kinds)
-        """Kind of each axis, and its axis or angle number; as in `kinds`."""
+        """Each axis' kind, and its axis or angle number; as in `kinds`."""
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
         """(n,) whether each axis is linear; otherwise it is revolute."""
         self.are_users = any(kind in (TURN_A, TURN_B, TURN_W) for kind, _ in kinds)
-        """Whether the axes are the independent axes of an angular motor."""
+        """Whether the axes are an angular motor's independent axes."""
 
     def positions(self, last: np.ndarray) -> np.ndarray:
         """
         Return (n,) the positions [m, rad].
 
-        last: (n,) previous positions; angles continue from them without jumps of a turn. The
-        independent axes of an angular motor have only the sum of their rates as position.
+        last: (n,) previous positions; angles continue from them without full-turn jumps. The
+        independent angular motor axes have only their rates' integral as position.
         """
         poses = [part.tolist() for frame in self._frames[:2] for part in frame.pose]
         return np.array(
@@ -122,20 +122,20 @@ class FreeAxes:
         if self.are_users:
             result[~self.linear] = about @ gained + change @ turning
         else:
-            # time derivative of N Nᵀ rates = N turning, where N is `about`
+            # time derivative: N Nᵀ rates = N turning, where N is `about`
             rates = self.velocities()[~self.linear]
             right = about @ (gained - rates @ change) + change @ (turning - rates @ about)
             result[~self.linear] = np.linalg.pinv(about @ about.T) @ right
         return result
 
     def _rotations(self) -> tuple[_Numbers, _Numbers]:
-        """Return the rows of both frames' rotations."""
+        """Return both frames' rotation rows."""
         return self._frames.first.pose[0].tolist(), self._frames.second.pose[0].tolist()
 
     def _turning_of_axes(
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray
     ) -> np.ndarray:
-        """Return (n, 3) the time derivatives of the directions."""
+        """Return (n, 3) the directions' time derivatives."""
         on_second = [
             kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST for kind, number in self.pairs
         ]

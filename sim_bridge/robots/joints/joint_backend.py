@@ -1,7 +1,7 @@
 """
 Joint backends, which read and write the arrays behind `Joint`: in a tree, or as constraint rows.
 
-Arrays have one row for each coordinate of the joint: nq rows for positions, nv rows for all
+Arrays have one row for each joint coordinate: nq rows for positions, nv rows for all
 others. Writable arrays are views.
 """
 

@@ -1,4 +1,4 @@
-"""Control modes of axis motors."""
+"""Control modes for axis motors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTROLS = {
 }
 CONTROL_NAMES = {number: name for name, number in CONTROLS.items()}
 
-# columns of State.target, and the control modes that read each column, by number
+# columns in State.target, and numbers of the control modes reading each column
 POSITION, VELOCITY = range(2)
 FITTING = np.array(
     [

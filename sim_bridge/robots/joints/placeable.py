@@ -1,4 +1,4 @@
-"""Relocation of constraint joints in a running world: anchors, axes and connected links."""
+"""Constraint joint relocation in a running world: anchors, axes and connected links."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from sim_bridge.robots.joints.spec import spec_at, WITH_AXIS, WITH_AXIS2
 def _settable(
     name: str, write: Callable[[Any, object], None], doc: str
 ) -> Settable[FloatArray, Vector]:
-    """Return a settable version of a property of `AnyJoint`."""
+    """Return a settable version of an `AnyJoint` property."""
     return Settable(getattr(AnyJoint, name).fget, write, doc=doc)
 
 
 class PlaceableJoint(AnyJoint):
-    """Constraint joint with settable anchors and axes; base class of `ConstraintJoint`."""
+    """Constraint joint with settable anchors and axes; base class for `ConstraintJoint`."""
 
     __slots__ = ()
     internal_names = AnyJoint.internal_names | {'attach'}
@@ -36,7 +36,7 @@ class PlaceableJoint(AnyJoint):
     _backend: ConstraintJointBackend
 
     def __init__(self, backend: ConstraintJointBackend):
-        """Show the values of a constraint backend."""
+        """Show a constraint backend's values."""
         super().__init__(backend)
         backend.joint = self
 
@@ -68,7 +68,7 @@ class PlaceableJoint(AnyJoint):
         'anchor',
         _set_anchor,
         """
-        (3,) position of the joint frame on the first link [m], world; can be set.
+        (3,) joint frame position on the first link [m], world; can be set.
 
         Named after ODE's anchor. Setting it places the joint at this point on both links; slider
         positions are 0 there. A distance joint keeps its other anchor and takes the new distance.
@@ -79,7 +79,7 @@ class PlaceableJoint(AnyJoint):
         'anchor2',
         _set_anchor2,
         """
-        (3,) position of the joint frame on the second link [m], world; can be set.
+        (3,) joint frame position on the second link [m], world; can be set.
 
         If the two anchors differ afterwards, the joint closes the gap; a distance joint takes the
         new distance instead. Raises InvalidValueError unless given three finite numbers.
@@ -89,7 +89,7 @@ class PlaceableJoint(AnyJoint):
         'axis',
         _set_axis,
         """
-        (3,) unit vector of the first axis, fixed to the first link; world axes; can be set.
+        (3,) unit vector along the first axis, fixed to the first link; world axes; can be set.
 
         Accepts a vector of any length. Afterwards the joint's coordinates are 0 at the current
         poses of the links, also after `World.reset`. Raises StateError for a joint without an
@@ -100,7 +100,7 @@ class PlaceableJoint(AnyJoint):
         'axis2',
         _set_axis2,
         """
-        (3,) unit vector of the last axis, fixed to the second link; world axes; can be set.
+        (3,) unit vector along the last axis, fixed to the second link; world axes; can be set.
 
         Only for 'universal', 'hinge2' and 'perpendicular'; otherwise as `axis`.
         """,

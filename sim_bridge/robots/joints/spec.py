@@ -1,4 +1,4 @@
-"""Joint specification between two links of a world, before a backend is chosen."""
+"""Joint specification between two links in a world, before a backend is chosen."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TREE_TYPES = {
 }
 # joints without constraint rows: one axis for motors, springs, friction and stops
 MOTOR_TYPES = ('hinge_motor', 'slider_motor')
-# joints with some of the constraint rows of other kinds: building blocks for new joints
+# joints with some constraint rows from other kinds: building blocks for new joints
 PARTIAL_TYPES = ('inline', 'parallel', 'perpendicular')
 TYPES = (*TREE_TYPES, 'distance', *PARTIAL_TYPES, *MOTOR_TYPES)
 WITH_AXIS = (
@@ -47,7 +47,7 @@ WITH_AXIS = (
     *MOTOR_TYPES,
 )
 WITH_AXIS2 = ('universal', 'hinge2', 'perpendicular')
-# kinds with the same coordinates after exchange of the links and reversal of the axis
+# kinds whose coordinates stay if the links are exchanged and the axis is reversed
 SYMMETRIC = ('hinge', 'slider', 'fixed', 'piston')
 
 _Z = np.array([0.0, 0.0, 1.0])
@@ -56,14 +56,14 @@ _Z = np.array([0.0, 0.0, 1.0])
 @dataclass(frozen=True, eq=False)
 class JointSpec:
     """
-    Specification of a joint between two links, or a link and the world.
+    Joint specification between two links, or a link and the world.
 
-    first, second: joint frames on the links; they coincide at coordinates of 0; z is the axis.
-    axis2: (3,) second axis in the second frame, fixed to the second link, in the plane of x and z.
+    first, second: joint frames on the links; they coincide at zero coordinates; z is the axis.
+    axis2: (3,) second axis in the second frame, fixed to the second link, in the x-z plane.
     distance: between the origins [m]. erp, cfm, compliance: None for a rigid joint; erp and cfm
-    have one value for all rows, or one per row. suspension: spring and damper of a hinge-2.
+    have one value for all rows, or one per row. suspension: spring and damper for a hinge-2.
     toughness: force and torque at which the joint breaks, then one value per direction; None if it
-    never breaks. loose: directions left free in addition to those of the type, numbered as in a
+    never breaks. loose: directions left free in addition to the type's, numbered as in a
     compliance. gapes: whether the origins are apart, so the joint has a gap to close. gathers:
     whether the first step moves links that start apart together at once. axes, vectors: angular
     motors only, as in the engine's LoopJoint.
@@ -105,7 +105,7 @@ class JointSpec:
 
     @property
     def constraint_frames(self) -> JointFrames:
-        """Frames A and B of the constraint rows; z of B is the second axis, if there is one."""
+        """Constraint row frames A and B; B's z is the second axis, if there is one."""
         second = self.second
         if self.axis2 is not None:
             z = self.axis2
@@ -125,12 +125,12 @@ class JointSpec:
         return carrier, own
 
     def mount(self, by_second: bool) -> JointDescription:
-        """Return the base joint of a robot; by_second: the second link's robot is the child."""
+        """Return a robot's base joint; by_second: the second link's robot is the child."""
         carrier, own, axis = self.first, self.second, np.array([0.0, 0.0, 1.0])
         if not by_second:
             carrier, own, axis = own, carrier, -axis
         _, link = self.sides(by_second)
-        # the root link's frame, also when the joint's link is another link of the same body
+        # the root link's frame, also when the joint's link is another link on the same body
         root = link.robot.root_link.slot.placement
         place = link.slot.placement.placement_of(own.rotation, own.position)
         child = Pose(place.position, place.rotation).inverse @ Pose(root.position, root.rotation)
@@ -161,10 +161,10 @@ def spec_at(
     normal: np.ndarray | None = None,
 ) -> JointSpec:
     """
-    Return a specification whose joint coordinates are 0 at the current poses of the links.
+    Return a specification with joint coordinates 0 at the links' current poses.
 
     anchors: (3,) joint position on each link [m]. axis, axis2: (3,) unit vectors. normal: (3,)
-    direction of the joint frame's x; if None, axis2 or an arbitrary direction. All in the world.
+    the joint frame's x direction; if None, axis2 or an arbitrary direction. All in the world.
     """
     rotation = axis_frame(axis)
     toward = axis2 if normal is None else normal
@@ -187,10 +187,10 @@ def spec_at(
 
 def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> JointSpec:
     """
-    Return the specification of a described constraint joint; links: by name.
+    Return a described constraint joint's specification; links: by name.
 
-    If the description has no second anchor, or no relative rotation at coordinates of 0, they
-    follow from the current poses of the links.
+    If the description has no second anchor, or no relative rotation at zero coordinates, they
+    follow from the links' current poses.
     """
     one, other = links[constraint.link1], links.get(constraint.link2)
     anchor = one.p + one.R @ constraint.position1
@@ -198,7 +198,7 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> Joi
     R_other, p_other = (np.eye(3), np.zeros(3)) if other is None else (other.R, other.p)
     turned = np.eye(3)
     if constraint.rotation is not None:
-        # takes the second link and its axis to coordinates of 0
+        # takes the second link and its axis to zero coordinates
         turned = one.R @ constraint.rotation @ R_other.T
     axis2 = None if constraint.axis2 is None else turned @ R_other @ constraint.axis2
     normal = None if constraint.normal is None else one.R @ constraint.normal
@@ -230,6 +230,6 @@ def spec_of(constraint: ConstraintDescription, links: Mapping[str, Link]) -> Joi
 
 
 def _orthonormal(rotation: np.ndarray) -> np.ndarray:
-    """Return the nearest rotation: rounding errors would grow along a long chain of links."""
+    """Return the nearest rotation: rounding errors would grow along a long link chain."""
     left, _, right = np.linalg.svd(rotation)
     return left @ right
