@@ -74,7 +74,7 @@ def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
 
 def finite_rows(what: str, value: object, size: int, place: str) -> FloatArray:
     """Return a value as (size,) or (N, size) finite floats; else raise InvalidValueError."""
-    expected = f'{size} finite numbers, or rows of so many'
+    expected = f'{size} finite numbers, or rows of as many'
     if numbers(what, value, expected, place).ndim != 2:
         return finite_vector(what, value, size, place, expected)
     array = real_array(what, value, expected, place)

@@ -1,4 +1,4 @@
-"""The base of a robot in a world: its pose, its velocity, and how it is moved."""
+"""Robot base in a world: pose, velocity and motion."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from sim_bridge.simulation.slots import RobotSlot
 
 
 class Base:
-    """The base of one robot."""
+    """One robot's base."""
 
     def __init__(self, simulation: Simulation, slot: RobotSlot, place: str):
-        """Move the base of a slot. place: the robot, for errors."""
+        """Wrap a slot's base. place: robot name, for messages."""
         self._simulation, self._slot, self._place = simulation, slot, place
 
     def set_pose(self, position: Vector, orientation: Vector) -> None:
-        """Set the pose of the root link's frame; as `Robot.set_base_pose`."""
+        """Set the root link frame's pose; see `Robot.set_base_pose`."""
         slot = self._slot
         p, quat = checked_pose(position, orientation, self._place)
         if slot.blueprint.mount is not None:
             raise InvalidValueError(
                 'base pose',
                 (*p.tolist(), *quat.tolist()),
-                f'a robot that does not hang on joint {slot.blueprint.mount.name!r}',
+                f'a robot whose base is not mounted on joint {slot.blueprint.mount.name!r}',
                 self._place,
             )
         if not slot.links:
@@ -44,13 +44,13 @@ class Base:
                 write(model, 'frame', at.body, frame)
             else:
                 write(state, 'q', slice(at.q, at.q + 7), [*p, *quat])
-                # also wakes what lay on it
+                # also wakes bodies that rested on it
                 staleness.mark_parameters()
             if before is not None:
                 self._carry_wrenches(before)
 
     def _pushed_origins(self) -> np.ndarray | None:
-        """Return the origins of the bodies, (nb, 3), None if no contact pushed them."""
+        """Return the body origins (nb, 3) [m]; None if no contact force acts on a body."""
         state, bodies = self._slot.part.state, self._bodies
         if not state.contact_wrench[bodies].any():
             return None
@@ -61,7 +61,7 @@ class Base:
         )
 
     def _carry_wrenches(self, before: np.ndarray) -> None:
-        """Carry the wrenches of contacts, which are about the world's origin, with the bodies."""
+        """Move the contact wrenches, which are about the world origin, with the bodies."""
         after = self._pushed_origins()
         state, torques = self._slot.part.state, (self._bodies, slice(0, 3))
         forces = state.contact_wrench[self._bodies, 3:]
@@ -70,12 +70,12 @@ class Base:
 
     @property
     def _bodies(self) -> slice:
-        """The rows of its bodies in arrays of bodies."""
+        """Rows of the robot's bodies in body arrays."""
         first = self._slot.part.at.body
         return slice(first, first + len(self._slot.blueprint.model.parent))
 
     def set_velocity(self, linear: Vector, angular: Vector) -> None:
-        """Set the velocity of the root link; as `Robot.set_base_velocity`."""
+        """Set the root link's velocity; see `Robot.set_base_velocity`."""
         v = finite_vector('linear velocity', linear, 3, self._place)
         w = finite_vector('angular velocity', angular, 3, self._place)
         if self._slot.blueprint.fixed_base or self._slot.blueprint.mount is not None:
@@ -89,11 +89,11 @@ class Base:
         self._simulation.write(state, 'v', slice(at.v, at.v + 6), [*v, *w])
 
     def move_to(self, position: Vector, orientation: Vector, dt: float | None) -> None:
-        """Set the velocity towards a pose; as `Robot.move_to`."""
+        """Set the velocity towards a pose; see `Robot.move_to`."""
         motion = body_type(self._slot)
         if motion != 'kinematic':
             raise InvalidValueError(
-                'motion', motion, "'kinematic', for what is moved", self._place
+                'motion', motion, "'kinematic': move_to moves kinematic bases only", self._place
             )
         duration = (
             self._simulation.run.time_step

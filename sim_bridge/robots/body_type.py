@@ -1,4 +1,4 @@
-"""Motion types, dynamic, static or kinematic: of a robot's base, to be changed; of links."""
+"""Motion types for bases and links: dynamic, static or kinematic."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sim_bridge.simulation.staleness import LOOP_FORCES, PARTS
 
 
 def body_type(slot: RobotSlot) -> str:
-    """Return the motion type of a robot's base: 'dynamic', 'static' or 'kinematic'."""
+    """Return a base's motion type: 'dynamic', 'static' or 'kinematic'."""
     if slot.blueprint.fixed_base:
         return 'static'
     return 'kinematic' if slot.is_kinematic else 'dynamic'
@@ -30,10 +30,10 @@ def body_type(slot: RobotSlot) -> str:
 
 def motion_of_link(simulation: Simulation, slot: LinkSlot) -> str:
     """
-    Return what moves a link: 'dynamic' with a joint that can move between it and the world.
+    Return a link's motion type: 'dynamic' if a movable joint connects it with the world.
 
-    Else 'kinematic' or 'static', as its base is. The arm on a fixed base is dynamic, and so is the
-    arm on a kinematic one.
+    Otherwise 'kinematic' or 'static', as its base. The arm on a fixed or kinematic base is
+    dynamic.
     """
     simulation.cache.settle()
     model, body = simulation.cache.model, slot.body
@@ -48,13 +48,13 @@ def motion_of_link(simulation: Simulation, slot: LinkSlot) -> str:
 
 
 def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
-    """Change the motion type of a robot's base; as `Robot.motion`."""
+    """Change a base's motion type; see `Robot.motion`."""
     place, shapes = f'robot {slot.name!r}', slot.collisions.shapes
     check_motion(value, [shape.placed for shape in shapes], place)
     if slot.blueprint.mount is not None:
         raise StateError(
-            f'{place} hangs on joint {slot.blueprint.mount.name!r}, which moves its '
-            'base. Remove that first'
+            f'{place} is mounted on joint {slot.blueprint.mount.name!r}, which moves its '
+            'base. Remove the joint first'
         )
     if value == body_type(slot):
         return
@@ -62,8 +62,8 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
         blueprint = slot.compiled(value == 'static', is_kinematic=value == 'kinematic')
     except InvalidValueError as error:
         raise StateError(
-            f'{place} cannot be dynamic: {error}. A body that begins static or kinematic has '
-            'the mass or density that add_body was given, or that link.m is set to'
+            f'{place} cannot be dynamic: {error}. For a body added as static or kinematic, give '
+            'add_body a mass or density, or set link.m'
         ) from error
     part, slot.initial, slot.added = (
         _with_other_base(slot.blueprint, source, blueprint)
@@ -77,7 +77,7 @@ def velocity_towards(
     slot: RobotSlot, position: Vector, orientation: Vector, dt: float
 ) -> tuple[FloatArray, FloatArray]:
     """
-    Return the constant linear and angular velocity [m/s, rad/s] to a pose within dt [s].
+    Return the constant linear and angular velocity [m/s, rad/s] that reaches a pose after dt [s].
 
     Raises InvalidValueError for an invalid pose.
     """

@@ -1,4 +1,4 @@
-"""A crawler of a robot in a world: a link with a moving surface."""
+"""Robot crawler in a world: a link with a moving surface."""
 
 from __future__ import annotations
 
@@ -18,53 +18,53 @@ from sim_bridge.robots.owners import Link, Robot
 
 class Crawler(DeclaredAttributes):
     """
-    A continuous track, or a belt that goes round: Choreonoid's pseudo continuous track.
+    A continuous track or conveyor belt, after Choreonoid's pseudo continuous track.
 
-    The link itself does not move. At a contact with the outward normal n its surface moves along
-    axis × n at `speed`, whatever the load; not where n is along the axis, at the track's sides. If
-    the material's friction differs by direction, its first direction is that of the motion, unless
-    the geometry has its own.
+    The link itself does not move. At a contact with outward normal n, its surface moves along
+    axis × n at `speed`, whatever the load; if n is along the axis (at the track's sides), it does
+    not move. If the material's friction depends on the direction, its first direction is the
+    direction of motion, unless the geometry has its own.
     """
 
     __slots__ = ('_geometries', 'description', 'link', 'name')
 
     def __init__(self, link: Link, geometries: list[Geometry], description: CrawlerDescription):
-        """Show a described crawler of a link; robots make them. geometries: of the link."""
+        """Show a described crawler of a link; only robots call this. geometries: the link's."""
         self.link: Final = link
         self.description: Final = description
         self.name: Final = description.name
         self._geometries = geometries
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the robot, and the name on it."""
+        """Return the arguments for pickles and copies: the robot and the crawler's name."""
         return _crawler_of, (self.link.robot, self.name)
 
     def __repr__(self) -> str:
-        """Show the names."""
+        """Show crawler and robot name."""
         return f'<Crawler {self.name!r} of {self.link.robot.name!r}>'
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
+        """Robot and crawler name, for messages."""
         return f'robot {self.link.robot.name!r}, crawler {self.name!r}'
 
     @property
     def can_run(self) -> bool:
-        """Whether its link has geometry; a speed would move nothing without."""
+        """Whether the link has a geometry; otherwise the speed has no effect."""
         return bool(self._geometries)
 
     @property
     def axis(self) -> FloatArray:
-        """(3,) unit vector about which the surface runs, in the link's frame."""
+        """(3,) unit vector along the rotation axis, link frame."""
         return np.array(self.description.axis)
 
     @property
     def speed(self) -> float:
         """
-        Speed of the surface [m/s]; 0 at first and after `World.reset`; can be set.
+        Surface speed [m/s]; 0 at the start and after `World.reset`; can be set.
 
-        Setting it raises InvalidValueError for a value that is not a finite number, and StateError
-        for a link without collision geometry.
+        Setting it raises InvalidValueError unless given a finite number, and StateError for a link
+        without collision geometry.
         """
         if not self._geometries:
             return 0.0
@@ -77,17 +77,17 @@ class Crawler(DeclaredAttributes):
             return
         if not self._geometries:
             raise StateError(
-                f'speed of {self.place}: link {self.link.name!r} touches nothing, since it has no '
+                f'speed of {self.place}: link {self.link.name!r} touches nothing: it has no '
                 "geometry. Give it a collision element, or load it with collisions='hull'"
             )
         simulation = self.link.robot.simulation
         rows = [geometry.index for geometry in self._geometries]
-        # also wakes what rests on it
+        # also wakes bodies resting on it
         simulation.write(simulation.cache.geometry, 'track', (rows, TRACK_SPEED), speed)
 
     @property
     def center(self) -> FloatArray:
-        """(3,) mean position of its link's geometries [m], world; else the link's origin."""
+        """(3,) mean geometry position [m], world; the link's origin without geometries."""
         if not self._geometries:
             return self.link.p
         return np.mean([geometry.p for geometry in self._geometries], axis=0)

@@ -1,4 +1,4 @@
-"""A geometry: a shape that collides, on a link of a robot in a world."""
+"""Geometry: a collision shape on a robot link in a world."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sim_bridge.simulation.staleness import STEPPER
 
 
 def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
-    """Return the property of a bit of a geometry's flags."""
+    """Return a property for one bit in a geometry's flags."""
 
     def read(geometry: Geometry) -> bool:
         return bool(geometry._arrays.flags[geometry.slot.index] & bit)
@@ -35,14 +35,14 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
     def write(geometry: Geometry, value: object) -> None:
         is_set = truth(name, value, geometry.place)
         if bit == SENSOR and not is_set and geometry._placed.shape.is_sensor:
-            raise InvalidValueError(name, value, 'True, of a line', geometry.place)
+            raise InvalidValueError(name, value, 'True for a line', geometry.place)
         geometry._simulation.thread_guard.check()
         arrays, index, simulation = geometry._arrays, geometry.slot.index, geometry._simulation
         flags = arrays.flags[index]
         if bit == SENSOR and flags & STATIC:
-            # it may need other stages
+            # a static geometry with contact forces may need other stages
             simulation.staleness.mark(STEPPER)
-        # also wakes what rests on it
+        # also wakes bodies resting on it
         simulation.write(arrays, 'flags', index, flags | bit if is_set else flags & ~bit)
 
     return Settable(read, write, doc=doc)
@@ -50,54 +50,55 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
 
 class Geometry(DeclaredAttributes):
     """
-    A shape that collides.
+    A collision shape on a link.
 
-    Its shape is fixed; `position` and `orientation` on the link, `enabled`, `sensor`, `material`,
-    `groups`, `surface_velocity` and `friction_direction` can be changed at any time, heights of a
-    height field by `set_heights`. Snapshots hold these; `World.reset` leaves them as they are.
+    The shape itself is fixed. `position` and `orientation` on the link, `enabled`, `sensor`,
+    `material`, `groups`, `surface_velocity` and `friction_direction` can be set at any time, and
+    height field heights with `set_heights`. Snapshots contain these values; `World.reset` leaves
+    them unchanged.
     """
 
     __slots__ = ('link', 'name', 'slot')
     internal_names = DeclaredAttributes.internal_names | {'index', 'slot'}
 
     def __init__(self, link: Link, slot: GeometrySlot):
-        """Show a slot of a link; World makes geometries."""
+        """Show a link's slot; only robots and links call this."""
         self.link: Final = link
         self.name: Final = slot.name
         self.slot = slot
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the robot, and the number on it."""
+        """Return the arguments for pickles and copies: the robot and the geometry's number."""
         return _geometry_of, (self.link.robot, self.slot.number)
 
     def __repr__(self) -> str:
-        """Show the names."""
+        """Show the names and the shape class."""
         kind = type(self.shape).__name__
         return f'<Geometry {self.name!r} ({kind}) of {self.link.robot.name!r}>'
 
     @property
     def place(self) -> str:
-        """Where it is, for messages."""
+        """Robot, link and geometry name, for messages."""
         robot = self.link.robot.name
         return f'robot {robot!r}, link {self.link.name!r}, geometry {self.name!r}'
 
     shape = ReadOnly[Shape](
-        'slot.present_shape', 'The shape; of a height field with its present heights.'
+        'slot.present_shape', 'The shape; a height field with its current heights.'
     )
 
     @property
     def p(self) -> FloatArray:
-        """(3,) position of the shape's frame [m], world."""
+        """(3,) shape frame position [m], world."""
         return self.link.p + self.link.R @ np.array(self._placed.position)
 
     @property
     def R(self) -> FloatArray:
-        """(3, 3) rotation of the shape's frame: takes vectors in its axes to world axes."""
+        """(3, 3) shape frame rotation; takes vectors in its axes to world axes."""
         return self.link.R @ self._placed.rotation
 
     @property
     def position(self) -> FloatArray:
-        """(3,) position of the shape's frame on the link [m]; can be set."""
+        """(3,) shape frame position in the link frame [m]; can be set."""
         return np.array(self._placed.position)
 
     @position.setter
@@ -106,7 +107,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def orientation(self) -> FloatArray:
-        """(4,) orientation of the shape's frame on the link, quaternion x y z w; can be set."""
+        """(4,) shape frame orientation in the link, quaternion x y z w; can be set."""
         return np.array(self._placed.orientation)
 
     @orientation.setter
@@ -116,9 +117,9 @@ class Geometry(DeclaredAttributes):
     @property
     def friction_direction(self) -> FloatArray | None:
         """
-        (3,) first direction of friction, ODE's fdir1, in the shape's axes; None: any; can be set.
+        (3,) first friction direction (ODE's fdir1), in the shape's axes; can be set.
 
-        One that a file gives in the axes of another link is read in these.
+        None for any direction. A file may give it in another link's axes; it is then returned so.
         """
         direction = self._placed.friction_direction
         return None if direction is None else np.array(direction)
@@ -129,9 +130,9 @@ class Geometry(DeclaredAttributes):
 
     def remove(self) -> None:
         """
-        Remove it from its link, with its contacts; what follows as from `Link.add_geometry`.
+        Remove the geometry and its contacts from the link; consequences as for `add_geometry`.
 
-        Using it then raises StateError.
+        See `Link.add_geometry`. Later use raises StateError.
         """
         of_link, of_robot = self.link.geometries, self.link.robot.geometries
         with all_or_nothing(self._simulation, of_link, of_robot):
@@ -139,14 +140,14 @@ class Geometry(DeclaredAttributes):
             of_link.remove(self)
             of_robot.remove(self)
 
-    enabled = _flag('enabled', ENABLED, 'Whether it collides at all; can be set.')
+    enabled = _flag('enabled', ENABLED, 'Whether the geometry collides; can be set.')
     sensor = _flag(
         'sensor', SENSOR, 'Whether its contacts are reported without forces; can be set.'
     )
 
     @property
     def mass(self) -> bool:
-        """Whether `Link.update_mass_properties` counts it, where it could; can be set."""
+        """Whether `Link.update_mass_properties` counts it, if its shape has mass; can be set."""
         return self.slot.weighs
 
     @mass.setter
@@ -155,7 +156,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def material(self) -> Material:
-        """Its material; can be set to a material or the name of one."""
+        """Material; can be set to a material or a material name."""
         materials = self._simulation.registry.materials
         return materials[list(materials)[self._arrays.material[self.index]]]
 
@@ -185,7 +186,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def surface_velocity(self) -> FloatArray:
-        """(3,) velocity of the surface on the link [m/s], in the shape's axes; can be set."""
+        """(3,) surface velocity relative to the link [m/s], in the shape's axes; can be set."""
         return self._arrays.belt[self.index].copy()
 
     @surface_velocity.setter
@@ -195,11 +196,12 @@ class Geometry(DeclaredAttributes):
 
     def set_heights(self, heights: Matrix, row: int = 0, column: int = 0) -> None:
         """
-        Change a block of the heights of a height field, and wake what rests on it.
+        Change a height field block, and wake the bodies resting on it.
 
-        heights: (m, n) along z [m], finite, not below the field's `bottom`; one column after the
-        other along x. row, column: of the grid that the block begins at. The mass of the body
-        stays as it is. Raises InvalidValueError for another shape, or a block that does not fit.
+        heights: (m, n) heights along z [m], finite, at least the field's `bottom`; each row of the
+        array is one column of points along x. row, column: first grid point. The body's
+        mass stays unchanged. Raises InvalidValueError for another shape, and for a block
+        that does not fit.
         """
         shape, simulation = self._placed.shape, self._simulation
         if not isinstance(shape, HeightField):
@@ -220,7 +222,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def index(self) -> int:
-        """Number among the world's geometries."""
+        """Index in the world's geometries."""
         self._simulation.cache.settle()
         return self.slot.index
 

@@ -1,4 +1,4 @@
-"""Commands for several joints of a robot at once."""
+"""Commands for several robot joints at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sim_bridge.simulation.slots import RobotSlot
 
 class JointCommands:
     """
-    Efforts and targets of a robot's one-axis joints.
+    Efforts and targets for a robot's one-axis joints.
 
-    Where anything is wrong nothing is set. Errors are those of `Robot.command_effort`.
+    A command with an error changes nothing. Errors are as for `Robot.command_effort`.
     """
 
     def __init__(self, simulation: Simulation, slot: RobotSlot, joint: Callable[[str], AnyJoint]):
-        """Command the joints of a robot. joint: returns one by its name."""
+        """Command a robot's joints. joint: function from a name to the joint."""
         self._simulation, self._slot, self._joint = simulation, slot, joint
         self._names = slot.blueprint.joint_names
         self._index = {name: k for k, name in enumerate(self._names)}
@@ -48,7 +48,7 @@ class JointCommands:
     def set_positions(
         self, values: Vector, joints: Sequence[str] | None, velocities: Vector | None
     ) -> None:
-        """Set the target positions [rad or m], and the target velocities, zero if None."""
+        """Set the target positions [rad or m] and the target velocities; zero if None."""
         rows, positions = self._checked('position', 'positions', '[rad or m]', values, joints)
         rates = np.zeros(len(rows))
         if velocities is not None:
@@ -63,7 +63,7 @@ class JointCommands:
     def set_unchecked(
         self, position: FloatArray | None, velocity: FloatArray | None, effort: FloatArray | None
     ) -> None:
-        """Set targets and efforts of all joints; nan, or None for all, leaves what there is."""
+        """Set all joints' targets and efforts; nan, or None for all, keeps the old value."""
         slot, write = self._slot, self._simulation.write
         if effort is not None:
             is_given = ~np.isnan(effort)
@@ -74,7 +74,7 @@ class JointCommands:
                 write(slot, 'target', (is_given, column), values[is_given], (slot,))
 
     def drop(self) -> None:
-        """Clear all efforts, and set the motors' targets to the joints' present positions."""
+        """Clear all efforts, and set the motor targets to the current joint positions."""
         slot, write = self._slot, self._simulation.write
         is_driven, targets = slot.control != BY_EFFORT, np.zeros_like(slot.target)
         targets[is_driven, POSITION] = slot.q[is_driven]
@@ -84,7 +84,7 @@ class JointCommands:
             write(slot, 'target', slice(None), targets, (slot,) if is_driven.any() else ())
 
     def _check_controls(self, column: int, what: str, rows: list[int]) -> None:
-        """Raise StateError if the control of a joint does not use a target."""
+        """Raise StateError if a joint's control mode does not use the target `column`."""
         fits = FITTING[column][self._slot.control[rows]]
         if not fits.all():
             name = self._names[rows[int(np.argmin(fits))]]
@@ -93,19 +93,19 @@ class JointCommands:
     def _checked(
         self, what: str, several: str, unit: str, values: Vector, joints: Sequence[str] | None
     ) -> tuple[list[int], FloatArray]:
-        """Return the rows of known joints, all if None, and a finite number for each."""
+        """Return known joints' rows (all if None), and one finite number for each."""
         place = f'robot {self._slot.name!r}'
         names = (
             self._names
             if joints is None
-            else items_of('joints', joints, str, 'names of joints', place)
+            else items_of('joints', joints, str, 'joint names', place)
         )
         numbers = real_array(several, values, f'numbers {unit}', place)
         if numbers.shape != (len(names),):
             raise InvalidValueError(
                 f'number of {several}',
                 numbers.size,
-                f'{len(names)}, one for each of {", ".join(names)}',
+                f'{len(names)}: one for each of {", ".join(names)}',
                 place,
             )
         for joint, number in zip(names, numbers.tolist(), strict=True):

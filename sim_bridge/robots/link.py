@@ -1,4 +1,4 @@
-"""A link of a robot in a world: its pose, motion and mass, and what pushes and damps it."""
+"""Robot link in a world: pose, motion, mass, damping and applied forces."""
 
 from __future__ import annotations
 
@@ -45,17 +45,17 @@ _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
 def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
-    """Return the property of a vector in the link's row of the observed sites, from a column."""
+    """Return a property for a vector in the link's site row, from a column."""
     columns = slice(start, start + 3)
     return ReadOnly(lambda link: link._site()[columns].copy(), doc)
 
 
 class Link(MovingFrame):
     """
-    A link, after Choreonoid's.
+    A link, after Choreonoid's Link.
 
-    p, R, v, w, dv and dw are pose and motion of the link's frame in the world: of its origin, in
-    world axes. They are computed for the present state when they are read.
+    p, R, v, w, dv and dw are the link frame origin's pose and motion in the world, in world
+    axes, computed for the current state at each access.
     """
 
     __slots__ = (
@@ -77,28 +77,28 @@ class Link(MovingFrame):
     )
 
     def __init__(self, robot: Robot, description: LinkDescription, slot: LinkSlot):
-        """Show a slot of a robot; World makes links."""
+        """Show a robot's slot; only robots call this."""
         self.robot: Final = robot
         self.description: Final = description
         self.slot = slot
         self.name: Final = description.name
         self.children: list[Link] = []
         self.geometries: list[Geometry] = []
-        """Its collision geometries."""
+        """The link's collision geometries."""
 
     def connect(self, parent: Link | None, joint: Joint | None, crawler: Crawler | None) -> None:
-        """Set its parent, the joint to that, and its crawler, if there are such; once."""
+        """Set the parent, the joint to the parent and the crawler, or None; called once."""
         self.parent: Link | None = parent
         self.joint: Joint | None = joint
         self.crawler: Crawler | None = crawler
-        """The crawler whose surface it is, if it is a continuous track."""
+        """Crawler with this link as its surface, if the link is a continuous track."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the robot, and the name on it."""
+        """Return the arguments for pickles and copies: the robot and the link's name."""
         return _link_of, (self.robot, self.name)
 
     def __repr__(self) -> str:
-        """Show the names, and the position, unless that would join arrays."""
+        """Show the names, and the position unless reading it would join arrays."""
         place = ''
         if self.slot.robot.is_removed:
             place = ', removed'
@@ -108,7 +108,7 @@ class Link(MovingFrame):
         return f'<Link {self.name!r} of {self.robot.name!r}{place}>'
 
     def _repr_html_(self) -> str:
-        """Return a table of mass and motion, for notebooks; the title of what is removed."""
+        """Return a mass and motion table for notebooks; only a title for a removed link."""
         title = f'Link {self.name!r} of {self.robot.name!r}'
         if self.slot.robot.is_removed:
             return table(f'{title}, removed', (), ())
@@ -132,82 +132,82 @@ class Link(MovingFrame):
 
     @property
     def R(self) -> FloatArray:
-        """(3, 3) rotation of the frame: takes vectors in link axes to world axes."""
+        """(3, 3) frame rotation; takes vectors in link axes to world axes."""
         return self._site()[_R].reshape(3, 3).copy()
 
     attitude = ReadOnly[FloatArray](
-        'R', '(3, 3) rotation of the frame: the same as R, as frames are those of the file.'
+        'R', '(3, 3) rotation of the frame; equal to R, because frames are those of the file.'
     )
 
     # --- tree ------------------------------------------------------------------------------------
 
     is_root = ReadOnly[bool](
-        lambda link: link.parent is None, "Whether it is the root of its robot's tree."
+        lambda link: link.parent is None, "Whether the link is the root of its robot's tree."
     )
 
     @property
     def child(self) -> Link | None:
-        """The first of its children, None for a leaf."""
+        """First child link; None for a leaf."""
         return self.children[0] if self.children else None
 
     @property
     def sibling(self) -> Link | None:
-        """The next child of its parent, None for the last one."""
+        """The parent's next child; None for the last child."""
         return sibling_of(self)
 
     @property
     def joints(self) -> list[Joint | ConstraintJoint]:
         """
-        All joints that it is the first or second link of; ODE's dBodyGetJoint.
+        All joints with this link as first or second link; ODE's dBodyGetJoint.
 
-        Those of its robot's tree, those of `World.add_joint`, motors, and broken ones.
+        The robot's tree joints, joints from `World.add_joint`, motors and broken joints.
         """
         return joints_of(self)
 
     joint_id = ReadOnly[int](
         joint_number,
         """
-        Number of the joint to its parent, which `Robot.joint` and arrays as q go by.
+        Index of the joint to the parent, as used by `Robot.joint` and by arrays as `Robot.q`.
 
-        -1 if that has not one axis, and for a root.
+        -1 unless that joint has exactly one axis, and for a root.
         """,
     )
     joint_type = ReadOnly[JointType](
         joint_type_of,
-        'Type of the joint to its parent; of a root FIXED or FLOATING, as its base is.',
+        'Type of the joint to the parent; for a root FIXED or FLOATING, by its base.',
     )
     is_fixed_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.FIXED, 'Whether nothing moves at the joint.'
+        lambda link: link.joint_type is JointType.FIXED, 'Whether that joint is fixed.'
     )
     is_free_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.FLOATING, 'Whether all directions are free.'
+        lambda link: link.joint_type is JointType.FLOATING, 'Whether that joint is floating.'
     )
     is_rotational_joint = ReadOnly[bool](
-        lambda link: link.joint_type in _ROTATIONAL, 'Whether the joint turns about one axis.'
+        lambda link: link.joint_type in _ROTATIONAL, 'Whether that joint turns about one axis.'
     )
     is_slide_joint = ReadOnly[bool](
-        lambda link: link.joint_type is JointType.PRISMATIC, 'Whether it slides along one.'
+        lambda link: link.joint_type is JointType.PRISMATIC, 'Whether that joint is prismatic.'
     )
     a = ReadOnly[FloatArray](
-        joint_axis, "(3,) unit vector of the joint's axis, link axes; zero if it has not one axis."
+        joint_axis, '(3,) unit vector of the joint axis, link axes; zeros unless it has one axis.'
     )
-    d = ReadOnly[FloatArray]('a', '(3,) likewise, of a joint that slides.')
+    d = ReadOnly[FloatArray]('a', '(3,) the same vector, for a prismatic joint.')
     b = ReadOnly[FloatArray](
-        joint_offset, "(3,) position of its joint in the parent's frame [m]; zero for a root."
+        joint_offset, "(3,) joint position in the parent's frame [m]; zeros for a root."
     )
 
-    q = of_joint('q', 'Position of the joint to its parent [rad or m]; as `Joint.q`.')
-    dq = of_joint('dq', 'Velocity of that joint [rad/s or m/s].')
-    u = of_joint('u', 'Applied effort of that joint [N m or N].')
+    q = of_joint('q', 'Position of the joint to the parent [rad or m]; see `Joint.q`.')
+    dq = of_joint('dq', 'Velocity of the joint to the parent [rad/s or m/s].')
+    u = of_joint('u', 'Applied effort of the joint to the parent [N m or N].')
     ddq = ReadOnly[Coordinates](
         lambda link: joint_above(link).ddq,
-        'Acceleration of the joint to its parent [rad/s² or m/s²]; a copy.',
+        'Acceleration of the joint to the parent [rad/s² or m/s²]; a copy.',
     )
     q_lower = limit_of_joint('lower', -1.0, 'Lower position limit [rad or m]; -inf for none.')
     q_upper = limit_of_joint('upper', 1.0, 'Upper position limit [rad or m]; inf for none.')
-    dq_upper = limit_of_joint('velocity_limit', 1.0, 'The velocity limit [rad/s or m/s].')
+    dq_upper = limit_of_joint('velocity_limit', 1.0, 'Velocity limit [rad/s or m/s].')
     dq_lower = ReadOnly[float](
-        lambda link: -link.dq_upper, 'The velocity limit backwards [rad/s or m/s].'
+        lambda link: -link.dq_upper, 'Velocity limit backwards [rad/s or m/s].'
     )
 
     # --- mass and medium -------------------------------------------------------------------------
@@ -215,9 +215,9 @@ class Link(MovingFrame):
     @property
     def m(self) -> float:
         """
-        Mass [kg]; can be set, to a positive number; the inertia is another quantity, and stays.
+        Mass [kg]; can be set to a positive number; the inertia is separate and stays.
 
-        What is set of m, c and I acts from the next step on, and also after `World.reset`.
+        New m, c and I act from the next step on, and stay after `World.reset`.
         """
         return self.slot.mass
 
@@ -246,7 +246,7 @@ class Link(MovingFrame):
 
     @property
     def I(self) -> FloatArray:  # noqa: E743 — Choreonoid's name
-        """(3, 3) inertia about the centre of mass [kg m²], link axes; can be set, or (3,)."""
+        """(3, 3) inertia about the centre of mass [kg m²], link axes; settable, also as (3,)."""
         return self.slot.inertia.copy()
 
     @I.setter
@@ -259,19 +259,19 @@ class Link(MovingFrame):
         self, *, mass: float | None = None, density: float | None = None
     ) -> None:
         """
-        Compute m, c and I from the link's geometries as they are now; overlaps count twice.
+        Compute m, c and I from the link's current geometries; overlaps count twice.
 
-        Those weigh that are enabled, no sensors, and of `mass`; a given mass is that of all if
-        there are none. mass: kg, in all; None: by the density. density: of all [kg/m³]; None:
-        those of their materials. Raises InvalidValueError if nothing weighs, and for shapes
-        without volume.
+        Only enabled geometries count that are not sensors and have `mass` set; if there are none
+        and a mass is given, all geometries count. mass: total mass [kg]; None: from the density.
+        density: common density [kg/m³]; None: the materials' densities. Raises
+        InvalidValueError if no geometry counts, and for shapes without volume.
         """
         update_from_shapes(self.robot.simulation, self.slot, mass, density, self._place)
 
     @property
     def gravity(self) -> bool:
         """
-        Whether gravity acts on it; can be set; after ODE's gravity mode.
+        Whether gravity acts on the link; can be set; after ODE's gravity mode.
 
         If not, a force at the centre of mass compensates its weight, and its potential energy is
         0.
@@ -286,9 +286,9 @@ class Link(MovingFrame):
     @property
     def linear_velocity_damping(self) -> FloatArray:
         """
-        (3,) rates d at which the velocity decays along its axes [1/s]; can be set; after AGX.
+        (3,) velocity decay rates d along the link's axes [1/s]; can be set; after AGX.
 
-        A force -m d v at the centre of mass, with v at the end of the step: stable for any d.
+        A force -m d v at the centre of mass, with v after the step; stable for any d.
         """
         return np.array(self.slot.medium.linear_velocity_damping)
 
@@ -298,7 +298,7 @@ class Link(MovingFrame):
 
     @property
     def angular_velocity_damping(self) -> FloatArray:
-        """(3,) rates d at which the rotation decays [1/s]; can be set; a torque -√d I √d w."""
+        """(3,) angular velocity decay rates d [1/s]; can be set; a torque -√d I √d w."""
         return np.array(self.slot.medium.angular_velocity_damping)
 
     @angular_velocity_damping.setter
@@ -308,10 +308,10 @@ class Link(MovingFrame):
     @property
     def mass_coefficients(self) -> FloatArray:
         """
-        (3,) coefficients C of the added mass of the medium along its axes [1]; can be set.
+        (3,) added mass coefficients C of the medium along the link's axes [1]; can be set.
 
-        AGX's effective mass: forces accelerate a mass of m (1 + C). Weight, energy, momentum,
-        gyroscopic torques and the results of `dynamics` are those of m alone.
+        AGX's effective mass: forces accelerate a mass m (1 + C). Weight, energy, momentum,
+        gyroscopic torques and `dynamics` results use m alone.
         """
         return np.array(self.slot.medium.mass_coefficients)
 
@@ -321,41 +321,42 @@ class Link(MovingFrame):
 
     @property
     def inertia_coefficients(self) -> FloatArray:
-        """(3,) coefficients C of the added inertia [1]; can be set; in all I + √C I √C."""
+        """(3,) added inertia coefficients C [1]; can be set; total inertia I + √C I √C."""
         return np.array(self.slot.medium.inertia_coefficients)
 
     @inertia_coefficients.setter
     def inertia_coefficients(self, value: Vector) -> None:
         self._set_rates('inertia_coefficients', value, '1')
 
-    # --- pushes ----------------------------------------------------------------------------------
+    # --- applied forces --------------------------------------------------------------------------
 
     @property
     def last_force(self) -> FloatArray:
         """
-        (3,) force that acted in the last step [N], world axes, beside contacts and constraints.
+        (3,) applied force in the last step [N], world axes, without contacts and constraints.
 
-        AGX's getLastForce: gravity, fields of force and pushes, as they acted in the middle of the
-        step, on the rigid body that the link is part of: with all that fixed joints connect to it.
-        Zero before a step, after a reset, and where the body is static or kinematic. Over a step,
-        the momentum of a body that nothing touches changes by this times the time step.
+        AGX's getLastForce: gravity, force fields and forces from `add_force`, as in mid-step. It
+        acts on the link's rigid body, which includes all links connected by fixed joints. Zero
+        before the first step, after a reset, and for static and kinematic bodies. In a step, the
+        momentum of a body without contacts changes by this force times the time step.
         """
         return self.robot.simulation.cache.applied_to(self.slot)[:3].copy()
 
     @property
     def last_torque(self) -> FloatArray:
-        """(3,) likewise the torque about that body's centre of mass [N m], world axes."""
+        """(3,) applied torque about that body's centre of mass in the last step [N m], world."""
         return self.robot.simulation.cache.applied_to(self.slot)[3:].copy()
 
     def add_force(
         self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> None:
         """
-        Apply a force in the next step, and in no other; forces of several calls add up.
+        Apply a force in the next step only; several calls add up.
 
-        f: (3,) force [N], world axes. point: (3,) of application [m], world. rel_point: instead of
-        that, in the link's frame. The link's centre of mass if both are None. Raises
-        InvalidValueError for both points, and for what is not three finite numbers.
+        f: (3,) force [N], world axes. point: (3,) application point [m], world. rel_point: (3,)
+        the same in the link frame [m], instead of `point`. If both are None, the link's centre of
+        mass. Raises InvalidValueError if both points are given, and unless each vector is three
+        finite numbers.
         """
         f, place = self._vector('force', f), self._where(point, rel_point)
         self._push(f, np.zeros(3), self.wc if place is None else place)
@@ -363,41 +364,41 @@ class Link(MovingFrame):
     def add_rel_force(
         self, f: Vector, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> None:
-        """Apply a force (3,) [N] given in the link's axes, as they are now; as `add_force`."""
+        """Apply a force (3,) [N] in the link's current axes; otherwise as `add_force`."""
         self.add_force(self.R @ self._vector('force', f), point, rel_point=rel_point)
 
     def add_torque(self, tau: Vector) -> None:
         """
-        Apply a torque in the next step, and in no other; torques of several calls add up.
+        Apply a torque in the next step only; several calls add up.
 
-        tau: (3,) torque [N m], world axes. Raises InvalidValueError if it is not three finite
+        tau: (3,) torque [N m], world axes. Raises InvalidValueError unless it is three finite
         numbers.
         """
         tau = self._vector('torque', tau)
         self._push(np.zeros(3), tau, self.p)
 
     def add_rel_torque(self, tau: Vector) -> None:
-        """Apply a torque (3,) [N m] given in the link's axes; as `add_torque`."""
+        """Apply a torque (3,) [N m] in the link's current axes; otherwise as `add_torque`."""
         self.add_torque(self.R @ self._vector('torque', tau))
 
     # --- geometries ------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[Shape, ...]:
-        """The shapes of its collision geometries."""
+        """Collision geometry shapes."""
         return tuple(geometry.shape for geometry in self.geometries)
 
     def add_geometry(
         self, shape: Shape | Placed, material: Material | str | None = None
     ) -> Geometry:
         """
-        Add a shape that collides, at any time; `Geometry.remove` removes it again.
+        Add a collision geometry, at any time; `Geometry.remove` removes it.
 
-        m, c and I stay as they are until `update_mass_properties`. Bodies of a robot that do not
-        touch each other still do not. As after an addition of a robot, views of the world's arrays
-        must be taken anew, and older snapshots no longer fit. shape: `Placed` has its pose on the
-        link. material: of a shape without one; 'default' if None. Raises InvalidValueError for
-        what is no shape, for a plane that would move, and for a name that the link has already.
+        m, c and I stay until `update_mass_properties`. Excluded contacts between bodies of the
+        robot stay excluded. As after adding a robot, take views of the world's arrays
+        again; older snapshots no longer fit. shape: a `Placed` contains its pose on the link.
+        material: for a shape without one; 'default' if None. Raises InvalidValueError for other
+        objects, for a plane that would move, and for a name in use on the link.
         """
         with all_or_nothing(self.robot.simulation, self.geometries, self.robot.geometries):
             slot = add_shape(self.robot.simulation, self.slot, shape, material, self._place)
@@ -407,7 +408,7 @@ class Link(MovingFrame):
         return geometry
 
     def disable(self) -> None:
-        """Disable the robot; all that is connected by tree joints rests together."""
+        """Disable the robot, and all robots connected to it by tree joints."""
         self.robot.disable()
 
     def enable(self) -> None:
@@ -415,7 +416,7 @@ class Link(MovingFrame):
         self.robot.enable()
 
     def _site(self) -> FloatArray:
-        """Return (30,) its row of the observed sites, as `engine.pipeline.observe` writes it."""
+        """Return (30,) the link's site row; see `engine.pipeline.observe`."""
         slot = self.slot
         return self.robot.simulation.observation.sites()[slot.robot.first_site + slot.number]
 
@@ -433,7 +434,7 @@ class Link(MovingFrame):
 
     def _require_mass(self) -> None:
         if self.slot.mass == 0.0:
-            raise InvalidValueError('mass', 0.0, 'a mass first, which m sets', self._place)
+            raise InvalidValueError('mass', 0.0, 'a positive mass: set m first', self._place)
 
     def _set_rates(self, what: str, value: object, unit: str) -> None:
         self._set_medium(self.slot.medium.with_rates(what, value, unit, self._place))

@@ -1,4 +1,4 @@
-"""Assembly of a robot with closed loops."""
+"""Robot assembly with closed loops."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.robot import Robot
 
-# gap of redundant rows that counts as closed: descriptions have few digits [m, 1]
+# largest redundant row gap that counts as closed, because descriptions have few digits [m, 1]
 _CLOSED = 1e-4
-_BEYOND = 1e-6  # excess over a stop that counts as rounding [rad or m]
+_BEYOND = 1e-6  # largest excess over a stop that counts as rounding [rad or m]
 
 
 def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
     """
-    Move a robot's joints so that its loops close, but neither its base nor the joints `kept`.
+    Move a robot's joints so that its loops close; the base and the joints `kept` stay.
 
-    Newton's method from the present positions. Raises StateError, and restores the positions, if
-    it does not converge, or only beyond a joint's stops.
+    Uses Newton's method from the current positions. Raises StateError and restores the positions
+    if it does not converge or converges beyond a joint's stops.
     """
     simulation, kept = robot.simulation, tuple(kept)
     observer = simulation.observation.observer()
@@ -52,7 +52,7 @@ def close_loops(robot: Robot, kept: Iterable[str] = ()) -> None:
 
 
 def _open_loop(robot: Robot, closed: bool) -> str | None:
-    """Describe the loop joint that is farthest from closed, if any is open."""
+    """Describe the loop joint with the largest gap; None if all are closed."""
     backends = robot.simulation.registry.constraints
     errors = {
         name: backends[str(joint.key)].error(of_rigid_rows=True)
@@ -70,7 +70,7 @@ def _open_loop(robot: Robot, closed: bool) -> str | None:
 
 
 def _stop_passed(robot: Robot) -> str | None:
-    """Describe a joint that would have to be beyond its stops."""
+    """Describe a joint that would have to be beyond its stops; None without one."""
     for joint in robot.joints:
         for axis in joint.axes:
             if not axis.lower - _BEYOND <= axis.q <= axis.upper + _BEYOND:

@@ -1,4 +1,4 @@
-"""Changes of the mass properties of links in a world."""
+"""Link mass property changes in a world."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sim_bridge.simulation.slots import LinkSlot
 
 
 def set_inertial(simulation: Simulation, slot: LinkSlot, inertial: Inertial) -> None:
-    """Give a link other mass properties, which act from the next step on."""
+    """Set a link's mass properties; they act from the next step on."""
     simulation.thread_guard.check()
     simulation.cache.settle()
     simulation.cache.find_applied()
@@ -20,7 +20,7 @@ def set_inertial(simulation: Simulation, slot: LinkSlot, inertial: Inertial) -> 
 def update_from_shapes(
     simulation: Simulation, slot: LinkSlot, mass: float | None, density: float | None, place: str
 ) -> None:
-    """Compute a link's mass properties from its shapes; as `Link.update_mass_properties`."""
+    """Set a link's mass properties from its shapes; see `Link.update_mass_properties`."""
     if mass is not None:
         mass = checked_mass(mass, place)
     shapes = [

@@ -1,4 +1,4 @@
-"""The links, joints, geometries, crawlers and devices of a robot, made from its description."""
+"""Creation of robot links, joints, geometries, crawlers and devices from a description."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sim_bridge.simulation.slots import RobotSlot
 
 class RobotParts:
     """
-    What a robot consists of, by name, in the order of the description.
+    Robot parts by name, in description order.
 
-    links, joints, crawlers, devices: those of the description. loop_joints: those that close its
-    loops, added later. geometries: of all links.
+    links, joints, crawlers, devices: from the description. loop_joints: joints that close its
+    loops, added later. geometries: all links'.
     """
 
     def __init__(self, robot: Robot, slot: RobotSlot, place: str):
-        """Make the views of a slot's parts. place: the robot, for errors."""
+        """Create views for a slot's parts. place: robot name, for messages."""
         description = slot.description
         self.links = ByName(
             'link',
@@ -56,7 +56,7 @@ class RobotParts:
         slot.devices[:] = self.devices.values()
 
     def _connect_joints(self, robot: Robot) -> Mapping[str, tuple[Link, Joint]]:
-        """Make the joints; return the parent and the joint of each link that has them."""
+        """Create the joints; return each child link's parent and joint."""
         above: dict[str, tuple[Link, Joint]] = {}
         for description in robot.description.joints.values():
             parent, child = self.links[description.parent], self.links[description.child]

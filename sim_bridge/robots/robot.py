@@ -1,4 +1,4 @@
-"""A robot in a world: its coordinates, links, joints and devices."""
+"""Robot in a world: coordinates, links, joints and devices."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _ALL = slice(None)
 
 
 def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
-    """Return the property of an array over `joint_names`: a view of the slot's, or set to it."""
+    """Return a property for an array over `joint_names`: a view of the slot's array; settable."""
     view = attrgetter(f'slot.{name}')
 
     def read(robot: Robot) -> FloatArray:
@@ -53,7 +53,7 @@ def _array(name: str, doc: str) -> Settable[FloatArray, Number | Vector]:
 
 
 def _limit(column: int, doc: str) -> ReadOnly[FloatArray]:
-    """Return the property of a limit of `joint_names`; column: of the model's `limits`."""
+    """Return a property for a limit over `joint_names`; column: in the model's `limits`."""
     return ReadOnly(
         lambda robot: robot.slot.part.model.limits[robot.slot.one_axis, column].copy(), doc
     )
@@ -63,11 +63,11 @@ class Robot(DeclaredAttributes):
     """
     A robot or a single body: links and joints; after Choreonoid's Body.
 
-    q, dq, ddq, u and the limits are arrays over `joint_names`, the one-axis joints in the order of
-    the description. q, dq and u are views of the world's state: writing to them changes it. They
-    stay valid until a robot or joint is added or removed. Assigning to them raises
-    InvalidValueError for numbers that are not finite; what is written into a view is checked by
-    the next step. A position beyond a stop is taken as it is: the stop pushes the joint back.
+    q, dq, ddq, u and the limits are arrays (n,) over `joint_names`, the one-axis joints in
+    description order. q, dq and u are views of the world's state: writing to them changes it. They
+    stay valid until a robot or joint is added or removed. Assignment raises InvalidValueError for
+    numbers that are not finite; the next step checks values written into a view. A position beyond
+    a stop is accepted: the stop pushes the joint back.
     """
 
     __slots__ = (
@@ -95,8 +95,8 @@ class Robot(DeclaredAttributes):
         'slot',
     }
     advice = {
-        'name': 'it is given where the robot is added',
-        'world': 'add_copy of another world adds a robot like it',
+        'name': 'it is given when the robot is added',
+        'world': 'add_copy of another world adds a copy of the robot',
         **{
             name: f'set {own} of its joints'
             for name, own in (
@@ -110,7 +110,7 @@ class Robot(DeclaredAttributes):
     }
 
     def __init__(self, world: World, simulation: Simulation, slot: RobotSlot):
-        """Show a slot of a simulation; World makes robots."""
+        """Show a simulation's slot; only worlds call this."""
         self._world = world
         self.simulation = simulation
         self.slot = slot
@@ -120,26 +120,27 @@ class Robot(DeclaredAttributes):
         self._place = f'robot {self.name!r}'
         self._parts = parts = RobotParts(self, slot, self._place)
         self.loop_joints = parts.loop_joints
-        """The joints that close its loops, by name; `joint` returns them too."""
+        """Joints that close the robot's loops, by name; `joint` returns them too."""
         self.geometries = parts.geometries
         self._base = Base(simulation, slot, self._place)
         self._commands = JointCommands(simulation, slot, self.joint)
 
     def before_step(self, function: Callable[[Robot], object]) -> StepHook:
         """
-        Call a function of the robot before each step, until the hook's `remove` is called.
+        Call function(robot) before each step, until the hook's `remove` is called.
 
-        Choreonoid's BodyCustomizer: joint efforts by a formula, as `robot.u = -k * robot.q`. In a
-        copy of the world the function gets the copy's robot. Removing the robot ends it.
+        Choreonoid's BodyCustomizer, for example for joint efforts from a formula:
+        `robot.u = -k * robot.q`. In a copied world, the function receives the copy's robot.
+        Removing the robot ends the calls.
         """
         return self.simulation.runner.hooks.add(BEFORE, function, self, self.slot)
 
     def after_step(self, function: Callable[[Robot], object]) -> StepHook:
-        """Call a function of the robot after each step; as `before_step`."""
+        """Call function(robot) after each step; as `before_step`."""
         return self.simulation.runner.hooks.add(AFTER, function, self, self.slot)
 
     def __repr__(self) -> str:
-        """Show the size, the mass, and how the base moves."""
+        """Show the size, the mass, and the base's motion type."""
         sizes = (
             f'{counted(len(self._parts.links), "link")}, '
             f'{counted(len(self.joint_names), "one-axis joint")}'
@@ -152,7 +153,7 @@ class Robot(DeclaredAttributes):
         return f'<Robot {self.name!r}: {sizes}, {self.mass:.4g} kg, {base}>'
 
     def _repr_html_(self) -> str:
-        """Return a table of the one-axis joints, for notebooks; the title of what is removed."""
+        """Return a one-axis joint table for notebooks; only a title for a removed one."""
         title = repr(self).strip('<>')
         if self.slot.is_removed:
             return table(title, (), ())
@@ -169,65 +170,66 @@ class Robot(DeclaredAttributes):
         return table(title, ('joint', 'q', 'dq', 'u', 'lower', 'upper', 'effort limit'), rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the world, and the name in it."""
+        """Return the arguments for pickles and copies: the world and the robot's name."""
         return _robot_of, (self.world, self.name)
 
     if not TYPE_CHECKING:
         # as in DeclaredAttributes
         def __getattr__(self, name: str) -> NoReturn:
-            """Raise StateError for what `leave` took away; Python calls this for missing names."""
+            """Raise StateError for names deleted by `leave`; Python calls it for missing names."""
             if name in ('simulation', 'world', '_world'):
                 raise StateError(removed(self.name))
             super().__getattr__(name)
 
-    world = ReadOnly[World]('_world', 'The world that it is in.')
+    world = ReadOnly[World]('_world', 'World of the robot.')
 
     @property
     def actuated_joints(self) -> list[str]:
-        """Names of the one-axis joints that do not follow another joint by a mimic law."""
+        """One-axis joint names without a mimic law."""
         return [name for name in self.joint_names if self._parts.joints[name].mimic is None]
 
     # --- coordinates -----------------------------------------------------------------------------
 
-    q = _array('q', 'Positions [rad or m]; a view to read and write.')
-    dq = _array('dq', 'Velocities [rad/s or m/s]; a view to read and write.')
+    q = _array('q', '(n,) positions [rad or m]; a view to read and write.')
+    dq = _array('dq', '(n,) velocities [rad/s or m/s]; a view to read and write.')
     u = _array(
-        'u', 'Applied efforts [N m or N], which steps clamp to the limits; a view to write, too.'
+        'u', '(n,) applied efforts [N m or N], clamped to the limits by steps; a writable view.'
     )
 
     @property
     def ddq(self) -> FloatArray:
-        """Accelerations [rad/s² or m/s²] for the present state and efforts; a copy."""
+        """(n,) accelerations [rad/s² or m/s²] for the current state and efforts; a copy."""
         return self.simulation.observation.observer().workspace.ddq[self.slot.one_axis].copy()
 
-    lower = _limit(engine.LOWER, 'Lower position limits [rad or m], -inf for none; a copy.')
-    upper = _limit(engine.UPPER, 'Upper position limits [rad or m], inf for none; a copy.')
-    effort_limits = _limit(engine.EFFORT, 'Effort limits [N m or N], inf for none; a copy.')
+    lower = _limit(engine.LOWER, '(n,) lower position limits [rad or m], -inf for none; a copy.')
+    upper = _limit(engine.UPPER, '(n,) upper position limits [rad or m], inf for none; a copy.')
+    effort_limits = _limit(engine.EFFORT, '(n,) effort limits [N m or N], inf for none; a copy.')
     lower_effort_limits = _limit(
-        engine.LOWER_EFFORT, 'Least efforts [N m or N], -inf for none; a copy.'
+        engine.LOWER_EFFORT, '(n,) lower effort limits [N m or N], -inf for none; a copy.'
     )
     velocity_limits = _limit(
-        engine.VELOCITY, 'Velocity limits of position control [rad/s or m/s], inf: none; a copy.'
+        engine.VELOCITY,
+        '(n,) velocity limits of position control [rad/s or m/s], inf for none; a copy.',
     )
 
     # --- commands --------------------------------------------------------------------------------
 
     def command_effort(self, values: Vector, joints: Sequence[str] | None = None) -> None:
         """
-        Set the efforts u, which act under any control.
+        Set the efforts u, which act in any control mode.
 
-        values: N m or N, one for each of `joints`; of `joint_names` if None. This and the other
-        commands set all values, or none if one is wrong: they raise UnknownNameError for an
-        unknown joint, InvalidValueError for a wrong number of values or one that is not finite,
-        and StateError for a joint whose control does not use such a target.
+        values: [N m or N], one for each name in `joints` (None: `joint_names`). This and the
+        other commands set all values, or none on an error: they raise UnknownNameError for an
+        unknown joint, InvalidValueError for a wrong value count or a value that is not
+        finite, and StateError for a joint whose control mode does not use the target.
         """
         self._commands.set_efforts(values, joints)
 
     def command_velocity(self, values: Vector, joints: Sequence[str] | None = None) -> None:
         """
-        Set the target velocities of joints whose control is not 'effort'.
+        Set target velocities for joints in a control mode other than 'effort'.
 
-        values: rad/s or m/s, one for each of `joints`; of `joint_names` if None.
+        values: [rad/s or m/s], one for each name in `joints`, or in `joint_names` if None.
         """
         self._commands.set_velocities(values, joints)
 
@@ -235,25 +237,25 @@ class Robot(DeclaredAttributes):
         self, values: Vector, joints: Sequence[str] | None = None, velocities: Vector | None = None
     ) -> None:
         """
-        Set the target positions of joints whose control is 'position' or 'servo'.
+        Set target positions for joints in control mode 'position' or 'servo'.
 
-        values: rad or m, one for each of `joints`; of `joint_names` if None. velocities: the
-        target velocities there [rad/s or m/s]; zero if None.
+        values: [rad or m], one for each name in `joints`, or in `joint_names` if None. velocities:
+        target velocities at these positions [rad/s or m/s]; zero if None.
         """
         self._commands.set_positions(values, joints, velocities)
 
     def drop_commands(self) -> None:
-        """Clear all efforts u, and set the motors' targets to the present positions, at rest."""
+        """Clear all efforts u, and set the motor targets to the current positions, at rest."""
         self._commands.drop()
 
     @property
     def motor_efforts(self) -> FloatArray:
-        """Efforts of the motors in the last step, without u [N m or N]; a copy."""
+        """(n,) motor efforts in the last step, without u [N m or N]; a copy."""
         return self.slot.motor.copy()
 
     @property
     def hold(self) -> bool:
-        """Whether all joints but floating ones are locked, by any effort needed; can be set."""
+        """Whether all joints except floating ones are locked by unlimited effort; can be set."""
         return bool(self.slot.part.state.hold[self._holdable()].any())
 
     @hold.setter
@@ -270,16 +272,17 @@ class Robot(DeclaredAttributes):
     @property
     def motion(self) -> str:
         """
-        The motion control of the base: 'dynamic', 'static' or 'kinematic'; can be set; after AGX.
+        The base's motion type: 'dynamic', 'static' or 'kinematic'; can be set; after AGX.
 
-        A dynamic base moves under forces, a static one never, a kinematic one as `move_to` and
-        `set_base_velocity` say. Setting it keeps the pose and, unless it becomes 'static', the
-        velocity. As after an addition, views of the world's arrays must be taken anew, and older
-        snapshots no longer fit. The other links are moved by the motors of their joints, which
-        without limits give any effort needed.
+        A dynamic base moves under forces. A static base never moves. A kinematic base moves by
+        `move_to` and `set_base_velocity`. Setting the type keeps the pose and, except for
+        'static', the velocity. As after adding a robot, take views of the world's arrays again;
+        older snapshots no longer fit. Joint motors move the other links; without limits they use
+        any effort needed.
 
-        Raises InvalidValueError for another word, and for an unbounded body that would move;
-        StateError for a base mounted on a joint, and for one without mass that would be dynamic.
+        Raises InvalidValueError for another word and for an unbounded body that would move;
+        StateError for a base mounted on a joint, and for a body without mass that would be
+        dynamic.
         """
         return body_type(self.slot)
 
@@ -291,18 +294,18 @@ class Robot(DeclaredAttributes):
         self, position: Vector, orientation: Vector = (0.0, 0.0, 0.0, 1.0), dt: float | None = None
     ) -> None:
         """
-        Set the velocity of a kinematic base so that it reaches a pose after `dt` seconds.
+        Set a kinematic base's velocity so that it reaches a pose after `dt`.
 
-        The linear velocity is constant, and so is the angular velocity, by the shorter way. Both
-        persist until they are set again. position: m, world. orientation: quaternion x y z w. dt:
-        s; the time step if None. Raises InvalidValueError for an invalid pose, and for a base that
-        is not kinematic.
+        Linear and angular velocity are constant; the rotation takes the shorter way. Both persist
+        until set again. position: (3,) [m], world. orientation: quaternion x y z w. dt: [s]; the
+        time step if None. Raises InvalidValueError for an invalid pose and for a base that is not
+        kinematic.
         """
         self._base.move_to(position, orientation, dt)
 
     @property
     def gravity_mode(self) -> bool:
-        """Whether gravity acts on all links; can be set, for a single one by `link.gravity`."""
+        """Whether gravity acts on all links; can be set; see `Link.gravity` for single links."""
         return all(link.gravity for link in self.links)
 
     @gravity_mode.setter
@@ -313,34 +316,35 @@ class Robot(DeclaredAttributes):
 
     def set_base_pose(self, position: Vector, orientation: Vector = (0.0, 0.0, 0.0, 1.0)) -> None:
         """
-        Set the pose of the root link's frame in the world.
+        Set the root link frame's pose in the world.
 
-        position: m. orientation: quaternion x y z w, normalised here. Raises InvalidValueError for
-        an invalid pose, and for a robot whose base is mounted on a joint.
+        position: (3,) [m]. orientation: quaternion x y z w, normalized here. Raises
+        InvalidValueError for an invalid pose and for a base mounted on a joint.
         """
         self._base.set_pose(position, orientation)
 
     def set_base_velocity(self, linear: Vector, angular: Vector = (0.0, 0.0, 0.0)) -> None:
         """
-        Set the velocity of the root link.
+        Set the root link's velocity.
 
-        linear: of its origin [m/s]. angular: rad/s. Both in world axes. Raises InvalidValueError
-        for values that are not finite, and for a base that is fixed or mounted on a joint.
+        linear: (3,) its origin's velocity [m/s]. angular: (3,) [rad/s]. Both in world axes.
+        Raises InvalidValueError for values that are not finite, and for a base that is fixed or
+        mounted on a joint.
         """
         self._base.set_velocity(linear, angular)
 
     @property
     def is_asleep(self) -> bool:
-        """Whether it rests and is not simulated: it sleeps, until written to, or is disabled."""
+        """Whether the robot is not simulated: asleep until something wakes it, or disabled."""
         self.simulation.cache.settle()
         return self.slot.is_asleep
 
     @property
     def sleep(self) -> OwnSleep:
         """
-        When it falls asleep: a `Sleep`, or False for never; None: as `World.sleep`; can be set.
+        Sleep thresholds: a `Sleep`, False for never, or None for `World.sleep`; can be set.
 
-        ODE's auto-disable of a body. True sets a `Sleep()`. Resets keep it.
+        After ODE's auto-disable for bodies. True sets a `Sleep()`. Resets keep it.
         """
         return self.slot.sleep
 
@@ -358,16 +362,17 @@ class Robot(DeclaredAttributes):
 
     def disable(self) -> None:
         """
-        Do not simulate it until something awake touches it, or pulls it by a joint; after ODE.
+        Stop simulating the robot until an awake body touches it or a joint pulls it; after ODE.
 
-        It stays where it is, whatever pushes it, and keeps its velocity for when it is enabled
-        again; `reset` enables it. What hangs on it, and what it is mounted on, is disabled too.
+        It stays in place under any force, and keeps its velocity until it is enabled again;
+        `World.reset` enables it. Robots mounted on it, and robots that it is mounted on, are
+        disabled too.
         """
         self.simulation.cache.settle()
         self.simulation.write(self.slot.part.state, 'idle', self.slot.trees, DISABLED)
 
     def enable(self) -> None:
-        """Simulate it again, after `disable` or when it sleeps."""
+        """Simulate the robot again, after `disable` or while it sleeps."""
         self.simulation.cache.settle()
         idle, trees = self.slot.part.state.idle, self.slot.trees
         self.simulation.staleness.wake_bodies(idle, trees[idle[trees] < 0])
@@ -376,28 +381,28 @@ class Robot(DeclaredAttributes):
 
     @property
     def links(self) -> list[Link]:
-        """All links in the order of the description."""
+        """All links in description order."""
         return list(self._parts.links.values())
 
     @property
     def joints(self) -> list[Joint]:
-        """All joints of its tree, fixed ones too, in the order of the description."""
+        """All tree joints, including fixed ones, in description order."""
         return list(self._parts.joints.values())
 
     @property
     def root_link(self) -> Link:
-        """The root of its tree of links; raises UnknownNameError for a robot without links."""
+        """The link tree's root; raises UnknownNameError for a robot without links."""
         return self.link(self.description.root)
 
     def link(self, name: str | int) -> Link:
-        """Return a link by name, or by its number in `links`; raises UnknownNameError."""
+        """Return a link by name or by index in `links`; raise UnknownNameError otherwise."""
         return self._parts.links[self._name_at('link', name, list(self._parts.links))]
 
     def joint(self, name: str | int) -> Joint | ConstraintJoint:
         """
-        Return a joint by name, also one that closes a loop; or by its id; else UnknownNameError.
+        Return a joint by name, including loop joints, or by id; raise UnknownNameError otherwise.
 
-        An id is a number in `joint_names`, as `Link.joint_id`.
+        An id is an index in `joint_names`, as `Link.joint_id`.
         """
         key = self._name_at('joint', name, self.joint_names)
         if isinstance(key, str) and key in self.loop_joints:
@@ -406,31 +411,31 @@ class Robot(DeclaredAttributes):
 
     @property
     def attached_joints(self) -> list[Joint | ConstraintJoint]:
-        """The joints of its links, each once: also those of the world; as `Link.joints`."""
+        """All joints on its links, each once, including the world's joints; see `Link.joints`."""
         every = {id(joint): joint for link in self._parts.links.values() for joint in link.joints}
         return list(every.values())
 
     @property
     def extra_joints(self) -> list[ConstraintJoint]:
-        """The joints that close its loops, as Choreonoid's extra joints, in their order."""
+        """Joints that close the robot's loops, in order; Choreonoid's extra joints."""
         return list(self.loop_joints.values())
 
     def extra_joint(self, index: int) -> ConstraintJoint:
-        """Return a joint of `extra_joints`; raises UnknownNameError."""
+        """Return a joint in `extra_joints`; raise UnknownNameError for another index."""
         joints = ByName('extra joint', self._place, self.loop_joints)
         return joints[self._name_at('extra joint', index, list(joints))]
 
     @property
     def crawlers(self) -> tuple[Crawler, ...]:
-        """All crawlers, in the order of the description."""
+        """All crawlers, in description order."""
         return tuple(self._parts.crawlers.values())
 
     def crawler(self, name: str) -> Crawler:
-        """Return a crawler by name; raises UnknownNameError."""
+        """Return a crawler by name; raise UnknownNameError otherwise."""
         return self._parts.crawlers[name]
 
     def device(self, name: str) -> Device:
-        """Return a device by name; raises UnknownNameError."""
+        """Return a device by name; raise UnknownNameError otherwise."""
         return self._parts.devices[name]
 
     @overload
@@ -441,9 +446,9 @@ class Robot(DeclaredAttributes):
 
     def devices(self, kind: type[Device] = Device) -> Sequence[Device]:
         """
-        Return the devices of a class, or all, in the order of the description.
+        Return the devices belonging to a class, or all, in description order.
 
-        If a class is given, the gyro and the accelerometer of an IMU count as devices too.
+        With a class, an IMU's gyro and accelerometer count as separate devices.
         """
         if not isinstance(kind, type):
             raise InvalidValueError('kind', kind, 'a class of devices', self._place)
@@ -457,13 +462,13 @@ class Robot(DeclaredAttributes):
         return [device for device in every if isinstance(device, kind)]
 
     def initialize_device_states(self) -> None:
-        """Restart all devices as `World.reset` does: their noise, and when they sample."""
+        """Restart all devices as `World.reset` does: their noise and their sampling times."""
         for device in self._parts.devices.values():
             device.reset(self.simulation.run.seed)
         self.simulation.staleness.forget_observations()
 
     def clear_external_forces(self) -> None:
-        """Drop the forces and torques that were to act on its links in the next step."""
+        """Discard the forces and torques set to act on its links in the next step."""
         self.simulation.cache.settle()
         _, state, at = self.slot.part
         count = engine.body_count(self.slot.blueprint.model)
@@ -471,12 +476,12 @@ class Robot(DeclaredAttributes):
 
     @property
     def mass(self) -> float:
-        """Mass of all links [kg]."""
+        """Total mass [kg]."""
         return float(sum(link.m for link in self._parts.links.values()))
 
     @property
     def center_of_mass(self) -> FloatArray:
-        """(3,) centre of mass of all links [m], world; the root's origin if there is no mass."""
+        """(3,) centre of mass [m], world; the root's origin if massless."""
         if self.mass == 0.0:
             return self.root_link.p
         moments = [link.m * link.wc for link in self._parts.links.values()]
@@ -484,20 +489,20 @@ class Robot(DeclaredAttributes):
 
     # --- internal, not listed by `dir` -----------------------------------------------------------
 
-    blueprint = ReadOnly[Blueprint]('slot.blueprint', 'The compiled description.')
+    blueprint = ReadOnly[Blueprint]('slot.blueprint', 'Compiled description.')
 
     @property
     def offsets(self) -> Offsets:
-        """The numbers of its first body and coordinates in the world's model."""
+        """Offsets for the robot's first body and coordinates in the world's model."""
         self.simulation.cache.settle()
         return self.slot.part.at
 
     def site(self, link: Link) -> FloatArray:
-        """Return (30,) a link's row of the observed sites, as `engine.pipeline.observe` has it."""
+        """Return (30,) a link's site row; see `engine.pipeline.observe`."""
         return self.simulation.observation.sites()[link.slot.site]
 
     def remember(self) -> None:
-        """Make the present state the one that `World.reset` restores."""
+        """Make the current state the one that `World.reset` restores."""
         self.slot.remember()
 
     def set_commands(
@@ -507,28 +512,28 @@ class Robot(DeclaredAttributes):
         effort: FloatArray | None = None,
     ) -> None:
         """
-        Set targets and efforts that were checked before; nothing is checked here.
+        Set targets and efforts without checks.
 
-        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) of `joint_names`. A
-        nan, or None for the whole array, keeps the present value.
+        position [rad or m], velocity [rad/s or m/s], effort [N m or N]: (n,) over `joint_names`,
+        finite. A nan, or None for the whole array, keeps the current value.
         """
         self._commands.set_unchecked(position, velocity, effort)
 
     def leave(self) -> None:
-        """Detach from the world: everything except the description then raises StateError."""
+        """Detach from the world; then everything except the description raises StateError."""
         for name in ('_world', 'simulation'):
             object.__delattr__(self, name)
 
     # --- inside ----------------------------------------------------------------------------------
 
     def _holdable(self) -> FloatArray:
-        """Return the velocity coordinates to lock; mimic joints follow the joints locked."""
+        """Return the velocity coordinates to lock; mimic joints follow the locked joints."""
         own = self.slot.blueprint.model
         with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
         return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
 
     def _name_at(self, kind: str, name: Any, names: Sequence[str]) -> Any:
-        """Return the name with a number, or what is given where that is no number."""
+        """Return the name at an integer index; return any other value unchanged."""
         if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
             return name
         if not 0 <= name < len(names):
@@ -537,7 +542,7 @@ class Robot(DeclaredAttributes):
 
     def _assign(self, what: str, view: FloatArray, value: object) -> None:
         if type(value) is np.ndarray and value.dtype == np.float64:
-            # the usual case, without a copy
+            # the usual case: no copy
             array = value
         else:
             array = real_array(
@@ -548,7 +553,7 @@ class Robot(DeclaredAttributes):
                 f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place
             )
         are_finite = np.isfinite(array)
-        # as `all`, which takes three times as long
+        # three times as fast as `all`
         if b'\0' in are_finite.tobytes() and len(view):
             number = int(np.argmin(are_finite))
             raise InvalidValueError(

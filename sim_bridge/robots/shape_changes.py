@@ -1,4 +1,4 @@
-"""Shapes of links that are added, placed otherwise and removed while a world runs."""
+"""Addition, relocation and removal of geometries in a running world."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sim_bridge.simulation.staleness import PARTS
 def add_shape(
     simulation: Simulation, link: LinkSlot, shape: object, material: Any, place: str
 ) -> GeometrySlot:
-    """Add a shape to a link, part of an all-or-nothing change; as `Link.add_geometry`."""
+    """Add a shape to a link, as part of an all-or-nothing change; see `Link.add_geometry`."""
     given: Any = shape
     shapes = as_placed(given)
     if len(shapes) != 1:
@@ -33,13 +33,13 @@ def add_shape(
         raise InvalidValueError(
             'shape',
             placed.shape,
-            f'one with an end, since a {type(placed.shape).__name__} does not move',
+            f'a bounded shape: a {type(placed.shape).__name__} cannot move',
             place,
         )
     taken = {geometry.name for geometry in robot.geometries if geometry.link is link}
     if placed.name in taken:
         raise InvalidValueError(
-            'name', placed.name, 'that of no other geometry of the link', place
+            'name', placed.name, 'a name that no other geometry of the link has', place
         )
     name = placed.name or free_name(f'{link.name}_collision_{len(taken)}', taken.__contains__)
     own = simulation.registry.materials.take(
@@ -50,7 +50,7 @@ def add_shape(
         name,
         simulation.registry.materials,
     )
-    # geometries behind it have other numbers from now on
+    # geometries after it have new indices from now on
     state, rows = simulation.cache.state, slice(simulation.cache.contact_count)
     pairs = state.contact_geometry[rows]
     simulation.write(state, 'contact_geometry', rows, pairs + (pairs >= slot.index))
@@ -60,7 +60,7 @@ def add_shape(
 
 
 def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
-    """Remove a geometry and its contacts, part of an all-or-nothing change."""
+    """Remove a geometry and its contacts, as part of an all-or-nothing change."""
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
     simulation.cache.forget_contacts(slot.index, 1)
@@ -70,8 +70,8 @@ def remove_shape(simulation: Simulation, slot: GeometrySlot) -> None:
 
 
 def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> None:
-    """Change the place or friction direction of a geometry; raises InvalidValueError."""
-    # checked first, as nothing may be changed if it is wrong
+    """Change the pose or friction direction of a geometry; raise InvalidValueError."""
+    # check first: a wrong value must not change anything
     placed = replace(slot.shape.placed, **changes)
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
@@ -88,7 +88,7 @@ def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> 
 
 
 def check_present(slot: GeometrySlot) -> None:
-    """Raise StateError for a geometry that was removed."""
+    """Raise StateError for a removed geometry."""
     if slot.number < 0:
         raise StateError(
             f'geometry {slot.name!r} of robot {slot.link.robot.name!r} was removed from its link'

@@ -131,7 +131,7 @@ class Operation:
             if value is None and default is not None:
                 rows[name] = default[0]
                 continue
-            expected = f'{size} finite numbers, or rows of so many'
+            expected = f'{size} finite numbers, or rows of as many'
             array = np.ascontiguousarray(real_array(name, value, expected, self._place))
             if array.size == size == 1 and np.ndim(value) == 0:
                 array = array.reshape(1)

@@ -189,7 +189,7 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def columns(self, joints: Iterable[str]) -> np.ndarray:
         """Return the joints' indices in the robot; raises UnknownNameError."""
-        names = items_of('joints', joints, str, 'names of joints', f'robot {self._robot.name!r}')
+        names = items_of('joints', joints, str, 'joint names', f'robot {self._robot.name!r}')
         return np.array([self._index[name] for name in names], dtype=int)
 
     def start(

@@ -86,9 +86,7 @@ class Trajectory(DeclaredAttributes):
 
         Raises InvalidValueError naming point and joint.
         """
-        self.joints: tuple[str, ...] = items_of(
-            'joints of trajectory', joints, str, 'names of joints'
-        )
+        self.joints: tuple[str, ...] = items_of('joints of trajectory', joints, str, 'joint names')
         if not self.joints or len(set(self.joints)) != len(self.joints):
             raise InvalidValueError(
                 'joints of trajectory', self.joints, 'at least one joint, each once'

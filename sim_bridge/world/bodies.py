@@ -1,4 +1,4 @@
-"""What queries and exclusions of contacts are about: robots, links and geometries."""
+"""Arguments for contact queries and exclusions: robots, links and geometries."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 
 Body = Robot | Link | Geometry
-"""What a query can be about: all geometries of a robot or a link, or one."""
+"""Query argument: a geometry, or a link or robot for all its geometries."""
 
 
 def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
     """
-    Return a geometry itself, or all of a robot or link.
+    Return a geometry itself as a list, or all geometries on a robot or link.
 
-    name: of the argument, for the InvalidValueError of what is no such thing of this world.
+    name: argument name for the InvalidValueError, raised for objects not in this world.
     """
     if isinstance(what, Geometry) and what.link.robot.world is world:
         return [what]
@@ -33,12 +33,12 @@ def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
 
 
 def geometry_numbers(name: str, what: object, world: World) -> np.ndarray:
-    """Return (n,) the numbers of the geometries of a robot or link, or that of one; as above."""
+    """Return (n,) geometry indices for a robot, link or geometry; see `geometries_of`."""
     return np.array([geometry.index for geometry in geometries_of(name, what, world)], np.int64)
 
 
 def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
-    """Exclude contacts between two links or geometries; as `World.exclude`."""
+    """Exclude contacts between two links or two geometries; see `World.exclude`."""
     for name, what in (('a', a), ('b', b)):
         if not isinstance(what, Link | Geometry):
             raise InvalidValueError(name, what, 'a link or a geometry of this world')
@@ -48,11 +48,11 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
     elif isinstance(a, Geometry) and isinstance(b, Geometry) and a is not b:
         world.simulation.registry.keep_apart(a.slot, b.slot, is_excluded)
     else:
-        raise InvalidValueError('b', b, 'another geometry if a is one, a link if a is a link')
+        raise InvalidValueError('b', b, 'another geometry if a is one, or a link if a is a link')
 
 
 def numbers_of_all(name: str, what: Any, world: World) -> np.ndarray:
-    """Return the numbers of the geometries of one such thing, or of several; as above."""
+    """Return (n,) geometry indices for one or several bodies; see `geometries_of`."""
     bodies = tuple(what) if is_series(what) else (what,)
     return np.concatenate(
         [np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)]

@@ -1,13 +1,13 @@
 """
-Configurations as points of a manifold: orientations turn, they do not add.
+Configurations as Lie group elements: orientations are composed, not added.
 
-A configuration q (nq,) has the coordinates of `dynamics`, with a quaternion for a free base and
-for each ball joint; a difference (nv,) is a velocity dq times a time, with turns about axes of the
-world, or of a ball joint's frame. Of a world both are those of its robots, in the order of
-`World.robots`.
+A configuration q (nq,) has the coordinates described in `dynamics`, with a unit quaternion for a
+free base and for each ball joint. A difference (nv,) is a generalized velocity dq times a time;
+rotations are about world axes, or axes of a ball joint's frame. For a world, both are those of its
+robots, concatenated in `World.robots` order.
 
-All but `set_configuration` leave the world as it is, and take and return rows of many
-configurations, (N, nq) and (N, nv), too. Errors are those of `dynamics`.
+All functions except `set_configuration` leave the world unchanged; they also accept and return
+several configurations as rows, (N, nq) and (N, nv). Errors are as in `dynamics`.
 """
 
 from __future__ import annotations
@@ -28,15 +28,16 @@ from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.robot_dynamics import check_out, RobotDynamics
 from sim_bridge.world.operations import operations_of
 
-# where a coordinate without a limit is drawn from: to both sides of 0, or of the other limit
+# sampling range without a limit, on both sides of 0 or of the other limit
 _TURN, _LENGTH = np.pi, 1.0
 
 
 class IntegrationDerivatives(NamedTuple):
     """
-    Derivatives of `integrate`, (nv, nv) each, or (N, nv, nv).
+    `integrate` derivatives, (nv, nv) each, or (N, nv, nv).
 
-    q: by the configuration. dq: by the difference. Changes of configurations are differences.
+    q: with respect to the configuration. dq: with respect to the difference. Changes of
+    configurations are expressed as differences.
     """
 
     q: FloatArray
@@ -44,25 +45,25 @@ class IntegrationDerivatives(NamedTuple):
 
 
 def configuration(subject: Robot | World) -> FloatArray:
-    """Return (nq,) the present configuration of a robot or a world; a copy."""
+    """Return (nq,) a robot's or world's current configuration; a copy."""
     return np.concatenate([each.state['q'][0] for each in _all(subject)] or [np.zeros(0)])
 
 
 def velocity(subject: Robot | World) -> FloatArray:
-    """Return (nv,) the present velocities of all coordinates; a copy."""
+    """Return (nv,) the current generalized velocity; a copy."""
     return np.concatenate([each.state['dq'][0] for each in _all(subject)] or [np.zeros(0)])
 
 
 def set_configuration(
     subject: Robot | World, q: Vector | Matrix, dq: Vector | Matrix | None = None
 ) -> None:
-    """Put a robot, or all of a world, into a configuration, and, unless None, at velocities."""
+    """Set a robot's or world's configuration, and its velocity dq unless None."""
     parts = _all(subject)
     if q is None:
         size = sum(each.nq for each in parts)
         raise InvalidValueError('q', q, f'{size} finite numbers', _place(subject))
     still = np.zeros(sum(each.nv for each in parts))
-    # normalised and checked, all before the first is set
+    # normalize and check everything before the first robot is changed
     new_q = _split(parts, 'q', integrate(subject, still, q))
     new_dq = _split(parts, 'dq', dq)
     for name, rows in (('q', new_q), ('dq', new_dq)):
@@ -83,7 +84,7 @@ def set_configuration(
 
 
 def neutral_configuration(subject: Robot | World) -> FloatArray:
-    """Return (nq,) the configuration with all joints at 0, free bases at the world's origin."""
+    """Return (nq,) the configuration with all joints at 0 and free bases at the world's origin."""
     return np.concatenate([each.neutral for each in _all(subject)] or [np.zeros(0)])
 
 
@@ -91,20 +92,17 @@ def random_configuration(
     subject: Robot | World, seed: int | np.random.Generator | None = None, count: int | None = None
 ) -> FloatArray:
     """
-    Return (nq,) a random configuration within the joints' limits, or (count, nq) many.
+    Return (nq,) a random configuration within the joint limits, or (count, nq) several.
 
-    Uniform: orientations among all; positions between the limits, those without from -pi to pi
-    [rad] or -1 to 1 [m]. Mimic joints obey their law; loops are not closed. seed: a number or a
-    generator of numpy's, None for other ones every time.
+    Uniform: orientations over all rotations; positions between their limits, or from -pi to pi
+    [rad] or -1 to 1 [m] without limits. Mimic joints obey their law; loops are not closed. seed:
+    an integer or a numpy generator; None for a new seed at each call.
     """
     try:
         rng = np.random.default_rng(seed)
     except (TypeError, ValueError):
         raise InvalidValueError(
-            'seed',
-            seed,
-            "None, an integer of at least 0, or a generator of numpy's",
-            _place(subject),
+            'seed', seed, 'None, an integer of at least 0, or a numpy generator', _place(subject)
         ) from None
     size = 1 if count is None else whole_number('count', count)
     drawn = [_draw(each, rng, size) for each in _all(subject)]
@@ -119,7 +117,7 @@ def integrate(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nq,) the configuration that dq leads to from q, the present one if None."""
+    """Return (nq,) the configuration reached from q by dq; q: the current one if None."""
     if type(subject) is Robot:
         return operations_of(subject).integrate.compute(out, q, dq)
     return _of_each(subject, 'integrate', out, q=q, dq=dq)
@@ -132,7 +130,7 @@ def difference(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the difference that leads from q to q2, by the shorter way of turning."""
+    """Return (nv,) the difference from q to q2; rotations take the shorter way."""
     if type(subject) is Robot:
         return operations_of(subject).difference.compute(out, q, q2)
     return _of_each(subject, 'difference', out, q=q, q2=q2)
@@ -147,13 +145,13 @@ def interpolate(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return (nq,) the configuration at a share of the way from q to q2.
+    Return (nq,) the configuration partway from q to q2.
 
-    share: from 0 at q to 1 at q2, or beyond; or (N,) shares, for N configurations.
+    share: 0 for q, 1 for q2, or outside this range; or (N,) shares, for N configurations.
     """
-    shares = real_array('share', share, 'a finite number, or many', _place(subject))
+    shares = real_array('share', share, 'a finite number, or several', _place(subject))
     if shares.ndim > 1 or not np.isfinite(shares).all():
-        raise InvalidValueError('share', share, 'a finite number, or many', _place(subject))
+        raise InvalidValueError('share', share, 'a finite number, or several', _place(subject))
     change = difference(subject, q, q2)
     counts = {len(shares), len(change)} if shares.ndim and change.ndim == 2 else set()
     if len(counts - {1}) == 2:
@@ -167,7 +165,7 @@ def interpolate(
 
 
 def integration_derivatives(subject: Robot | World, dq: Vector | Matrix) -> IntegrationDerivatives:
-    """Return the derivatives of `integrate`, which are the same at all q."""
+    """Return `integrate`'s derivatives; they do not depend on q."""
     parts = _all(subject)
     blocks = [
         each.integration_derivatives.compute(None, change)
@@ -187,7 +185,7 @@ def integration_derivatives(subject: Robot | World, dq: Vector | Matrix) -> Inte
 
 
 def _all(subject: Robot | World) -> list[RobotDynamics]:
-    """Return the operations of a robot, or of all robots of a world."""
+    """Return operations for a robot, or for all robots in a world."""
     if isinstance(subject, Robot):
         return [operations_of(subject)]
     robots = getattr(subject, 'robots', None)
@@ -203,12 +201,12 @@ def _place(subject: Robot | World) -> str:
 def _split(
     parts: Sequence[RobotDynamics], name: str, value: Vector | Matrix | None
 ) -> list[FloatArray | None]:
-    """Return the part of each robot in a vector of all, or in rows of them; None for None."""
+    """Return each robot's part from a vector or rows over all robots; None for None."""
     if value is None:
         return [None] * len(parts)
     sizes = [each.sizes[name] for each in parts]
     total, place = sum(sizes), parts[0].place if len(parts) == 1 else 'all robots'
-    array = real_array(name, value, f'{total} finite numbers, or rows of so many', place)
+    array = real_array(name, value, f'{total} finite numbers, or rows of as many', place)
     if array.ndim not in (1, 2) or array.shape[-1] != total:
         raise InvalidValueError(
             f'shape of {name}', array.shape, f'({total},) or (N, {total})', place
@@ -222,7 +220,7 @@ def _split(
 def _of_each(
     subject: Robot | World, name: str, out: FloatArray | None, **inputs: Vector | Matrix | None
 ) -> FloatArray:
-    """Return the results of an operation of all robots side by side."""
+    """Return an operation's concatenated results for all robots."""
     parts = _all(subject)
     split = [_split(parts, what, value) for what, value in inputs.items()]
     results = [
@@ -237,7 +235,7 @@ def _of_each(
 
 
 def _draw(operations: RobotDynamics, rng: np.random.Generator, count: int) -> FloatArray:
-    """Return (count, nq) random configurations of a robot."""
+    """Return (count, nq) random configurations for a robot."""
     model, nq = operations.model, operations.nq
     q = rng.uniform(-_LENGTH, _LENGTH, (count, nq))
     for at in operations.quaternions:

@@ -1,4 +1,4 @@
-"""Events of contacts as users see them, and the listeners that hear of these."""
+"""Contact events for users, and listeners for them."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _NAMES = {bit: name for name, bit in EVENTS.items()}
 KEEP, REMOVE = 'keep', 'remove'
 
 Partner = Robot | Link | Geometry | str
-"""Whose contacts are heard of; a text is the name of a collision group."""
+"""Object whose contacts a listener receives; a text names a collision group."""
 
 
 @dataclass(frozen=True, eq=False)
 class ContactEvent:
     """
-    What happens to a pair of geometries in a step, before its contacts are solved.
+    Event for a geometry pair in a step, before its contacts are solved.
 
-    kind: 'impact': the pair did not touch in the last step. 'contact': it goes on touching.
-    'separation': it did, and touches no more. time: at the end of the step [s]. geometry_a,
-    geometry_b: the pair, the first that of the listener's `a`. positions: (n, 3) of the points
-    [m], world. normals: (n, 3) from b to a, world axes. depths: (n,) [m], negative for points that
-    have a gap. A separation has no points.
+    kind: 'impact': the pair touches, but did not in the last step. 'contact': it still touches.
+    'separation': it touched in the last step and does not any more. time: after the step
+    [s]. geometry_a, geometry_b: the pair; the first belongs to the listener's `a`. positions:
+    (n, 3) contact points [m], world. normals: (n, 3) from b to a, world axes. depths: (n,) [m],
+    negative for points with a gap. A separation has no points.
     """
 
     kind: str
@@ -61,11 +61,11 @@ class ContactEvent:
 
 
 ContactFunction = Callable[[ContactEvent], Any]
-"""Returns None or 'keep', 'remove', or (n,) truth values of the points to keep."""
+"""Returns None or 'keep', 'remove', or (n,) truth values for points to keep."""
 
 
 class ContactListener(DeclaredAttributes):
-    """A function that hears of contacts, until `remove` is called."""
+    """A function called for contact events until `remove` is called."""
 
     __slots__ = ('_listener', '_simulation', 'events', 'function')
 
@@ -76,23 +76,23 @@ class ContactListener(DeclaredAttributes):
         function: ContactFunction,
         events: tuple[str, ...],
     ):
-        """Belong to a world; made by `World.on_contact`."""
+        """Register with a world; use `World.on_contact`."""
         self._simulation, self._listener = simulation, listener
         self.function = function
         self.events = events
-        """Which events it hears of."""
+        """Event kinds for which the function is called."""
 
     def __repr__(self) -> str:
-        """Show which function hears of which events."""
+        """Show the function and its events."""
         return f'<ContactListener: {name_of(self.function)} of {", ".join(self.events)}>'
 
     def remove(self) -> None:
-        """Call the function no more; also from within it. Nothing happens the second time."""
+        """Stop the calls; allowed within the function. A second call does nothing."""
         self._simulation.registry.stop_listening(self._listener)
 
 
 class ListenerRecord(NamedTuple):
-    """A listener as plain data. a, b: texts for groups, else robot, link and number; or None."""
+    """A listener as plain data. a, b: group name, or robot, link and number; None for all."""
 
     function: ContactFunction
     a: str | tuple[str, str | None, int | None] | None
@@ -101,16 +101,16 @@ class ListenerRecord(NamedTuple):
 
 
 class WorldListeners:
-    """The listeners of a world."""
+    """A world's contact listeners."""
 
     def __init__(self, world: World, simulation: Simulation):
-        """Begin with none."""
+        """Start without listeners."""
         self._world, self._simulation = world, simulation
         self._made: list[tuple[ContactListener, ListenerRecord]] = []
 
     @property
     def present(self) -> tuple[ContactListener, ...]:
-        """The listeners in order."""
+        """Listeners in the order added."""
         return tuple(made for made, _ in self._present())
 
     def add(
@@ -120,7 +120,7 @@ class WorldListeners:
         b: Partner | None,
         events: Iterable[str],
     ) -> ContactListener:
-        """Add one; as `World.on_contact`."""
+        """Add a listener; see `World.on_contact`."""
         self._simulation.thread_guard.check()
         if not callable(function):
             raise InvalidValueError('function', function, 'a function of a ContactEvent')
@@ -146,11 +146,11 @@ class WorldListeners:
         return made
 
     def records(self) -> tuple[ListenerRecord, ...]:
-        """Return what `restore` takes."""
+        """Return the listeners as plain data, for `restore`."""
         return tuple(record for _, record in self._present())
 
     def restore(self, records: tuple[ListenerRecord, ...]) -> None:
-        """Add the listeners of a world that this one is a copy of."""
+        """Add the original world's listeners to this copy."""
         for function, a, b, events in records:
             self.add(function, self._found(a), self._found(b), events)
 
@@ -159,7 +159,7 @@ class WorldListeners:
         return [each for each in self._made if each[0]._listener in known]
 
     def _side(self, what: str, partner: Partner | None) -> Side:
-        """Return what a simulation knows of a partner; raises InvalidValueError."""
+        """Return a partner as the simulation stores it; raise InvalidValueError otherwise."""
         if partner is None or (isinstance(partner, str) and partner):
             return partner
         expected = 'a robot, link or geometry of this world, or the name of a collision group'
@@ -211,7 +211,7 @@ def _event(world: World, heard: Heard, time_step: float) -> ContactEvent:
 
 
 def _mask(function: object, answer: object, event: ContactEvent) -> np.ndarray | None:
-    """Return which contacts a function keeps; raises InvalidValueError for another answer."""
+    """Return a mask for points that a function keeps; raise InvalidValueError otherwise."""
     if answer is None or (isinstance(answer, str) and answer == KEEP):
         return None
     count = len(event.depths)

@@ -1,4 +1,4 @@
-"""The contact problem of the present state as matrices and vectors."""
+"""Contact problem for the current state as matrices and vectors."""
 
 from __future__ import annotations
 
@@ -27,47 +27,48 @@ FRICTION_MODELS = {
     contact_materials.PYRAMID: 'pyramid',
     contact_materials.CONSTANT: 'constant',
 }
-_TOUCHING = 1e-6  # gap of contacts that count as touching [m]
+_TOUCHING = 1e-6  # largest gap that counts as touching [m]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactProblem:
     """
-    The velocities v⁺ after a step, and impulses: λ of nc contacts, μ of closed loops, ν of laws.
+    Problem for the velocities v⁺ after a step and the impulses of nc contacts, loops and laws.
 
         M (v⁺ - v_free) = J3ᵀ λ + J_turnᵀ τ + Kᵀ μ + Lᵀ ν,
         K v⁺ + joint_softness μ = joint_target,
         u = J3 v⁺ + softness (λ + adhesion) - target,   0 <= λ_z + adhesion ⟂ u_z >= 0,
 
-    Coulomb's law of friction between λ and u along x and y, that of rolling and spinning friction
-    with angular impulses τ, and the bounds of joint_laws, whose jacobian is L: stops, friction,
-    motors and holds of joints. docs/contact_problem.md has the
-    conventions. Coordinates are those that forces move: of each robot in the order of
-    `sb.dynamics`; those of kinematic bases are not among them, what they contribute is in `target`
-    and `joint_target`. Rows of contacts are three each: along x, y and z of `axes`, z the normal.
+    with contact impulses λ, angular contact impulses τ, impulses μ of closed loops and ν of joint
+    laws. In addition, Coulomb's law of friction holds between λ and u along x and y, the laws of
+    rolling and spinning friction hold for τ, and the bounds of joint_laws (jacobian L) hold for ν:
+    stops, friction, motors and holds of joints. docs/contact_problem.md has the conventions.
 
-    contacts: that it is about. time_step: h [s]. coordinates: the slice of each robot.
-    M: (nv, nv) mass matrix. v: (nv,) present velocities. v_free: (nv,) velocities after the step
+    Coordinates are the generalized velocities that forces change: for each robot in the order of
+    `sb.dynamics`, without those of kinematic bases, whose effect is in `target` and
+    `joint_target`. Each contact has three rows: along x, y and z of `axes`; z is the normal.
+
+    contacts: contacts of the problem. time_step: h [s]. coordinates: slice of each robot.
+    M: (nv, nv) mass matrix. v: (nv,) current velocities. v_free: (nv,) velocities after the step
     without contacts and loops: v + h M⁻¹ (u + efforts - bias_forces). u: (nv,) applied efforts
-    within their limits. efforts: (nv,) those of pushes, of springs and dampers of joints, of drag,
-    of fields of force and of the support of links without gravity [N, N m]. bias_forces: (nv,) C v
-    + g.
-    axes: (nc, 3, 3) columns x, y, z, world; x and y are the directions of friction.
-    J3: (3 nc, nv) relative velocities of a to b at the contact's points. gap: (nc,) [m].
-    target: (3 nc,) velocities that the rows are to have; along z the least one [m/s].
-    softness: (3 nc,) velocity per impulse [1/kg]. adhesion: (nc,) impulse that a contact pulls
-    with [N s]. friction: (nc, 2) coefficients along x and y; of 'constant', impulses [N s].
-    friction_models: (nc) 'cone', 'pyramid' or 'constant'. pushes: (nc,) False where a sensor
-    touches, or nothing that forces move.
-    turning: (t,) numbers of contacts with rolling or spinning friction. turning_friction: (t, 2)
-    their coefficients of rolling and of spinning [m]. J_turn: (3 t, nv) relative angular
-    velocities of a to b about their axes. turning_target: (3 t,) [rad/s].
-    joint_names: the joint of each row of K. K: (m, nv) rows of joints that close loops and of
-    mimic joints. joint_target: (m,) [m/s, rad/s]. joint_softness: (m,) velocity per impulse.
+    within their limits. efforts: (nv,) efforts of applied forces, joint springs and dampers, drag,
+    force fields and the support of links without gravity [N, N m]. bias_forces: (nv,) C v + g.
+    axes: (nc, 3, 3) columns x, y, z, world; x and y are the friction directions.
+    J3: (3 nc, nv) Jacobian of the velocities of a relative to b at the contact points. gap: (nc,)
+    [m]. target: (3 nc,) target velocities of the rows; along z the smallest one [m/s].
+    softness: (3 nc,) velocity per impulse [1/kg]. adhesion: (nc,) largest pulling impulse of a
+    contact [N s]. friction: (nc, 2) coefficients along x and y; for 'constant', impulses [N s].
+    friction_models: (nc) 'cone', 'pyramid' or 'constant'. pushes: (nc,) False for sensors, and if
+    forces move neither body.
+    turning: (t,) indices of contacts with rolling or spinning friction. turning_friction: (t, 2)
+    their rolling and spinning coefficients [m]. J_turn: (3 t, nv) Jacobian of the angular
+    velocities of a relative to b about their axes. turning_target: (3 t,) [rad/s].
+    joint_names: joint of each row of K. K: (m, nv) rows of loop joints and mimic joints.
+    joint_target: (m,) [m/s, rad/s]. joint_softness: (m,) velocity per impulse.
     joint_laws: k rows of stops, friction, motors, holds and implicit springs and dampers of
-    joints, see `JointLaws`. left_out: what a step does besides, in words. other_contacts: that
-    touch in the same state, of pairs without a contact in the problem; they act in a step.
-    world, snapshot: whose problem it is, and its state.
+    joints, see `JointLaws`. left_out: parts of a step outside the problem, in words.
+    other_contacts: touching contacts of the same state, of pairs without a contact in the problem;
+    a step would include them. world, snapshot: world of the problem, and its state.
     """
 
     contacts: ContactPoints
@@ -113,39 +114,39 @@ class ContactProblem:
 
     @property
     def J(self) -> np.ndarray:
-        """(nc, nv) velocities along the normals, positive where contacts separate."""
+        """(nc, nv) Jacobian along the normals; positive velocities separate the contacts."""
         return self.J3[2::3]
 
     @property
     def bias(self) -> np.ndarray:
-        """(nc,) least velocities along the normals [m/s]: `target` of z."""
+        """(nc,) smallest velocities along the normals [m/s]: the z rows of `target`."""
         return self.target[2::3]
 
     @cached_property
     def factor(self) -> np.ndarray:
-        """(nv, r) F: F Fᵀ = `response`."""
+        """(nv, r) factor F with F Fᵀ = `response`."""
         if not len(self.K):
             return self._whitened.T
         return self._whitened.T @ self._free_directions[: len(self.v)]
 
     @cached_property
     def response(self) -> np.ndarray:
-        """(nv, nv) velocities per generalized impulse while loops stay closed; M⁻¹ without."""
+        """(nv, nv) velocities per generalized impulse with closed loops; M⁻¹ without loops."""
         return self.factor @ self.factor.T
 
     @cached_property
     def delassus(self) -> np.ndarray:
-        """(nc, nc) J response Jᵀ, of the normals [1/kg]."""
+        """(nc, nc) Delassus matrix J response Jᵀ for normals [1/kg]."""
         return self.delassus3[2::3, 2::3]
 
     @cached_property
     def delassus3(self) -> np.ndarray:
-        """(3 nc, 3 nc) J3 response J3ᵀ [1/kg], without softness."""
+        """(3 nc, 3 nc) Delassus matrix J3 response J3ᵀ [1/kg], without softness."""
         return gram_product(self.J3, self.factor)
 
     @cached_property
     def v_held(self) -> np.ndarray:
-        """(nv,) velocities after the step without contacts while loops stay closed."""
+        """(nv,) velocities after the step without contacts, with closed loops."""
         return self.v_free + self._whitened.T @ self._loop_change[: len(self.v)]
 
     def velocity(
@@ -155,9 +156,9 @@ class ContactProblem:
         turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
         """
-        Return (nv,) v⁺ for λ (nc, 3) along the contacts' axes, ν (k,) and τ (t, 3).
+        Return (nv,) v⁺ for λ (nc, 3) along the contact axes, ν (k,) and τ (t, 3).
 
-        Raises InvalidValueError for arrays of other shapes.
+        Raises InvalidValueError for other array shapes.
         """
         push = self.factor.T @ self._generalized(impulses, law_impulses, turning_impulses)
         return self.v_held + self.factor @ push
@@ -168,7 +169,7 @@ class ContactProblem:
         law_impulses: np.ndarray | None = None,
         turning_impulses: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return (m,) μ for λ (nc, 3), ν (k,) and τ (t, 3): the least where rows depend."""
+        """Return (m,) μ for λ (nc, 3), ν (k,) and τ (t, 3); the smallest for dependent rows."""
         if not len(self.K):
             return np.zeros(0)
         push = np.zeros(len(self._joint_rows))
@@ -181,20 +182,18 @@ class ContactProblem:
 
     def columns(self, robot: Robot, joints: Iterable[str] | None = None) -> np.ndarray:
         """
-        Return (n,) the coordinates of joints: J[:, problem.columns(robot)] is their part of J.
+        Return (n,) joint coordinates; J[:, problem.columns(robot)] is their part of J.
 
-        They are in the order of `joints`; of `robot.joint_names` if None. So it is whether the
-        base is fixed, free or kinematic. Raises InvalidValueError for a robot without coordinates
-        here and for what are no names, UnknownNameError for another joint than the robot's
-        one-axis joints.
+        The order is that of `joints`, or of `robot.joint_names` if None, for fixed, free and
+        kinematic bases alike. Raises InvalidValueError for a robot without coordinates in the
+        problem and for joints other than texts, and UnknownNameError unless each name is a
+        one-axis joint on the robot.
         """
         if not isinstance(robot, Robot) or robot not in self.coordinates:
             raise InvalidValueError('robot', robot, 'a robot of the problem')
         first = self.coordinates[robot].start - (6 if robot.motion == 'kinematic' else 0)
         names = (
-            robot.joint_names
-            if joints is None
-            else items_of('joints', joints, str, 'names of joints')
+            robot.joint_names if joints is None else items_of('joints', joints, str, 'joint names')
         )
         for name in names:
             if name not in robot.joint_names:
@@ -203,17 +202,17 @@ class ContactProblem:
 
     def null_space(self, tangential: bool = False) -> np.ndarray:
         """
-        Return (nv, k) an orthonormal basis of the velocities that keep contacts and loops as is.
+        Return (nv, k) an orthonormal basis for velocities that keep all contacts and loops.
 
-        They have no velocity along the normals (J N = 0) and in loops (K N = 0). tangential: nor
-        along the surfaces (J3 N = 0).
+        They have no velocity along the normals (J N = 0) and in loops (K N = 0). tangential: also
+        none along the surfaces (J3 N = 0).
         """
         rows = np.concatenate([self.J3 if tangential else self.J, self.K])
         return null_space(rows.T)
 
     @cached_property
     def _whitened(self) -> np.ndarray:
-        """(nv, nv) C⁻¹, where M = C Cᵀ."""
+        """(nv, nv) C⁻¹ for M = C Cᵀ."""
         try:
             return inverse_factor(self.M)
         except np.linalg.LinAlgError:
@@ -223,16 +222,15 @@ class ContactProblem:
                 if np.linalg.eigvalsh(self.M[place, place]).min() <= 0.0
             ]
             raise StateError(
-                f'the mass matrix of robot {", ".join(names)} is singular: a joint moves nothing '
-                'that has mass'
+                f'the mass matrix of robot {", ".join(names)} is singular: a joint moves no mass'
             ) from None
 
     @cached_property
     def closed(self) -> ContactProblem:
         """
-        The problem with its laws without bounds as joint rows that follow those of K.
+        The problem with its unbounded laws as joint rows after K's.
 
-        Those that yield are scaled to a softness of 1.
+        Compliant rows are scaled to softness 1.
         """
         laws = self.joint_laws
         bounded = laws.is_bounded
@@ -253,7 +251,7 @@ class ContactProblem:
 
     @property
     def closed_scale(self) -> np.ndarray:
-        """Factors of the rows that `closed` adds to K: their impulses are this times those."""
+        """Scale for rows that `closed` adds to K: law impulse = scale times row impulse."""
         softness = self.joint_laws.softness[~self.joint_laws.is_bounded]
         return 1.0 / np.sqrt(np.where(softness > 0.0, softness, 1.0))
 
@@ -281,20 +279,20 @@ class ContactProblem:
     @cached_property
     def _joint_rows(self) -> np.ndarray:
         """
-        (nv + m, m) the joints' rows in coordinates of unit mass.
+        (nv + m, m) joint rows in unit mass coordinates.
 
-        Each row has one of its own by which it yields; see `engine.data.contact_problem`.
+        Each row has an additional coordinate for its softness; see `engine.data.contact_problem`.
         """
         return np.concatenate([self._whitened @ self.K.T, np.diag(np.sqrt(self.joint_softness))])
 
     @cached_property
     def _free_directions(self) -> np.ndarray:
-        """(nv + m, r) orthonormal basis of what the joints' rows allow."""
+        """(nv + m, r) orthonormal basis for motions allowed by the joint rows."""
         return null_space(self._joint_rows)
 
     @cached_property
     def _loop_change(self) -> np.ndarray:
-        """(nv + m,) what closing the loops adds to v_free, in coordinates of unit mass."""
+        """(nv + m,) velocity change closing the loops, in unit mass coordinates."""
         if not len(self.K):
             return np.zeros(len(self.v))
         lacking = self.joint_target - self.K @ self.v_free
@@ -310,7 +308,7 @@ def contact_problem(
     bias: object,
     joint_laws: bool = True,
 ) -> ContactProblem:
-    """Build the problem of contacts of a world; as `World.contact_problem`."""
+    """Build the problem for contacts in a world; see `World.contact_problem`."""
     points = _checked_contacts(world, simulation, contacts)
     h = (
         simulation.run.time_step
@@ -384,7 +382,7 @@ def contact_problem(
 
 
 def _coordinates(world: World, free: np.ndarray) -> dict[Robot, slice]:
-    """Return the slice of each robot among the coordinates that forces move."""
+    """Return each robot's slice among the free coordinates."""
     before = np.concatenate([[0], np.cumsum(free)])
     found = {}
     for robot in world.robots.values():
@@ -396,7 +394,7 @@ def _coordinates(world: World, free: np.ndarray) -> dict[Robot, slice]:
 
 
 def _coordinate_names(world: World, count: int) -> list[str]:
-    """Return 'robot/joint' of all coordinates of a world; the robot's name where none is its."""
+    """Return 'robot/joint' for each coordinate in a world; the robot's name for its base."""
     names = [''] * count
     for robot in world.robots.values():
         first, blueprint = robot.slot.part.at.v, robot.slot.blueprint
@@ -409,7 +407,7 @@ def _coordinate_names(world: World, count: int) -> list[str]:
 
 
 def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
-    """Return contacts of a world that touch, of other pairs than those of some contacts."""
+    """Return touching contacts in a world from pairs without a contact in `contacts`."""
     found = world.find_contacts(margin=_TOUCHING)
     own, others = (
         np.sort(each.indices, axis=1) @ (len(world.geometries), 1) for each in (contacts, found)
@@ -420,7 +418,7 @@ def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
 
 
 def _without_prescribed(joints: JointRows, free: np.ndarray, v: np.ndarray) -> JointRows:
-    """Return rows of the coordinates that forces move; what the others do goes to the target."""
+    """Return the rows for free coordinates; move the prescribed ones' effect to the target."""
     rows = joints.jacobian
     return joints._replace(
         jacobian=rows[:, free], target=joints.target - rows[:, ~free] @ v[~free]

@@ -1,4 +1,4 @@
-"""Pairs of geometries whose contacts or distances are asked for, and the answers."""
+"""Contact and distance queries for geometry pairs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from sim_bridge.world.bodies import Body, geometry_numbers
 from sim_bridge.world.contact_points import contact_points, ContactPoints
 
 Pair = tuple[Body, Body] | tuple[Body, Body, float]
-"""Two of these, and the greatest gap between them [m]."""
+"""Two bodies, and optionally the largest gap between them [m]."""
 _MOST_PAIRS = 10_000_000
 
 
 class PairTable:
     """
-    Pairs of geometries, each once. numbers: (n, 2), the lower number first.
+    Geometry pairs, each once. numbers: (n, 2), the smaller index first.
 
-    is_turned: (n,) whether the pair was asked for in the other order. margins: (n,) [m].
+    is_turned: (n,) whether the query had the pair in the other order. margins: (n,) largest gaps
+    [m].
     """
 
     def __init__(self, rows: np.ndarray, margins: np.ndarray):
-        """Take (n, 2) numbers and (n,) margins; of a repeated pair the first stays."""
+        """Store (n, 2) indices and (n,) margins; for a repeated pair, keep the first."""
         ascending = np.sort(rows, axis=1)
         _, first = np.unique(ascending, axis=0, return_index=True)
         self.numbers = ascending[first]
@@ -36,16 +37,16 @@ class PairTable:
         self.margins = margins[first]
 
     def chosen(self, mask: np.ndarray) -> PairTable:
-        """Return the pairs of a mask."""
+        """Return the pairs selected by a mask."""
         numbers = np.where(self.is_turned[:, None], self.numbers[:, ::-1], self.numbers)
         return PairTable(numbers[mask], self.margins[mask])
 
 
 class ContactQueries:
-    """Queries of the contacts and distances of one world between steps."""
+    """Contact and distance queries in one world, between steps."""
 
     def __init__(self, world: World, simulation: Simulation):
-        """Ask about the geometries of a world."""
+        """Query a world's geometries."""
         self._world, self._simulation = world, simulation
 
     @property
@@ -59,7 +60,7 @@ class ContactQueries:
     def near(
         self, margin: float, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
     ) -> ContactPoints:
-        """Find contact points; as `World.find_contacts`."""
+        """Find contact points; see `World.find_contacts`."""
         margin = _checked_margin(margin)
         if a is None and b is None and pairs is None:
             return self._shown(self._search.near(margin))
@@ -76,14 +77,14 @@ class ContactQueries:
     def distances(
         self, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
     ) -> ContactPoints:
-        """Find the nearest points of pairs; as `World.find_distances`."""
+        """Find pairs' nearest points; see `World.find_distances`."""
         table = self._table(np.inf, a, b, pairs)
         return self._shown(self._search.distances(table.numbers), table.is_turned)
 
     def _table(
         self, margin: float, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
     ) -> PairTable:
-        """Return the pairs that are asked for: those given, or all that may collide."""
+        """Return the queried pairs: the given ones, or all that may collide."""
         if pairs is not None:
             if a is not None or b is not None:
                 raise InvalidValueError('pairs', pairs, 'either pairs, or a and b')
@@ -98,7 +99,7 @@ class ContactQueries:
         return table.chosen(may)
 
     def _given(self, pairs: Iterable[Pair], margin: float) -> PairTable:
-        """Return the pairs of a list, whether or not they may collide."""
+        """Return the pairs in a list, whether or not they may collide."""
         is_bounded = margin < np.inf
         expected = (
             f'pairs (a, b){" or (a, b, margin)" if is_bounded else ""} of robots, links '
@@ -121,21 +122,21 @@ class ContactQueries:
         return table
 
     def _numbers(self, name: str, what: Body | None) -> np.ndarray:
-        """Return the numbers of the geometries of a robot, link or geometry; None means all."""
+        """Return a body's geometry indices; None for all geometries."""
         if what is None:
             return np.arange(len(self._geometries))
         numbers = geometry_numbers(name, what, self._world)
         if not len(numbers):
-            raise InvalidValueError(name, what, 'something with geometries that collide')
+            raise InvalidValueError(name, what, 'a body with collision geometries')
         return numbers
 
     def _rows_of(self, found: FoundPoints, table: PairTable) -> np.ndarray:
-        """Return the row in a table of each point's pair; both are in ascending order."""
+        """Return the table row for each point's pair; both are in ascending order."""
         count = len(self._geometries)
         return np.searchsorted(table.numbers @ (count, 1), found.pairs @ (count, 1))
 
     def _shown(self, found: FoundPoints, is_turned: np.ndarray | None = None) -> ContactPoints:
-        """Return points of geometries; is_turned: (n,) where a and b are exchanged."""
+        """Return contact points; is_turned: (n,) whether to exchange a and b."""
         if is_turned is None:
             is_turned = np.zeros(len(found.gaps), bool)
         turned = is_turned[:, None]
@@ -152,7 +153,7 @@ class ContactQueries:
 def _crossed(
     firsts: np.ndarray, seconds: np.ndarray, margin: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, 2) all pairs of different numbers of two lists, and (n,) their margins."""
+    """Return (n, 2) all pairs with different indices from two lists, and (n,) their margins."""
     rows = np.stack(np.meshgrid(firsts, seconds, indexing='ij'), axis=-1).reshape(-1, 2)
     rows = rows[rows[:, 0] != rows[:, 1]]
     return rows, np.full(len(rows), margin)

@@ -1,4 +1,4 @@
-"""The error message for a step whose result is not finite, or that diverges."""
+"""Error message for a step with a diverging or nonfinite result."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.simulation import Simulation
 
-_LIKEWISE = 0.1  # share of the greatest change of a velocity from which others are named
+_LIKEWISE = 0.1  # smallest share, in the largest velocity change, for naming other coordinates
 _NAMED = 3
-_MUCH = 30.0  # ratio of what a link carries to its own mass from which that counts as the cause
-# shares of the time step that are proposed: at most and at least, and of what should just hold
+_MUCH = 30.0  # smallest ratio of carried to own mass that counts as the cause
+# bounds for the proposed time step as current step shares, and safety factor
 _MOST, _LEAST, _SAFE = 0.4, 0.1, 0.4
 
 
@@ -26,9 +26,9 @@ def describe_divergence(
     simulation: Simulation, robots: Iterable[Robot], velocities: np.ndarray | None
 ) -> str:
     """
-    Return which number made the next step fail, or which joints diverge, why, and what to try.
+    Return a message: the number that made the step fail or the joints that diverge, cause, remedy.
 
-    velocities: (nv,) of a step that diverges, None of one whose result is not finite.
+    velocities: (nv,) after a diverging step; None for a nonfinite result.
     """
     robots, step = list(robots), simulation.run.step_count + 1
     found = _not_finite(robots)
@@ -47,7 +47,7 @@ def describe_divergence(
 
 
 def _not_finite(robots: Sequence[Robot]) -> str | None:
-    """Return which number of the present state is not finite."""
+    """Return a message for the first nonfinite number in the current state."""
     for robot in robots:
         for joint in robot.joints:
             values = {'effort u': joint.u, 'position q': joint.q, 'velocity dq': joint.dq}
@@ -60,14 +60,14 @@ def _not_finite(robots: Sequence[Robot]) -> str | None:
         if not robot.fixed_base and not np.isfinite(robot.root_link.p).all():
             return (
                 f'position = {robot.root_link.p.tolist()} of the '
-                f'base of robot {robot.name!r}. Set it by set_base_pose; the state before the '
+                f'base of robot {robot.name!r}. Set it with set_base_pose; the state before the '
                 'step is kept'
             )
     return None
 
 
 class _Owner(NamedTuple):
-    """What velocity coordinates from `first` on belong to; joint: None for a free base."""
+    """Owner for velocity coordinates from `first` on; joint: None for a free base."""
 
     robot: Robot
     joint: AnyJoint | None
@@ -76,24 +76,24 @@ class _Owner(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Where it is."""
+        """Name for messages, with the robot."""
         if self.joint is None:
             return f'the base of robot {self.robot.name!r}'
         return self.joint.place
 
     @property
     def name(self) -> str:
-        """Its name alone."""
+        """The joint's name, or the robot's for its base."""
         return repr(self.robot.name if self.joint is None else self.joint.name)
 
 
 class _Divergence:
-    """A step that diverges: which coordinates, by how much, and why."""
+    """A diverging step: coordinates, amounts and cause."""
 
     def __init__(
         self, simulation: Simulation, robots: Sequence[Robot], velocities: np.ndarray
     ) -> None:
-        """Find the coordinate whose velocity changes most; velocities: (nv,) after the step."""
+        """Find the coordinate with the largest velocity change; velocities: (nv,) after it."""
         self._simulation, self._state = simulation, simulation.cache.state
         self._after, self._before = velocities, self._state.v
         self._owners = sorted(_owners(robots), key=lambda owner: owner.first)
@@ -126,7 +126,7 @@ class _Divergence:
         return next(each for each in self._owners if each.first <= at < each.first + each.size)
 
     def _others(self, owner: _Owner) -> list[_Owner]:
-        """List what else changes nearly as much."""
+        """List the other owners with nearly as large a change."""
         least = _LIKEWISE * self._change[self._worst]
         return [
             each
@@ -136,7 +136,7 @@ class _Divergence:
         ]
 
     def _unit(self, owner: _Owner) -> str:
-        """Return the unit of the worst coordinate."""
+        """Return the worst coordinate's unit."""
         if owner.joint is None:
             return 'm/s' if self._worst - owner.first < 3 else 'rad/s'
         slides = [axis.is_linear for axis in owner.joint.axes]
@@ -144,41 +144,41 @@ class _Divergence:
         return 'm/s' if at < len(slides) and slides[at] else 'rad/s'
 
     def _cause(self, owner: _Owner) -> str:
-        """Return why, as far as can be told."""
+        """Return the cause, as far as known."""
         if abs(self._before[self._worst]) > FASTEST:
-            return f'Nothing is faster than {FASTEST:g}. '
+            return f'No velocity may exceed {FASTEST:g}. '
         if self._is_driven(owner):
             return (
-                f'The effort u = {self._state.u[self._worst]:.4g} that is set for it drives it '
-                'ever faster, to and fro: a control law with gains too high for the step. '
+                f'Its applied effort u = {self._state.u[self._worst]:.4g} drives it to and fro, '
+                'ever faster: the gains of a control law are too high for the time step. '
             )
         own, carried, link = self._masses(owner)
         if 0.0 < own * _MUCH < carried:
             return (
-                f'Link {link!r} of {own:.3g} kg carries {carried:.3g} kg: what is so light under '
-                'a load swings faster than the step can follow. '
+                f'Link {link!r} of {own:.3g} kg carries {carried:.3g} kg: so light a link under '
+                'a load oscillates faster than the step can follow. '
             )
-        return 'The forces that its velocities cause grow faster than the step can follow. '
+        return 'Velocity-dependent forces grow faster than the step can follow. '
 
     def _remedy(self, owner: _Owner) -> str:
-        """Return what to try."""
+        """Return the proposed remedy."""
         if abs(self._before[self._worst]) > FASTEST:
             return 'Set a lower one'
         h = self._simulation.run.time_step
-        # amplification by the explicit step of an oscillation: (h ω)² = 2 + r + 1 / r
+        # amplification by the explicit step for an oscillation: (h ω)² = 2 + r + 1 / r
         growth = min(max(self._growth, 1.0), 1e6)
         share = 2.0 * _SAFE / math.sqrt(2.0 + growth + 1.0 / growth)
         share = min(max(share, _LEAST), _MOST)
         rounded = float(f'{share * h:.1g}')
         more = ''
         if self._is_driven(owner):
-            more = ", or lower gains; control = 'servo' applies kp and kd however high"
+            more = ", or lower gains; control = 'servo' is stable for any kp and kd"
         elif self._masses(owner)[1] > _MUCH * self._masses(owner)[0] > 0.0:
             more = ', or give the link more mass, or its joint armature or damping'
         return f'Try a time step of {rounded:g} s{more}'
 
     def _is_driven(self, owner: _Owner) -> bool:
-        """Return whether an applied effort turns a velocity round, as it did the step before."""
+        """Return whether an applied effort reverses a velocity, as in the step before."""
         at, state = self._worst, self._state
         gain, last = self._after[at] - self._before[at], state.acceleration[at]
         return bool(
@@ -189,7 +189,7 @@ class _Divergence:
         )
 
     def _masses(self, owner: _Owner) -> tuple[float, float, str]:
-        """Return the mass of a joint's body, that of what it carries [kg], and its link's name."""
+        """Return a joint body's mass, the mass it carries [kg], and the link's name."""
         model = self._simulation.cache.model
         bodies = np.flatnonzero(model.v_index == self._worst)
         if owner.joint is None or not len(bodies):
@@ -208,7 +208,7 @@ class _Divergence:
 
 
 def _owners(robots: Iterable[Robot]) -> Iterable[_Owner]:
-    """List what the velocity coordinates belong to."""
+    """List the velocity coordinates' owners."""
     for robot in robots:
         slot = robot.slot
         taken: set[int] = set()

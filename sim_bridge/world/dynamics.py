@@ -1,23 +1,24 @@
 """
-The textbook dynamics of one robot, at its present state or at any other.
+Textbook dynamics for one robot, in its current state or any other.
 
-Rigid bodies, gravity and rotor inertias only: no damping, friction, springs, stops, mimic rows or
-pushes. The order of coordinates is that of the robot's velocities: for a free base the linear
-velocity of the root link's origin and its angular velocity, both in world axes (6); then
-`robot.joint_names`; then the other joints in the order of the description, each with those of its
-`dq`. Positions q are in the same order: for a free base the position of the root link's origin and
-its orientation as a quaternion x y z w (7); see `configuration`.
+Rigid bodies, gravity and rotor inertias only, without damping, friction, springs, stops, mimic
+rows and applied forces. Coordinates have the order of the robot's velocities: for a free base the
+linear velocity of the root link's origin, then its angular velocity, both in world axes (6); then
+`robot.joint_names`; then the other joints in description order, each with its
+coordinates of its `dq`. Positions q are in the same order; for a free base the position of the
+root link's origin and its orientation as a quaternion x y z w (7); see `configuration`.
 
-q and dq are the present ones unless they are given; the world stays as it is. They, and ddq and u,
-may be of many configurations, (N, nq) and (N, nv); then so are the results, computed in one call.
-What has one row is used for all. out: an array for the result, of float64 and of its shape, which
-is returned.
+q and dq default to the current ones; the world stays unchanged. q, dq, ddq and u may also have
+rows of several configurations, (N, nq) and (N, nv); the results then have N rows too, computed in
+one call. An argument with one row applies to all. out: float64 array of the result's shape, filled
+and returned.
 
-A kinematic base is treated as a free one, but no effort accelerates it. A robot whose base hangs
-on a joint of another robot is computed alone, as if the link that carries it were the world.
+A kinematic base is treated as a free base without effort. A robot whose base is mounted on a joint
+on another robot is computed alone, with the carrying link as the world.
 
-All raise InvalidValueError for inputs of wrong shape, not finite, or with a quaternion of length
-zero (others are normalised), and StateError where another thread is using the world.
+All functions raise InvalidValueError for inputs with wrong shape, nonfinite inputs and
+zero quaternions (others are normalized), and StateError while another thread uses the
+world.
 """
 
 from __future__ import annotations
@@ -80,15 +81,15 @@ __all__ = [
 ]
 
 Numbers = Vector | Matrix
-"""Numbers of one configuration, or rows of many."""
+"""Numbers for one configuration, or rows for several."""
 
 
 class InverseDynamicsDerivatives(NamedTuple):
     """
-    Derivatives of the efforts of inverse dynamics, (nv, nv) each, or (N, nv, nv).
+    Derivatives for inverse-dynamics efforts, (nv, nv) each, or (N, nv, nv).
 
-    q: by the configuration, whose changes are velocities times time, see `integrate`. dq: by the
-    velocities. ddq: by the accelerations, the mass matrix.
+    q: with respect to the configuration, whose changes are velocities times time, see `integrate`.
+    dq: with respect to the velocities. ddq: with respect to the accelerations (the mass matrix).
     """
 
     q: FloatArray
@@ -97,7 +98,7 @@ class InverseDynamicsDerivatives(NamedTuple):
 
 
 class ForwardDynamicsDerivatives(NamedTuple):
-    """Likewise of the accelerations of forward dynamics; u: by the efforts, M⁻¹."""
+    """Derivatives for forward-dynamics accelerations; q, dq as above; u: by the efforts, M⁻¹."""
 
     q: FloatArray
     dq: FloatArray
@@ -114,7 +115,7 @@ def mass_matrix(
 def inverse_mass_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (nv, nv) the inverse of the mass matrix."""
+    """Return (nv, nv) the inverse mass matrix."""
     return operations_of(robot).inverse_mass_matrix.compute(out, q)
 
 
@@ -125,14 +126,14 @@ def bias_forces(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the efforts [N, N m] that hold the accelerations at zero: C dq + g."""
+    """Return (nv,) the efforts for zero accelerations, C dq + g [N, N m]."""
     return weighed(robot).bias_forces.compute(out, q, dq)
 
 
 def gravity_forces(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (nv,) the efforts [N, N m] that hold the robot at rest: g."""
+    """Return (nv,) the efforts that hold the robot at rest, g [N, N m]."""
     return weighed(robot).gravity_forces.compute(out, q)
 
 
@@ -144,9 +145,9 @@ def coriolis_matrix(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return an (nv, nv) matrix C of C dq [N s/m, N s, N m s], dM/dt - 2 C being skew-symmetric.
+    Return (nv, nv) a matrix C for C dq [N s/m, N s, N m s] with skew-symmetric dM/dt - 2 C.
 
-    Where no joint is a ball or free it is that of Christoffel's symbols.
+    For robots without ball joints and a free base, the Christoffel symbol matrix.
     """
     return operations_of(robot).coriolis_matrix.compute(out, q, dq)
 
@@ -159,7 +160,7 @@ def inverse_dynamics(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the efforts [N, N m] for the accelerations ddq: M ddq + C dq + g."""
+    """Return (nv,) the efforts for accelerations ddq, M ddq + C dq + g [N, N m]."""
     return weighed(robot).inverse_dynamics.compute(out, q, dq, ddq)
 
 
@@ -171,7 +172,7 @@ def forward_dynamics(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the accelerations under the efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
+    """Return (nv,) the accelerations under efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
     return weighed(robot).forward_dynamics.compute(out, q, dq, u)
 
 
@@ -184,9 +185,9 @@ def inverse_dynamics_derivatives(
     out: FloatArray | None = None,
 ) -> InverseDynamicsDerivatives:
     """
-    Return the derivatives of `inverse_dynamics`; out: (3, nv, nv) or (N, 3, nv, nv).
+    Return `inverse_dynamics` derivatives; out: (3, nv, nv) or (N, 3, nv, nv).
 
-    Raises StateError in a world with a PointGravity, which has no derivatives here.
+    Raises StateError in a world with a PointGravity, for which derivatives are not implemented.
     """
     blocks = _in_uniform_gravity(robot).inverse_dynamics_derivatives.compute(out, q, dq, ddq)
     return InverseDynamicsDerivatives(*_blocks(blocks))
@@ -200,7 +201,7 @@ def forward_dynamics_derivatives(
     *,
     out: FloatArray | None = None,
 ) -> ForwardDynamicsDerivatives:
-    """Return the derivatives of `forward_dynamics`; out and errors as of inverse dynamics."""
+    """Return `forward_dynamics` derivatives; out, errors as for inverse dynamics."""
     blocks = _in_uniform_gravity(robot).forward_dynamics_derivatives.compute(out, q, dq, u)
     return ForwardDynamicsDerivatives(*_blocks(blocks))
 
@@ -214,11 +215,11 @@ def jacobian(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return the (6, nv) Jacobian of a link's frame, or of a point of the link.
+    Return the (6, nv) Jacobian for a link's frame, or for a point fixed to the link.
 
-    point: (3,) in the link's frame [m], or (N, 3). Rows: linear velocity of the frame's origin or
+    point: (3,) in the link frame [m], or (N, 3). Rows: linear velocity at the frame's origin or
     the point (3), angular velocity (3); world axes. Raises UnknownNameError for a name that is not
-    a link, and InvalidValueError for a link of another robot.
+    a link, and InvalidValueError for a link on another robot.
     """
     return operations_of(robot).jacobian[_number(robot, link)].compute(out, point, q)
 
@@ -232,7 +233,7 @@ def jacobian_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6, nv) the time derivative dJ/dt of `jacobian`: J ddq + dJ/dt dq accelerates it."""
+    """Return (6, nv) `jacobian`'s time derivative dJ/dt; acceleration J ddq + dJ/dt dq."""
     return operations_of(robot).jacobian_rate[_number(robot, link)].compute(out, point, q, dq)
 
 
@@ -244,9 +245,9 @@ def forward_kinematics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return the (4, 4) placement of a link's frame, or (n, 4, 4) those of all `robot.links`.
+    Return (4, 4) a link frame's pose in the world, or (n, 4, 4) for all `robot.links`.
 
-    Matrices: the rotation (3, 3), and the origin in the world [m] in the last column.
+    Homogeneous matrices: the rotation (3, 3), and the origin [m] in the last column.
     """
     operations = operations_of(robot)
     if link is None:
@@ -257,14 +258,14 @@ def forward_kinematics(
 def center_of_mass(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (3,) the centre of mass of all links [m], world; the root's origin if massless."""
+    """Return (3,) the centre of mass [m], world; the root's origin if massless."""
     return operations_of(robot).center_of_mass.compute(out, q)
 
 
 def center_of_mass_jacobian(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return the (3, nv) Jacobian of the centre of mass, world axes; zero if massless."""
+    """Return (3, nv) the centre of mass' Jacobian, world axes; zeros if massless."""
     return operations_of(robot).center_jacobian.compute(out, q)
 
 
@@ -275,7 +276,7 @@ def center_of_mass_jacobian_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (3, nv) the time derivative of `center_of_mass_jacobian`."""
+    """Return (3, nv) `center_of_mass_jacobian`'s time derivative."""
     return operations_of(robot).center_jacobian_rate.compute(out, q, dq)
 
 
@@ -286,14 +287,14 @@ def centroidal_momentum(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6,) momentum [kg m/s], and that about the centre of mass [kg m²/s]; world axes."""
+    """Return (6,) linear [kg m/s] and angular momentum about the centre [kg m²/s]; world axes."""
     return operations_of(robot).centroidal_momentum.compute(out, q, dq)
 
 
 def centroidal_momentum_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return the (6, nv) matrix A of `centroidal_momentum` = A dq."""
+    """Return (6, nv) the matrix A in `centroidal_momentum` = A dq."""
     return operations_of(robot).momentum_matrix.compute(out, q)
 
 
@@ -304,7 +305,7 @@ def centroidal_momentum_matrix_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6, nv) its time derivative: external forces and moments are A ddq + dA/dt dq."""
+    """Return (6, nv) the time derivative dA/dt; external wrench = A ddq + dA/dt dq."""
     return operations_of(robot).momentum_matrix_rate.compute(out, q, dq)
 
 
@@ -315,19 +316,19 @@ def kinetic_energy(
     *,
     out: FloatArray | None = None,
 ) -> float | FloatArray:
-    """Return the kinetic energy [J], with that of rotors; (N,) of many configurations."""
+    """Return the kinetic energy [J], including rotors; (N,) for several configurations."""
     return operations_of(robot).kinetic_energy.compute(out, q, dq)
 
 
 def potential_energy(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> float | FloatArray:
-    """Return the potential energy in gravity [J], zero at the world's origin; (N,) of many."""
+    """Return the potential energy in gravity [J], 0 at the world origin; (N,) for several."""
     return weighed(robot).potential_energy.compute(out, q)
 
 
 def _number(robot: Robot, link: Link | str) -> int:
-    """Return the number of a link of a robot."""
+    """Return a link's index in its robot."""
     if link.__class__ is not Link or link.robot is not robot:
         if isinstance(link, str):
             link = robot.link(link)
@@ -343,12 +344,12 @@ def _in_uniform_gravity(robot: Robot) -> RobotDynamics:
     operations = weighed(robot)
     if robot.simulation.run.gravity[PULL]:
         raise StateError(
-            f'robot {robot.name!r}: derivatives of dynamics are those in a uniform gravity; its '
-            'world has a PointGravity'
+            f'robot {robot.name!r}: derivatives of dynamics require a uniform gravity; the world '
+            'has a PointGravity'
         )
     return operations
 
 
 def _blocks(blocks: FloatArray) -> list[FloatArray]:
-    """Return the matrices in an array, of each configuration's."""
+    """Return the derivative matrices, one for each variable, from one array."""
     return [blocks[..., k, :, :] for k in range(blocks.shape[-3])]

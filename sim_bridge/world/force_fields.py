@@ -1,4 +1,4 @@
-"""Fields of force of a world, as users add and remove them; and its gravity."""
+"""Force fields and gravity in a world."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _DEFAULT = 'field'
 
 
 class WorldFields:
-    """The fields of force of a world, and its gravity."""
+    """Force fields and gravity in a world."""
 
     def __init__(self, simulation: Simulation):
-        """Change the fields of a simulation."""
+        """Manage a simulation's fields."""
         self._simulation = simulation
 
     @property
     def gravity(self) -> FloatArray | PointGravity | GravityFunction:
-        """As `World.gravity`."""
+        """Gravity; see `World.gravity`."""
         function = self._simulation.registry.fields.gravity
         if function is not None:
             return function
@@ -38,7 +38,7 @@ class WorldFields:
 
     @property
     def by_name(self) -> dict[str, ForceField]:
-        """The fields by name."""
+        """Fields by name."""
         return {name: each.field for name, each in self._simulation.registry.fields.placed.items()}
 
     def add(
@@ -47,7 +47,7 @@ class WorldFields:
         name: str | None,
         links: Link | Robot | Iterable[Link | Robot] | None,
     ) -> str:
-        """Add a field; as `World.add_force_field`."""
+        """Add a field; see `World.add_force_field`."""
         self._simulation.thread_guard.check()
         placed = self._simulation.registry.fields.placed
         key = new_name(name, _DEFAULT, placed, 'add_force_field')
@@ -56,14 +56,14 @@ class WorldFields:
         return key
 
     def replace(self, name: str, field: ForceField) -> None:
-        """Replace a field, which goes on acting on the same links; raises UnknownNameError."""
+        """Replace a field for the same links; raise UnknownNameError for an unknown name."""
         known = self._placement(name)
         checked = checked_field(field, f'force field {name!r}')
         placed = self._simulation.registry.fields.placed
         self._set(placed | {name: known._replace(field=checked)})
 
     def remove(self, name: str) -> None:
-        """Remove a field; raises UnknownNameError."""
+        """Remove a field; raise UnknownNameError for an unknown name."""
         self._placement(name)
         placed = self._simulation.registry.fields.placed
         self._set({other: each for other, each in placed.items() if other != name})
@@ -90,7 +90,7 @@ class WorldFields:
                 raise InvalidValueError(
                     'links',
                     each,
-                    'links that have mass: fields act at the centre of mass',
+                    'links with mass: fields act at the centre of mass',
                     'add_force_field',
                 )
             found += robot.slot.links if isinstance(each, Robot) else [each.slot]

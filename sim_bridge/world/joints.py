@@ -1,4 +1,4 @@
-"""The joints of a world, as users add, attach and remove them."""
+"""Adding, attaching and removing joints in a world."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _End = Link | Robot | None
 
 
 class WorldJoints:
-    """What `World.add_joint` and its like do: all of it, or nothing where anything is raised."""
+    """Operations for `World.add_joint` and similar methods; errors leave the world unchanged."""
 
     def __init__(self, simulation: Simulation, tree: SpanningTree, registry: RobotRegistry):
         """Add joints to a tree, or as constraints to a simulation."""
@@ -39,7 +39,7 @@ class WorldJoints:
         collide: bool,
         **described: Any,
     ) -> Joint | ConstraintJoint:
-        """Add a joint; as `World.add_joint`. described: what `described_spec` takes."""
+        """Add a joint; see `World.add_joint`. described: `described_spec` arguments."""
         links = self._tree.own_links(first, second, 'add_joint')
         if described['compliance'] is None:
             for own in ('erp', 'cfm'):
@@ -65,7 +65,7 @@ class WorldJoints:
         is_euler: bool,
         name: str | None,
     ) -> ConstraintJoint:
-        """Add motors to a rotation; as `World.add_angular_motor`."""
+        """Add an angular motor; see `World.add_angular_motor`."""
         links = self._tree.own_links(first, second, 'add_angular_motor')
         key = self._tree.free_name(name, 'angular_motor')
         spec = motor_spec(key, links, axes, fixed_on, is_euler)
@@ -73,19 +73,19 @@ class WorldJoints:
             return self._tree.constrain(key, spec)
 
     def add_motor(self, axis: Axis | Joint | ConstraintJoint, name: str | None) -> ConstraintJoint:
-        """Add a motor beside that of an axis; as `World.add_motor`."""
+        """Add a motor beside an axis' own; see `World.add_motor`."""
         own = axis_of(axis)
         spec = motor_beside(own)
         self._tree.own_links(spec.first.link, spec.second.link, 'add_motor')
         spec = replace(spec, name=self._tree.free_name(name, spec.type))
         with self._registry.all_or_nothing():
             motor = self._tree.constrain(spec.name, spec)
-            # with its turns
+            # start from the axis position, including full turns
             motor.axes[0].backend.write('q', slice(None), own.q)
         return motor
 
     def broken(self) -> list[str]:
-        """Return the names of the joints that do nothing any more."""
+        """Return the broken joints' names."""
         constraints, gone = (
             self._simulation.registry.constraints,
             self._simulation.cache.state.loop_broken & GONE,
@@ -93,12 +93,12 @@ class WorldJoints:
         return [key for key, is_gone in zip(constraints, gone, strict=True) if is_gone]
 
     def attach(self, joint: ConstraintJoint, first: _End, second: _End) -> None:
-        """Attach a joint to other links; as `World.attach_joint`."""
+        """Attach a joint to other links; see `World.attach_joint`."""
         links = self._tree.own_links(first, second, 'attach_joint')
         with self._registry.all_or_nothing():
             self._tree.attach(joint, links)
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
-        """Remove a joint; as `World.remove_joint`."""
+        """Remove a joint; see `World.remove_joint`."""
         with self._registry.all_or_nothing():
             self._tree.remove(joint)

@@ -1,4 +1,4 @@
-"""Adding an OpenPLX scene to a world, and what of it is found there by its paths."""
+"""Adding OpenPLX scenes to a world, and access to their parts by OpenPLX path."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ class SceneRecord:
     """
     A scene in a world, as plain data.
 
-    pose: of the scene's world in the world. robots: their names in the world, in the order of the
-    description's. cross_joints: names of joints between them, among those of the world, by their
-    names in the scene.
+    pose: the scene's world frame in the world. robots: names in the world, in the order in the
+    description. cross_joints: names, in the world, of joints between robots, by their names
+    in the scene.
     """
 
     name: str
@@ -62,54 +62,54 @@ class SceneRecord:
 
 
 class OpenPlxScene(DeclaredAttributes):
-    """What `World.load_openplx` has added: robots, links, joints and axes by OpenPLX's paths."""
+    """Scene added by `World.load_openplx`: robots, links, joints and axes by OpenPLX path."""
 
     __slots__ = ('_world', 'record')
     internal_names = DeclaredAttributes.internal_names | {'record'}
 
     def __init__(self, world: World, record: SceneRecord):
-        """Show a scene of a world."""
+        """Show a scene in a world."""
         self._world = world
         self.record = record
 
     def __repr__(self) -> str:
-        """Show the name, and those of the robots."""
+        """Show the scene's name and its robots' names."""
         return f'<OpenPlxScene {self.name!r}: {", ".join(self.record.robots) or "nothing"}>'
 
     @property
     def name(self) -> str:
-        """The name in the world."""
+        """Name in the world."""
         return self.record.name
 
     @property
     def description(self) -> MappedScene:
-        """What was read: robots, materials, signals, SNAP's trace, the report of warnings."""
+        """Description: robots, materials, signals, SNAP's trace, report with warnings."""
         return self.record.description
 
     @property
     def inputs(self) -> Mapping[str, Input]:
-        """What it takes, by name: its path, or its name in a SignalInterface, with / for dots."""
+        """Inputs by name: path, or name in a SignalInterface, with / instead of dots."""
         return inputs_of(self, self.description.signals)
 
     @property
     def outputs(self) -> Mapping[str, Output]:
-        """What it gives, by name; also outputs that are not enabled, and so not sent."""
+        """Outputs by name, including disabled outputs, which are not sent."""
         return outputs_of(self, self.description.signals)
 
     @property
     def robots(self) -> tuple[Robot, ...]:
-        """The robots and bodies that are still in the world."""
+        """The scene's robots and bodies still in the world."""
         return tuple(
             self._world.robots[name] for name in self.record.robots if name in self._world.robots
         )
 
     @property
     def is_whole(self) -> bool:
-        """Whether all its robots and bodies are still in the world."""
+        """Whether all the scene's robots and bodies are still in the world."""
         return all(name in self._world.robots for name in self.record.robots)
 
     def link(self, path: str) -> Link:
-        """Return the link of a body, by its path; raises UnknownNameError."""
+        """Return a body's link by its path; raise UnknownNameError otherwise."""
         return self._found(
             'body',
             path,
@@ -118,7 +118,7 @@ class OpenPlxScene(DeclaredAttributes):
         )
 
     def joint(self, path: str) -> Joint | ConstraintJoint:
-        """Return the joint of a mate, by its path; raises UnknownNameError."""
+        """Return a mate's joint by its path; raise UnknownNameError otherwise."""
         names = self.description.joints
         key = self.record.cross_joints.get(names.get(path, ''))
         if key is not None:
@@ -131,17 +131,17 @@ class OpenPlxScene(DeclaredAttributes):
         )
 
     def parts(self, path: str) -> list[Joint | ConstraintJoint]:
-        """Return the joint of a mate, and those of its play; raises UnknownNameError."""
+        """Return a mate's joint, and its play joints; raise UnknownNameError otherwise."""
         known = self.description.joints
         play = (f'{path}.{direction}' for direction in DIRECTIONS)
         return [self.joint(path), *(self.joint(each) for each in play if each in known)]
 
     def axis(self, path: str) -> tuple[Axis, float, float]:
         """
-        Return the axis on which an interaction acts, a sign and an offset [rad or m].
+        Return an interaction's axis, a sign and an offset [rad or m].
 
-        The interaction's coordinate is sign * (q - offset), and its effort sign * that of the
-        axis. Raises UnknownNameError.
+        The interaction's coordinate is sign * (q - offset), its effort sign * the axis effort.
+        Raises UnknownNameError for an unknown path.
         """
         known = self.description.interactions
         if path not in known:
@@ -151,7 +151,7 @@ class OpenPlxScene(DeclaredAttributes):
         return self.joint(mates[own.joint]).axes[own.number], own.sign, own.offset
 
     def settings(self, path: str) -> AxisSettings:
-        """Return what the file says of the axis on which an interaction acts; as `axis`."""
+        """Return the file's settings for an interaction's axis; see `axis`."""
         own = self.description.interactions[path]
         for joint, axes in self._described():
             if joint == own.joint:
@@ -160,9 +160,9 @@ class OpenPlxScene(DeclaredAttributes):
 
     def urdf(self, robot: str, mesh_folder: Path | None = None) -> str:
         """
-        Return the URDF of one of its robots, by name; '' for what is no robot of it.
+        Return the URDF for one robot in the scene by name; '' for other robots.
 
-        mesh_folder: where triangles are written to as STL files; None: they are left out.
+        mesh_folder: folder for triangles as STL files; None leaves the meshes out.
         """
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if name == robot:
@@ -170,11 +170,11 @@ class OpenPlxScene(DeclaredAttributes):
         return ''
 
     def place(self, pose: Pose) -> Pose:
-        """Return a frame of the scene's world in the world."""
+        """Return a frame in the scene's world as a frame in the world."""
         return self.record.pose @ pose
 
     def restart(self, robot: str | None = None) -> None:
-        """Give motors the targets and efforts of the file again; robot: only of that, by name."""
+        """Reset motor targets and efforts to the file's; robot: only this one, by name."""
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
@@ -195,7 +195,7 @@ class OpenPlxScene(DeclaredAttributes):
                     joint.distance = size
 
     def disable(self) -> None:
-        """Disable what the file disables."""
+        """Disable the interactions that the file disables."""
         for path, model in self.description.disabled.items():
             self._switch(path, model).restart(False)
 
@@ -203,7 +203,7 @@ class OpenPlxScene(DeclaredAttributes):
         return Switch(self, path, model)
 
     def _distances(self, only: str | None) -> dict[str, float | None]:
-        """Return the distances that joints keep in the file, by name; only: of this robot."""
+        """Return joint distances in the file by joint name; only: for this robot."""
         found: dict[str, float | None] = {}
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if only in (None, name):
@@ -214,14 +214,14 @@ class OpenPlxScene(DeclaredAttributes):
         return found
 
     def _described(self) -> Iterable[tuple[str, tuple[AxisSettings, ...]]]:
-        """Yield the names of joints, and what acts along their axes."""
+        """Yield joint names, and their axes' settings."""
         for mapped in self.description.robots:
             yield from mapped.axes.items()
         for cross in self.description.cross_joints:
             yield cross.constraint.name, cross.axes
 
     def _driven(self, only: str | None) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
-        """Yield the joints along whose axes something acts; only: of this robot."""
+        """Yield the joints with settings on their axes; only: for this robot."""
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if name in self._world.robots and only in (None, name):
                 robot = self._world.robots[name]
@@ -230,7 +230,7 @@ class OpenPlxScene(DeclaredAttributes):
                         yield robot.joint(key), axes
         for cross in self.description.cross_joints if only is None else ():
             with suppress(UnknownNameError):
-                # the joint goes with either robot
+                # removing either robot removes the joint
                 joint = self._world.joint(self.record.cross_joints[cross.constraint.name])
                 yield joint, cross.axes
 
@@ -248,7 +248,7 @@ class OpenPlxScene(DeclaredAttributes):
 
 
 class SceneLoader:
-    """Adds the robots and joints of a scene to a world."""
+    """Adds a scene's robots and joints to a world."""
 
     def __init__(
         self, world: World, simulation: Simulation, registry: RobotRegistry, tree: SpanningTree
@@ -261,14 +261,14 @@ class SceneLoader:
         self, scene: MappedScene, name: str | None, pose: GivenPose, taken: Container[str]
     ) -> OpenPlxScene:
         """
-        Add a scene as a whole, or nothing if it is refused; as `World.load_openplx`.
+        Add a whole scene, or nothing after an error; see `World.load_openplx`.
 
-        taken: names of the world's other scenes.
+        taken: the world's other scenes' names.
         """
         position, orientation = checked_pose(*pose, 'load_openplx')
         at = Pose(position, matrix_from_quaternion(orientation))
         if name is not None and name in taken:
-            raise InvalidValueError('name', name, 'that of no other scene of this world')
+            raise InvalidValueError('name', name, 'a name of no other scene in this world')
         own = name or scene.name
         number = 1
         while own in taken:
@@ -378,7 +378,7 @@ class SceneLoader:
 
 
 def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
-    """Return the error of what only a world can tell, with the warnings of the scene."""
+    """Return an error found while adding to a world, together with the scene's warnings."""
     findings = Findings()
     findings.error('bad-value', Place('robot', name), str(err))
     report = findings.report(scene.report.source)
@@ -386,12 +386,12 @@ def _refused(scene: MappedScene, name: str, err: SimBridgeError) -> SceneError:
 
 
 def urdf_of(mapped: MappedRobot, mesh_folder: Path | None = None) -> str:
-    """Return the URDF of a robot of a scene: that which it was imported from, else a new one."""
+    """Return a robot's URDF: the one it was imported from, otherwise a new one."""
     return mapped.description.xml or urdf_text(mapped.description, mapped.shapes, mesh_folder)
 
 
 def robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | None) -> str:
-    """Return the wanted name of a robot: the scene's, or that of the system that it is."""
+    """Return a robot's wanted name: the scene's name, or its OpenPLX system's."""
     if len(scene.robots) == 1 or not mapped.label:
         return own
     label = mapped.label.replace('.', '_')
@@ -399,7 +399,7 @@ def robot_name(scene: MappedScene, mapped: MappedRobot, own: str, name: str | No
 
 
 def _placed(gravity: Gravity, at: Pose) -> Gravity:
-    """Return gravity with its point where the scene is; a uniform one is in axes of the world."""
+    """Return gravity with its centre in the world; uniform gravity is in world axes already."""
     if not isinstance(gravity, PointGravity):
         return gravity
     center = at.position + at.rotation @ np.array(gravity.center)
@@ -407,7 +407,7 @@ def _placed(gravity: Gravity, at: Pose) -> Gravity:
 
 
 def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
-    """Set everything that acts along an axis."""
+    """Set all an axis' parameters and commands."""
     limits, dynamics = settings.limits, settings.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
     axis.damping = dynamics.damping
@@ -416,7 +416,7 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
         axis.bearing_friction = dynamics.bearing
     axis.stiffness = dynamics.stiffness
     if settings.stop is not None:
-        # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
+        # ERP and CFM for a spring and a damper, as in ODE's manual, 3.8.2
         stiffness, damping = settings.stop
         axis.stop_cfm = 1.0 / (time_step * stiffness + damping)
         axis.stop_erp = time_step * stiffness * axis.stop_cfm
@@ -426,7 +426,7 @@ def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
 
 
 def _command(axis: Axis, settings: AxisSettings) -> None:
-    """Set what inputs may change: targets, effort, its limits, where a spring is at rest."""
+    """Set values that inputs may change: targets, effort and its limits, spring rest position."""
     axis.reference = settings.dynamics.reference
     for motor in settings.motors:
         axis.control = 'servo'
@@ -440,9 +440,9 @@ def _command(axis: Axis, settings: AxisSettings) -> None:
 
 def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None:
     """
-    Set the velocities nearest to those of the bodies that the joints allow.
+    Set the allowed joint velocities nearest to the bodies' velocities.
 
-    Nearest by kinetic energy: as if the bodies met the joints in an impact.
+    Nearest in kinetic energy: the same result as an impact between the bodies and the joints.
     """
     if not any(each.linear.any() or each.angular.any() for each in mapped.motions.values()):
         return
@@ -458,7 +458,7 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
     for name, motion in mapped.motions.items():
         momentum += _momentum(robot, robot.link(name), motion, turn)
     inertia = mass_matrix(robot)
-    # looked up last: reading of links joins the robots' arrays
+    # look up last: reading the links may join the robots' arrays
     part = robot.slot.part
     velocity = part.state.v[part.at.v : part.at.v + count]
     free = slice(prescribed, None)
@@ -472,7 +472,7 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
 
 
 def _momentum(robot: Robot, link: Link, motion: BodyMotion, turn: np.ndarray) -> np.ndarray:
-    """Return (nv,) a link's share of the generalized momentum at a velocity."""
+    """Return (nv,) a link's generalized momentum share at a velocity."""
     slot, R = link.slot, link.R
     of_link = jacobian(robot, link)
     arm = R @ slot.center

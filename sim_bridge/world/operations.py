@@ -1,4 +1,4 @@
-"""The prepared dynamics of a robot, kept as long as its arrays stay where they are."""
+"""Prepared dynamics operations for a robot, cached while its arrays stay in place."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_bridge.simulation.robot_dynamics import RobotDynamics
 
 
 def operations_of(robot: Robot) -> RobotDynamics:
-    """Return the prepared operations of a robot; raises InvalidValueError for anything else."""
+    """Return a robot's prepared operations; raise InvalidValueError otherwise."""
     try:
         operations = robot.slot.dynamics
     except AttributeError:
@@ -22,11 +22,11 @@ def operations_of(robot: Robot) -> RobotDynamics:
 
 
 def weighed(robot: Robot) -> RobotDynamics:
-    """Return the operations where gravity counts; raises StateError if it is a function."""
+    """Return operations that need gravity; raise StateError if gravity is a function."""
     operations = operations_of(robot)
     if operations.simulation.registry.fields.gravity is not None:
         raise StateError(
-            f'robot {robot.name!r}: dynamics are those in a gravity that is a vector or a '
-            'PointGravity; that of its world is a function'
+            f'robot {robot.name!r}: dynamics require a gravity that is a vector or a '
+            'PointGravity; the gravity of the world is a function'
         )
     return operations

@@ -26,18 +26,18 @@ from sim_bridge.simulation.handles import make_probe, Probe
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.bodies import Body, geometries_of, numbers_of_all
 
-_SAME = 1e-9  # depths that differ by less are one [m]
+_SAME = 1e-9  # depths with a smaller difference count as equal [m]
 _ENDLESS = frozenset({engine.PLANE, engine.HEIGHT_FIELD})
 
 
 class Distance(NamedTuple):
     """
-    The signed distance of two objects.
+    Signed distance between two objects.
 
-    distance: m; for intersecting objects, the negative length of the minimum translation that
-    separates them. Two triangle meshes are surfaces: it is 0 where they cross. point_a, point_b:
-    (3,) the nearest points, or the deepest [m], world. normal: (3,) unit vector from b to a; any
-    of several if it is not unique.
+    distance: [m]; for intersecting objects, the negated minimum translation length that
+    separates them. Triangle meshes are surfaces: two crossing meshes have distance 0. point_a,
+    point_b: (3,) the nearest points, or the deepest ones [m], world. normal: (3,) unit vector from
+    b to a; an arbitrary one if it is not unique.
     """
 
     distance: float
@@ -48,10 +48,11 @@ class Distance(NamedTuple):
 
 class OverlapContact(NamedTuple):
     """
-    A contact of a shape that is in no world with a geometry. All vectors are (3,), world.
+    A contact between a shape outside the world and a geometry. All vectors are (3,), world.
 
-    point: midway between both surfaces [m]. normal: unit, from the geometry to the shape: moved by
-    the depth along it, the shape just touches there. depth: m, at least 0.
+    point: midway between both surfaces [m]. normal: unit vector from the geometry to the shape;
+    after a move by the depth along it, the shape just touches at this point. depth: [m], at
+    least 0.
     """
 
     geometry: Geometry
@@ -62,7 +63,7 @@ class OverlapContact(NamedTuple):
 
 def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPose) -> Distance:
     """
-    Measure two shapes that need not be in any world.
+    Return the signed distance between two shapes; they need not be in a world.
 
     pose_a, pose_b: position [m] and orientation (quaternion x y z w) of each. Raises
     InvalidValueError for invalid poses, and for pairs without a distance: two planes or height
@@ -78,14 +79,14 @@ def distance(shape_a: Shape, pose_a: GivenPose, shape_b: Shape, pose_b: GivenPos
 
 
 class GeometryQueries:
-    """Queries of one world about pairs of geometries, and about shapes that are in no world."""
+    """Queries in one world for geometry pairs, and for shapes outside the world."""
 
     def __init__(self, world: World, simulation: Simulation):
-        """Ask about the geometries of a world."""
+        """Query a world's geometries."""
         self._world, self._simulation = world, simulation
 
     def distance(self, a: Body, b: Body) -> Distance:
-        """Measure the nearest pair, or the deepest in contact; as `World.distance`."""
+        """Measure the nearest pair, or the deepest one in contact; see `World.distance`."""
         handle = self._simulation.cache.handles.probe
         first, second = geometries_of('a', a, self._world), geometries_of('b', b, self._world)
         if not first or not second:
@@ -98,7 +99,7 @@ class GeometryQueries:
         return min(found, key=lambda measured: measured.distance)
 
     def overlaps(self, shape: Shape, position: Vector, orientation: Vector) -> list[Geometry]:
-        """Return the geometries that a shape touches or intersects; as `World.overlaps`."""
+        """Return the geometries touched or intersected by a shape; see `World.overlaps`."""
         probe, near = _probe_near(shape, position, orientation, self._world.geometries)
         return [
             one
@@ -109,7 +110,7 @@ class GeometryQueries:
     def overlap_contacts(
         self, shape: Shape, position: Vector, orientation: Vector, skip: Body | Iterable[Body]
     ) -> list[OverlapContact]:
-        """Find the contacts of a shape, in the order of geometries; as its namesake in `World`."""
+        """Find a shape's contacts, ordered by geometry; see `World`."""
         skipped = set(numbers_of_all('skip', skip, self._world).tolist())
         probe, near = _probe_near(
             shape,
@@ -129,7 +130,7 @@ class GeometryQueries:
                 if pair[1] == row + 1 and gap <= 0.0
             ]
             _, point_a, point_b, normal, gap = (array[row] for array in deepest)
-            # a patch holds no point of what is wholly inside of a mesh, and should not of a line
+            # a patch misses a body wholly inside a mesh; for lines a missing patch is correct
             is_missed = max((each.depth for each in own), default=-1.0) < -gap - _SAME
             if not has_line[row] and gap <= 0.0 and is_missed:
                 own.insert(0, OverlapContact(one, 0.5 * (point_a + point_b), normal, -float(gap)))
@@ -137,9 +138,9 @@ class GeometryQueries:
         return found
 
     def overlapping(self, box: Matrix) -> list[Geometry]:
-        """Return the geometries whose bounding box overlaps a box; as `World.overlapping`."""
+        """Return the geometries whose bounding box overlaps a box; see `World.overlapping`."""
         boxes = self._simulation.cache.handles.search.boxes()
-        expected = '(2, 3): the least corner and the greatest [m]'
+        expected = '(2, 3): the smallest corner and the largest [m]'
         corners = real_array('box', box, expected, 'overlapping')
         if corners.shape != (2, 3) or not (corners[0] <= corners[1]).all():
             raise InvalidValueError('box', box, expected, 'overlapping')
@@ -152,7 +153,7 @@ class GeometryQueries:
 def _probe_near(
     shape: Shape, position: Vector, orientation: Vector, geometries: Iterable[Geometry]
 ) -> tuple[Probe, list[Geometry]]:
-    """Return a handle of a shape and the geometries whose boxes it meets, and these."""
+    """Return a probe with a shape and the geometries whose boxes it meets; and these."""
     _checked_shape('shape', shape)
     if shape.kind in _ENDLESS:
         geometries = [one for one in geometries if one.shape.kind not in _ENDLESS]
@@ -162,7 +163,7 @@ def _probe_near(
 
 
 def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:
-    """Return a handle of shapes at fixed poses in a world of their own."""
+    """Return a probe with shapes at fixed poses in a separate world."""
     model, _ = join_models([], (0.0, 0.0, 0.0))
     records = [
         shape_record(shape, rotation=pose[:9].reshape(3, 3), position=pose[9:])
@@ -172,7 +173,7 @@ def _probe(shapes: Sequence[tuple[Shape, FloatArray]]) -> Probe:
 
 
 def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Distance:
-    """Measure two shapes, given with their numbers among the geometries."""
+    """Measure two shapes, given with their geometry indices."""
     kinds = {a[0].kind, b[0].kind}
     if kinds <= _ENDLESS:
         raise InvalidValueError('pair', (a[0], b[0]), 'at most one plane or height field')
@@ -183,7 +184,7 @@ def _measure(handle: Handle, a: tuple[Shape, int], b: tuple[Shape, int]) -> Dist
 
 
 def _boxes_meet(shape: Shape, pose: FloatArray, geometry: Geometry) -> bool:
-    """Return whether the bounding boxes overlap along the axes of the geometry's frame."""
+    """Return whether the bounding boxes overlap along the geometry frame's axes."""
     low, high = shape.bounds
     if not np.isfinite([low, high]).all():
         return True

@@ -1,4 +1,4 @@
-"""The robots and bodies of a world: names, materials, additions and removals."""
+"""Robots and bodies in a world: names, materials, additions and removals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ORIGIN: GivenPose = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
 class CollisionOptions(NamedTuple):
-    """The collision options of a robot, as in `World.load_urdf`."""
+    """A robot's collision options, as in `World.load_urdf`."""
 
     collisions: str = HULL
     missing_meshes: str = ERROR
@@ -56,15 +56,15 @@ class CollisionOptions(NamedTuple):
 
 
 class RobotRegistry:
-    """The robots and bodies of a world. robots: by name, in the order in which they were added."""
+    """Robots and bodies in a world. robots: by name, in the order added."""
 
     def __init__(self, world: World, simulation: Simulation, tree: SpanningTree):
-        """Start empty. world: the world that the robots refer to."""
+        """Start empty. world: the robots' `world`."""
         self._world, self._simulation, self._tree = world, simulation, tree
         self._robots: ByName[Robot] = ByName('robot', 'the world')
         self.robots: Mapping[str, Robot] = MappingProxyType(self._robots)
         self.last_numbers: dict[str, int] = {}
-        """By default name the number that was used last, as bodies may be thousands."""
+        """Last number used, by default name; a search would be slow with many bodies."""
 
     # --- adding ----------------------------------------------------------------------------------
 
@@ -77,12 +77,12 @@ class RobotRegistry:
         joint_positions: Mapping[str, float],
         options: CollisionOptions,
     ) -> Robot:
-        """Add a robot of a checked description; as `World.add_robot`."""
+        """Add a robot from a checked description; see `World.add_robot`."""
         instance_of(
             'description',
             description,
             RobotDescription,
-            'a RobotDescription, which load_description returns',
+            'a RobotDescription, as returned by load_description',
         )
         joint_positions = {**description.positions, **checked_positions(joint_positions)}
         fixed_base = truth_or_none('fixed_base', fixed_base)
@@ -115,7 +115,7 @@ class RobotRegistry:
     def add_copy(
         self, robot: Robot, name: str | None, position: Vector | None, orientation: Vector | None
     ) -> Robot:
-        """Add a copy of a robot of this world or another; as `World.add_copy`."""
+        """Add a copy of a robot in this world or another; see `World.add_copy`."""
         instance_of('robot', robot, Robot, 'a robot of this world or another')
         with self.all_or_nothing():
             return self._add_copy(robot, name, position, orientation)
@@ -163,7 +163,7 @@ class RobotRegistry:
     def add_body(
         self, spec: BodySpec, name: str | None, pose: GivenPose, velocity: tuple[Vector, Vector]
     ) -> Robot:
-        """Add a robot of one link; as `World.add_body`."""
+        """Add a robot with one link; see `World.add_body`."""
         with self.all_or_nothing(is_addition=True):
             name = self.free_name(name, 'body')
             description, collisions = describe_body(
@@ -190,9 +190,9 @@ class RobotRegistry:
         is_kinematic: bool,
     ) -> Robot:
         """
-        Add a robot whose shapes are made, at the positions of its joints, of any type.
+        Add a robot with finished shapes at given joint positions, for any joint type.
 
-        Loops that are open there stay so until the first step. Part of an addition of several.
+        Open loops stay open until the first step. Part of adding several robots.
         """
         return self._add(
             description,
@@ -207,21 +207,21 @@ class RobotRegistry:
         )
 
     def free_name(self, name: str | None, default: str) -> str:
-        """Return an unused name; raises InvalidValueError if the given one is in use."""
+        """Return an unused name; raise InvalidValueError if the given one is in use."""
         return new_name(name, default, self.robots, used=self.last_numbers)
 
     def admit(self, robot: Robot) -> None:
-        """Add a robot that is in no world yet; its name is unused."""
+        """Add a robot from no world, under an unused name."""
         self._robots[robot.name] = robot
         self._simulation.registry.admit(robot.slot)
 
     @contextmanager
     def all_or_nothing(self, *, is_addition: bool = False) -> Iterator[None]:
         """
-        Restore the world if anything is raised.
+        Restore the world after any exception.
 
-        is_addition: only robots of open trees, and materials, are added: this takes no time in
-        proportion to the size of the world.
+        is_addition: only robots without loops, and materials, are added; the cost then does not
+        depend on the world's size.
         """
         count, numbers = len(self._robots), dict(self.last_numbers)
         mounted = self._tree.mounted
@@ -247,7 +247,7 @@ class RobotRegistry:
     # --- removing --------------------------------------------------------------------------------
 
     def remove(self, robot: Robot | str) -> None:
-        """Remove a robot or a body, with everything that refers to it; as `World.remove`."""
+        """Remove a robot or body, and all references to it; see `World.remove`."""
         if isinstance(robot, str):
             robot = self.robots[robot]
         if not isinstance(robot, Robot) or robot.simulation is not self._simulation:
@@ -282,7 +282,7 @@ class RobotRegistry:
         is_kinematic: bool = False,
         velocity: tuple[Any, Any] | None = None,
     ) -> Robot:
-        """Add a robot. is_placed: whether all joints are where they shall be, of any type."""
+        """Add a robot. is_placed: whether joint_positions is for all joint types."""
         collisions = self._with_materials(collisions, material)
         blueprint = compile_robot(description, fixed_base, collisions.shapes, is_kinematic)
         slot = RobotSlot(name, description, blueprint, collisions)
@@ -301,7 +301,7 @@ class RobotRegistry:
     def _with_materials(
         self, collisions: Collisions, material: Material | str | None
     ) -> Collisions:
-        """Return collisions whose shapes all name their material; register the materials."""
+        """Return collisions in which every shape names its material; register the materials."""
         materials = self._simulation.registry.materials
         default = materials.take(material).name
         shapes = []
@@ -312,7 +312,7 @@ class RobotRegistry:
         return replace(collisions, shapes=tuple(shapes))
 
     def _warn_of_materials(self, description: RobotDescription, findings: Findings) -> None:
-        """Warn of materials that links name and this world does not have."""
+        """Warn about materials that links name and the world does not have."""
         for link in description.links.values():
             if (
                 link.material
@@ -322,7 +322,7 @@ class RobotRegistry:
                 findings.warning(
                     'unknown-material',
                     Place('link', link.name, link.line),
-                    'the world has no such material; add it to world.materials before the robot',
+                    'the world has no such material: add it to world.materials before the robot',
                     'material',
                     link.material,
                 )
@@ -333,7 +333,7 @@ class RobotRegistry:
         if own is None:
             return shape
         if isinstance(own, str):
-            # what is unknown here was warned of
+            # a warning for unknown names was given before
             known = own if own in self._simulation.registry.materials else None
             return shape._replace(placed=replace(shape.placed, material=known))
         material = self._simulation.registry.materials.under_free_name(own)

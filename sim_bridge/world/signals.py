@@ -58,8 +58,8 @@ class Input(DeclaredAttributes):
         """
         Set the value; it acts from the next step on.
 
-        Raises InvalidValueError and changes nothing for values that are not finite and for ranges
-        that do not contain 0. A range's ends may be infinite.
+        Raises InvalidValueError and changes nothing for nonfinite values and for ranges
+        without 0. A range's ends may be infinite.
         """
         self.write(self.checked(value))
 
@@ -398,7 +398,7 @@ def _of_body(scene: OpenPlxScene, signal: Signal, read: Callable[[Link], np.ndar
 def _motion(
     what: str, of_body: Callable[[Link], np.ndarray]
 ) -> Callable[[OpenPlxScene, Signal], _Read]:
-    """Return a reader for a quantity that both bodies and connectors have."""
+    """Return a reader for a quantity common to bodies and connectors."""
     return lambda scene, signal: (
         motion_of_connector(scene, signal, what)
         if signal.model == 'MateConnector'

@@ -1,4 +1,4 @@
-"""Joints between links of a world: the spanning trees they form, and the loops they close."""
+"""Joints between links in a world: spanning trees, and loop closures."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from sim_bridge.simulation.staleness import LOOP_FORCES, PARTS
 
 class SpanningTree:
     """
-    The joints between links, in addition to those that robots start with.
+    Joints between links in a world, in addition to those in robot descriptions.
 
     Bodies become parts of trees as long as joints close no loop: their bases are mounted on the
-    links they are joined to. Trees of single bodies are re-rooted if that makes another joint part
+    links they are joined to. Single-body trees are re-rooted if that makes another joint part
     of a tree. All other joints are constraints.
     """
 
@@ -40,11 +40,11 @@ class SpanningTree:
         """Start empty."""
         self._simulation = simulation
         self.mounted: dict[str, MountedJointBackend] = {}
-        """By name the joints that the bases of robots hang on."""
+        """Joints carrying robot bases, by name."""
 
     @property
     def joints(self) -> Mapping[str, Joint | ConstraintJoint]:
-        """The joints that `add` added, and the robots' joints that close loops, by name."""
+        """Joints from `add`, and the robots' loop joints, by name."""
         return MappingProxyType(
             ByName(
                 'joint',
@@ -58,13 +58,13 @@ class SpanningTree:
         )
 
     def free_name(self, name: str | None, kind: str) -> str:
-        """Return an unused joint name; raises InvalidValueError if the given one is in use."""
+        """Return an unused joint name; raise InvalidValueError if the given one is in use."""
         return new_name(name, kind, self.joints, 'add_joint')
 
     def own_links(
         self, first: object, second: object, place: str
     ) -> tuple[Link | None, Link | None]:
-        """Return two links of this world that can move relative to each other, or one and None."""
+        """Return two links in this world that can move relative to each other, or one and None."""
         links: list[Link | None] = []
         for what, given in (('first', first), ('second', second)):
             link = given
@@ -88,8 +88,8 @@ class SpanningTree:
             raise InvalidValueError(
                 'second',
                 second,
-                'a link that is not fixed to the first one, or None for the '
-                'world where the first is a link',
+                'a link that is not fixed to the first one, or None for the world if '
+                'the first is a link',
                 place,
             )
         return one, other
@@ -100,8 +100,8 @@ class SpanningTree:
         if by_second is None:
             if tree:
                 raise StateError(
-                    f'joint {spec.name!r} cannot be part of a tree: it closes a loop, yields, or '
-                    'neither link is the base of what is free. Leave out tree=True'
+                    f'joint {spec.name!r} cannot be part of a tree: it closes a loop, is '
+                    'compliant, or neither link is the base of a free robot. Leave out tree=True'
                 )
             return self.constrain(spec.name, spec)
         self._match_velocities(spec)
@@ -110,7 +110,7 @@ class SpanningTree:
     def constrain(
         self, key: str, spec: JointSpec, start: np.ndarray | None = None
     ) -> ConstraintJoint:
-        """Add a constraint under a name; start: as `ConstraintJointBackend` takes it."""
+        """Add a constraint under a name; start: see `ConstraintJointBackend`."""
         backend = ConstraintJointBackend(self._simulation, key, spec, start)
         joint = ConstraintJoint(backend)
         self._simulation.registry.constraints[key] = backend
@@ -118,14 +118,14 @@ class SpanningTree:
         return joint
 
     def restore_mounted(self, spec: JointSpec, by_second: bool) -> None:
-        """Show again a joint that a robot's base hangs on already."""
+        """Recreate the joint object for a base mounted already."""
         self.mounted[spec.name] = MountedJointBackend(spec, by_second)
 
     def remove(self, joint: Joint | ConstraintJoint) -> None:
-        """Remove a joint; as `World.remove_joint`."""
+        """Remove a joint; see `World.remove_joint`."""
         if not isinstance(joint, AnyJoint) or joint.key is None:
             raise InvalidValueError(
-                'joint', joint, 'one that add_joint or add_angular_motor gave', 'remove_joint'
+                'joint', joint, 'a joint from add_joint or add_angular_motor', 'remove_joint'
             )
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
@@ -150,18 +150,20 @@ class SpanningTree:
         robot.slot.remember()
 
     def attach(self, joint: ConstraintJoint, links: tuple[Link | None, Link | None]) -> None:
-        """Tie other links by a joint; as `World.attach_joint`."""
+        """Connect other links by a joint; see `World.attach_joint`."""
         if not isinstance(joint, AnyJoint) or joint.key is None:
-            raise InvalidValueError('joint', joint, 'one that add_joint gave', 'attach_joint')
+            raise InvalidValueError('joint', joint, 'a joint from add_joint', 'attach_joint')
         if self.joints.get(joint.key) is not joint:
             raise UnknownNameError('joint', joint.key, self.joints, 'the world')
         if not isinstance(joint, ConstraintJoint):
             raise StateError(
-                f'{joint.place} is part of a tree: remove it and add another, or add it by '
+                f'{joint.place} is part of a tree: remove it and add another, or add it with '
                 'add_joint(…, tree=False)'
             )
         if joint.key != joint.name:
-            raise StateError(f"{joint.place} is of a robot's description, and stays on its links")
+            raise StateError(
+                f"{joint.place} is part of a robot's description: its links are fixed"
+            )
         before = joint.link1, joint.link2
         joint.attach(links)
         if self._are_separate(*before):
@@ -171,7 +173,7 @@ class SpanningTree:
                     self._simulation.registry.separate(one.slot, other.slot, is_separate)
 
     def add_loops_of(self, robot: Robot, gathers: bool = False) -> None:
-        """Add the joints that close a robot's loops. gathers: as `JointSpec` has it."""
+        """Add a robot's loop joints. gathers: as in `JointSpec`."""
         links = {link.name: link for link in robot.links}
         for description in robot.description.constraints:
             spec = replace(spec_of(description, links), gathers=gathers)
@@ -185,7 +187,7 @@ class SpanningTree:
     # --- inside ----------------------------------------------------------------------------------
 
     def _are_separate(self, one: Link | None, other: Link | None) -> bool:
-        """Return whether two links were kept from touching each other."""
+        """Return whether contacts between two links are excluded."""
         return (
             one is not None
             and other is not None
@@ -193,7 +195,7 @@ class SpanningTree:
         )
 
     def _match_velocities(self, spec: JointSpec) -> None:
-        """Remove the velocities that a new tree joint does not allow from its links."""
+        """Remove link velocities forbidden by a new tree joint."""
         if any(part.any() for part in _relative_motion(spec)):
             self.constrain(spec.name, spec)
             self._simulation.cache.begin_joints()
@@ -228,13 +230,13 @@ class SpanningTree:
         )
 
     def _joint_under(self, slot: RobotSlot) -> MountedJointBackend:
-        """Return the joint that a robot's base is mounted on."""
+        """Return the joint carrying a robot's base."""
         mount = slot.blueprint.mount
         assert mount is not None, 'it has a carrier'
         return self.mounted[mount.name]
 
     def _mount(self, spec: JointSpec, by_second: bool) -> MountedJointBackend:
-        """Mount one of a joint's robots on the other's, after re-rooting its tree."""
+        """Mount one joint robot on the other, after re-rooting its tree."""
         own: Any = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot.slot)
@@ -255,10 +257,10 @@ class SpanningTree:
         return joint
 
     def _hang(self, slot: RobotSlot, joint: MountedJointBackend | None) -> None:
-        """Recompile a robot, to be mounted on a joint or to be free."""
+        """Recompile a robot with its base mounted on a joint, or free."""
         _rebuild(slot, joint)
         for other in self.mounted.values():
-            # where they hang is in the frames of this robot's bodies, which may be others now
+            # mount poses are relative to this robot's bodies, which may have changed
             carrier = other.parent_link
             if other is not joint and carrier is not None and carrier.robot.slot is slot:
                 kept = other.values()
@@ -283,7 +285,7 @@ class SpanningTree:
 
 
 def _describe(joint: ConstraintJoint, description: ConstraintDescription) -> None:
-    """Set the parameters of a described joint's axis, if its type has limits and dynamics."""
+    """Set a described joint's axis parameters, if its type has limits and dynamics."""
     if not joint.axes or joint.type in ('universal', 'hinge2', 'planar'):
         return
     axis, limits, dynamics = joint.axes[0], description.limits, description.dynamics
@@ -295,7 +297,7 @@ def _describe(joint: ConstraintJoint, description: ConstraintDescription) -> Non
 
 
 def _rebuild(slot: RobotSlot, joint: MountedJointBackend | None) -> None:
-    """Recompile a robot, with its base on a joint or free."""
+    """Recompile a robot with its base mounted on a joint, or free."""
     mount, carrier = None, None
     if joint is not None:
         mount, link = joint.spec.mount(joint.by_second), joint.parent_link
@@ -304,7 +306,7 @@ def _rebuild(slot: RobotSlot, joint: MountedJointBackend | None) -> None:
 
 
 def _path_to_root(slot: RobotSlot) -> list[RobotSlot]:
-    """List a robot and those it is mounted on, directly or not."""
+    """List a robot and the robots carrying it, directly or indirectly."""
     path = [slot]
     while path[-1].carrier is not None:
         path.append(path[-1].carrier.robot)
@@ -316,6 +318,6 @@ def _root_of(slot: RobotSlot) -> RobotSlot:
 
 
 def _relative_motion(spec: JointSpec) -> tuple[np.ndarray, np.ndarray]:
-    """Return the second link's velocity at the anchor relative to the first's, and its turning."""
+    """Return the second link's relative velocity and angular velocity at the anchor."""
     (v, w), (v_second, w_second) = spec.frames.velocities()
     return v_second - v, w_second - w

@@ -1,4 +1,4 @@
-"""Steps with functions that are called before and after each, and the record of these."""
+"""Steps with functions called before and after each, and their record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
 
 
 class HookRecord(NamedTuple):
-    """A hook as plain data; robot: the name of its target, None for the world."""
+    """A hook as plain data; robot: its target's name, None for the world."""
 
     when: str
     function: Callable[[Any], object]
@@ -24,15 +24,15 @@ class HookRecord(NamedTuple):
 
 
 class HookedSteps:
-    """The steps of a world with hooks."""
+    """World steps with hooks."""
 
     def __init__(self, world: World, simulation: Simulation):
-        """Step a simulation, whose hooks get the world or its robots."""
+        """Step a simulation; its hooks receive the world or its robots."""
         self._world, self._simulation = world, simulation
         self._is_running = False
 
     def records(self) -> tuple[HookRecord, ...]:
-        """Return what `restore` takes."""
+        """Return the hooks as plain data, for `restore`."""
         return tuple(
             HookRecord(each.when, each.function, None if each.slot is None else each.slot.name)
             for each in self._simulation.runner.hooks.present
@@ -40,7 +40,7 @@ class HookedSteps:
         )
 
     def restore(self, records: tuple[HookRecord, ...]) -> None:
-        """Add the hooks of a world that this one is a copy of."""
+        """Add the original world's hooks to this copy."""
         for when, function, name in records:
             if name is None:
                 self._simulation.runner.hooks.add(when, function, self._world)
@@ -50,10 +50,10 @@ class HookedSteps:
 
     def take(self, n: int, contacts: Iterable[UserContact]) -> None:
         """
-        Take n steps with the hooks, one after the other; the first with the contacts given.
+        Take n steps with the hooks, one by one; the first with the given contacts.
 
-        Where anything raises, the world is as it was before that step, unless robots or joints
-        were added or removed meanwhile.
+        After an exception the world is as before that step, unless robots or joints were added or
+        removed meanwhile.
         """
         n = whole_number('n', n)
         if self._is_running:
@@ -76,11 +76,11 @@ class HookedSteps:
         start = snapshots.save(simulation)
         try:
             simulation.runner.hooks.call(BEFORE)
-            # hooks may have changed who is in the world
+            # hooks may have added or removed robots
             simulation.runner.step(1, user_contact_arrays(simulation, contacts))
             simulation.runner.hooks.call(AFTER)
         except BaseException:
-            # of another structure there is no way back
+            # a snapshot with another structure cannot be restored
             with suppress(InvalidValueError):
                 snapshots.restore(simulation, start)
             raise

@@ -1,4 +1,4 @@
-"""Contacts that a user makes for one step, after ODE's contact joints."""
+"""User contacts: contacts added for one step, after ODE's contact joints."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
-_SLACK = 1e-6  # of the length of unit vectors
+_SLACK = 1e-6  # tolerance on unit vectors' length
 
 
 @dataclass(frozen=True, eq=False)
 class UserContact:
     """
-    A contact for the next step of `World.step`, whatever touches.
+    A contact for the next `World.step`, whether or not the geometries touch.
 
-    a, b: the geometries whose links push each other; whether they are enabled does not matter, but
-    they are on two bodies of which forces move one at least.
-    point: (3,) [m], world. normal: (3,) unit, world, the way a is pushed. depth: overlap [m],
-    negative for a gap.
-    material: the law. Its `motion` and `motion2` are velocities of a's surface relative to b's
-    along `direction` and normal × that. What it leaves open is that of two default materials.
-    Adhesion, directions in frames, 'box' friction, functions of friction, depth factors,
-    reduction, contact areas and solve types are those of pairs of materials only.
-    direction: (3,) first direction of friction, world, made orthogonal to the normal; None: any.
+    a, b: geometries whose links push each other, enabled or not, on two different bodies; forces
+    must move at least one body.
+    point: (3,) [m], world. normal: (3,) unit vector, world, direction in which a is pushed. depth:
+    overlap [m], negative for a gap.
+    material: contact law. Its `motion` and `motion2` are velocities, a's surface relative to b's,
+    along `direction` and normal × direction. Unset values are as for two default materials.
+    Adhesion, directions in frames, 'box' friction, friction functions, depth factors, reduction,
+    contact areas and solve types apply to material pairs only.
+    direction: (3,) first friction direction, world, made orthogonal to the normal; None for any.
 
-    Raises InvalidValueError for values outside these.
+    Raises InvalidValueError for other values.
     """
 
     a: Geometry
@@ -46,7 +46,7 @@ class UserContact:
     direction: Vector | None = None
 
     def __post_init__(self) -> None:
-        """Check what does not depend on a world."""
+        """Check values independent of a world."""
         place = 'contact'
         for name in ('a', 'b'):
             instance_of(name, getattr(self, name), Geometry, 'a geometry', place)
@@ -67,10 +67,10 @@ def user_contact_arrays(
     simulation: Simulation, contacts: Iterable[UserContact] | UserContactArrays
 ) -> UserContactArrays | None:
     """
-    Return contacts as a step of the simulation as it is now takes them; None for none.
+    Return contacts as arrays for the simulation's next step; None without contacts.
 
-    `UserContactArrays` have been checked. Raises InvalidValueError for what is no contact between
-    two bodies of this world.
+    `UserContactArrays` are returned unchecked. Raises InvalidValueError for objects that are not
+    contacts between two bodies in this world.
     """
     if isinstance(contacts, UserContactArrays):
         return contacts

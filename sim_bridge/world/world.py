@@ -1,4 +1,4 @@
-"""The world: robots, time, and the step that advances both."""
+"""World: robots, time and steps."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 def _setting(name: str, doc: str) -> Settable[Any, Any]:
-    """Return the property of how the world is run that can be set at any time."""
+    """Return a property for a setting changeable at any time."""
 
     def read(world: World) -> Any:
         return getattr(world.simulation.run.settings, name)
@@ -102,9 +102,9 @@ def _setting(name: str, doc: str) -> Settable[Any, Any]:
 
 class World(DeclaredAttributes):
     """
-    A simulated world that advances in fixed steps.
+    A simulated world, advanced in fixed time steps.
 
-    SI units and radians throughout; z up under the default gravity.
+    SI units and radians throughout; z points up with the default gravity.
     """
 
     __slots__ = (
@@ -134,7 +134,7 @@ class World(DeclaredAttributes):
     }
     advice = {
         **{
-            name: f'it is chosen when a world is made; make another World({name}=...)'
+            name: f'it is chosen at creation; make another World({name}=...)'
             for name in ('time_step', 'seed')
         },
         'time': 'set step_count, or call reset(time=True)',
@@ -159,39 +159,39 @@ class World(DeclaredAttributes):
         step_budget: int | None = STEP_BUDGET,
     ):
         """
-        Make an empty world.
+        Create an empty world.
 
-        time_step: length of a step, 1e-9 to 1 s; rounded to whole nanoseconds, so that time stamps
-            do not drift.
-        gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function of the position (3,) [m]
-            that returns the acceleration (3,) [m/s²].
-        solver: of the contacts; stops, joint friction and mimic joints are solved exactly.
-            'direct': to a residual below 1e-9 m/s, within `step_budget`. 'iterative': to 1e-6 m/s
-            by 8 to 50 sweeps, which Newton steps complete unless it is a pile or `iterations` are
-            given; for piles of hundreds of bodies. 'split': to 1e-6 m/s, normal forces direct and
-            friction by sweeps, in turns, and together where these do not converge. `report` says
-            whether the tolerance was reached.
-        seed: of the sensors' noise, an integer of at least 0.
-        integrator: 'midpoint', second order with one evaluation of the dynamics; 'momentum', the
-            same step, which keeps linear and angular momentum of free robots to rounding; or
-            'rk5', Dormand-Prince, fifth order with six, which falls back to 'midpoint' in steps
-            with friction, stops, holds or contacts.
-        contact_margin: distance [m] below which two geometries become a contact, in addition to
-            the distance that they can move in a step; forces act once they touch.
-        sleep: do not simulate bodies at rest until something moves them (ODE's auto-disable);
+        time_step: step length, 1e-9 to 1 s; rounded to whole nanoseconds, so time stamps do
+            not drift.
+        gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function from position (3,) [m]
+            to acceleration (3,) [m/s²].
+        solver: contact solver; stops, joint friction and mimic joints are always solved exactly.
+            'direct': residual below 1e-9 m/s, within `step_budget`. 'iterative': residual below
+            1e-6 m/s by 8 to 50 sweeps, completed by Newton steps, except for piles and if
+            `iterations` is given; for piles with hundreds of bodies. 'split': residual below
+            1e-6 m/s, by alternating a direct solve for normal forces and friction sweeps, and by
+            solving both together if they do not converge. `report` tells whether the tolerance was
+            reached.
+        seed: sensor noise seed, an integer of at least 0.
+        integrator: 'midpoint', second order, one evaluation of the dynamics; 'momentum', the same
+            step, conserving free robots' linear and angular momentum to rounding; or 'rk5',
+            Dormand-Prince, fifth order, six evaluations, with 'midpoint' instead in steps with
+            friction, stops, holds or contacts.
+        contact_margin: distance [m] below which two geometries form a contact, in addition to the
+            distance that they can move in a step; forces act from touch on.
+        sleep: stop simulating bodies at rest until something moves them (ODE's auto-disable);
             True, or a `Sleep` with thresholds.
-        iterations: most sweeps over the contacts of an island; None: 50 of the solvers by sweeps,
-            300 where 'direct' needs any.
-        erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: of contacts whose contact
-            material says nothing else, and what `add_joint` takes if it is given neither these nor
-            a compliance.
-        step_budget: multiplications that an island of contacts may take in a step, so that a hard
-            impact takes no longer than control can wait; None for no bound. A step that spends it
-            may leave more than the tolerance, as `report` says, and the next goes on from there.
-            Islands of more than 50 contacts may take more. See docs/performance.md.
+        iterations: largest sweep count over an island's contacts; None: 50 for
+            'iterative' and 'split', 300 for 'direct' if it needs sweeps.
+        erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: for contacts whose contact
+            material has no own values, and for `add_joint` without these and without a compliance.
+        step_budget: largest multiplication count for a contact island in a step, so a
+            hard impact does not delay control; None for no bound. A step at the bound may leave a
+            residual above the tolerance, as `report` tells; the next step continues from there.
+            Islands with over 50 contacts may take more. See docs/performance.md.
 
-        All but time_step and seed can be set later, as attributes of these names; resets keep what
-        was set, snapshots have it. Raises InvalidValueError for other values.
+        All except time_step and seed are also attributes that can be set later; resets keep them,
+        snapshots contain them. Raises InvalidValueError for other values.
         """
         own_gravity = gravity_row(gravity)
         self._begin(
@@ -213,7 +213,7 @@ class World(DeclaredAttributes):
             self.simulation.set_gravity(gravity)
 
     def _begin(self, settings: Settings, gravity: FloatArray) -> None:
-        """Begin empty; gravity: (8,) as the engine's Model has it, used in place."""
+        """Initialize empty; gravity: (8,) as in the engine's Model, used in place."""
         self.simulation = simulation = Simulation(settings, gravity)
         self.tree = SpanningTree(simulation)
         self.registry = RobotRegistry(self, simulation, self.tree)
@@ -225,27 +225,27 @@ class World(DeclaredAttributes):
         self._contacts = ContactQueries(self, simulation)
         self._rays = RayQueries(self, simulation)
         self.robots: Mapping[str, Robot] = self.registry.robots
-        """Robots and bodies by name, in the order in which they were added."""
+        """Robots and bodies by name, in the order added."""
         self.joint_groups = JointGroups(self.tree)
-        """Named groups of joints, which are enabled, disabled and removed together."""
+        """Named joint groups, to enable, disable and remove together."""
         self.loader = OpenPlxScenes(self, simulation, self.registry, self.tree)
         self.openplx: Mapping[str, OpenPlxScene] = MappingProxyType(self.loader.scenes)
-        """The OpenPLX scenes by name, in the order in which they were loaded."""
+        """OpenPLX scenes by name, in the order loaded."""
         self.materials: MaterialTable = simulation.registry.materials
-        """The materials by name, and what happens between two of them."""
+        """Materials by name, and the contact laws between them."""
 
     def copy(self, seed: int | None = None) -> World:
         """
-        Return an independent world that is like this one: with the same steps, the same bits.
+        Return an independent world with the same state: equal steps give equal bits.
 
-        It has everything that `state_hash` covers, and robots, joints, materials and sensors under
-        the same names; what this world saved it restores too. What only uses a world stays with
-        this one: views of its robots, links and joints, trajectory followers, drives. `report` is
-        that of a world without steps. `copy.copy` and `copy.deepcopy` do the same, and a pickled
-        world is a copy in another process.
+        It has everything covered by `state_hash`, and robots, joints, materials and sensors under
+        the same names. It also restores this world's snapshots. Objects that only use this world
+        stay with it: views of its robots, links and joints, trajectory followers, drives. The
+        copy's `report` is as in a world without steps. `copy.copy` and `copy.deepcopy` do the
+        same, and a pickled world is a copy in another process.
 
-        seed: of the copy's noise, whose sensors then have no samples yet; None: the noise goes on
-        as here. Raises InvalidValueError for no such seed.
+        seed: the copy's noise seed; its sensors then have no samples yet; None: the noise
+        continues as in this world. Raises InvalidValueError for an invalid seed.
         """
         record = self._record()
         if seed is None:
@@ -256,7 +256,7 @@ class World(DeclaredAttributes):
         return copied
 
     def __copy__(self) -> World:
-        """Return an independent world, as `copy` does; an alias would be of no use."""
+        """Return an independent world, as `copy` does; an alias would be useless."""
         return self.copy()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> World:
@@ -265,7 +265,7 @@ class World(DeclaredAttributes):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """
-        Return what a pickle keeps: the same that `copy` starts from.
+        Return the constructor arguments for pickles: the record that `copy` uses.
 
         Raises StateError for a function that cannot be pickled.
         """
@@ -289,7 +289,7 @@ class World(DeclaredAttributes):
         )
 
     def __repr__(self) -> str:
-        """Show the time, and the numbers of parts."""
+        """Show the time, and robot and contact counts."""
         robots = ', '.join(list(self.robots)[:5]) + (', …' if len(self.robots) > 5 else '')
         sizes = (
             f'{counted(len(self.robots), "robot")}{f" ({robots})" if robots else ""}, '
@@ -298,7 +298,7 @@ class World(DeclaredAttributes):
         return f'<World at {self.time:.9g} s (step {self.step_count}): {sizes}>'
 
     def _repr_html_(self) -> str:
-        """Return a table of the robots and objects, for notebooks."""
+        """Return a robot and object table, for notebooks."""
         return table(
             repr(self).strip('<>'),
             ('name', 'base', 'joints', 'mass [kg]', 'p [m]'),
@@ -332,30 +332,30 @@ class World(DeclaredAttributes):
         """
         Read a URDF, xacro or body file, or XML text, and add the robot.
 
-        path_or_xml: path of the file, or its text; or the name of a robot that is shipped.
-        name: unique in the world; if None, the name in the file, numbered if it is in use.
+        path_or_xml: file path, XML text, or a shipped robot's name.
+        name: unique in the world; if None, the name in the file, with a number if it is in use.
         fixed_base: whether the root link is welded to the world; None: only if its name is
-            'world', or as a body file says.
-        position, orientation: of the root link's frame in the world [m; quaternion x y z w].
-        joint_positions: initial positions of one-axis joints by name [rad or m]. The other joints
-            start at 0, or at the stop nearest to 0; where that leaves a loop open, near there.
+            'world', or as in the body file.
+        position, orientation: the root link frame in the world [m; quaternion x y z w].
+        joint_positions: initial one-axis joint positions by name [rad or m]. Other joints
+            start at 0 or the stop nearest to 0, or near there if a loop would stay open.
         sensors: devices in addition to those in the file.
         extra_joints: joints that close loops, in addition to those in the file: a YAML file, or a
             mapping with its contents; docs/closed_loops.md has the keys.
-        xacro_args: arguments of a xacro file, by name.
+        xacro_args: arguments for a xacro file, by name.
         package_paths: folders to search for package:// files.
-        collisions: the collision shape of meshes: 'hull', the convex hull, 'hulls', several of a
-            convex decomposition, which is kept on disk (extra `meshes`), or 'mesh', the triangles;
-            'none': the robot collides with nothing.
-        missing_meshes: report a collision mesh that is missing or unreadable as an 'error', or as
-            a 'warning' in `robot.description.report`; it then collides with nothing.
-        self_collision: False: no two links of the robot collide. True: all do, except links that a
-            joint connects and links that overlap in the initial configuration. None: as True, but
-            only where `selfCollide` tags allow it, if there are any.
+        collisions: collision shape for meshes: 'hull', the convex hull; 'hulls', several convex
+            hulls from a decomposition, which is kept on disk (extra `meshes`); 'mesh', the
+            triangles; 'none': the robot collides with nothing.
+        missing_meshes: report a missing or unreadable collision mesh as an 'error', or as a
+            'warning' in `robot.description.report`; with a warning it collides with nothing.
+        self_collision: False: no two robot links collide. True: all do, except links
+            connected by a joint and links that overlap in the initial configuration. None: as
+            True, but only where `selfCollide` tags allow it, if there are any tags.
         srdf: file or text; its `disable_collisions` replace the test for initial overlap.
-        material: of links without a material in Gazebo's tags; a Material or the name of one.
+        material: for links without a material in Gazebo's tags; a Material or its name.
 
-        Raises DescriptionError, with the whole report, for a description that cannot be simulated,
+        Raises DescriptionError with the whole report for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
         """
         description = load_description(
@@ -384,11 +384,11 @@ class World(DeclaredAttributes):
         **options: Any,
     ) -> Robot:
         """
-        Read a body file of Choreonoid and add the robot; docs/choreonoid.md says what is read.
+        Read a Choreonoid body file and add the robot; docs/choreonoid.md lists the supported keys.
 
-        fixed_base: None: where the root link's joint is fixed. position, orientation: of the root
-        link; None: as in the file. The other arguments are those of `load_urdf`, which reads body
-        files too, and raises what this does.
+        fixed_base: None: fixed if the root link's joint is. position, orientation: the root
+        link [m; quaternion x y z w]; None: as in the file. Other arguments and errors are as for
+        `load_urdf`, which reads body files too.
         """
         base = load_description(path, package_paths=options.get('package_paths', ())).base_pose
         return self.load_urdf(
@@ -416,9 +416,9 @@ class World(DeclaredAttributes):
         material: Material | str | None = None,
     ) -> Robot:
         """
-        Add a robot from a description that was read before; the other arguments as `load_urdf`.
+        Add a robot from a description read before; the other arguments are as for `load_urdf`.
 
-        `reset` restores the state in which the robot is added.
+        `reset` restores the state in which the robot was added.
         """
         return self.registry.add_robot(
             description,
@@ -437,14 +437,14 @@ class World(DeclaredAttributes):
         orientation: Vector | None = None,
     ) -> Robot:
         """
-        Add a copy of a robot of this world or another, in its initial state.
+        Add a copy of a robot in this world or another, in its initial state.
 
-        No file is read and no known result is recomputed, so this is quick: a robot can be loaded
-        into a separate world, in another thread, while this one is running.
+        This is fast: no file is read and no known result is recomputed. A robot can thus be loaded
+        into a separate world in another thread while this world runs.
 
-        name: unique; if None, that of the other, numbered if it is in use. position, orientation:
-        of the root link's frame [m; quaternion x y z w]; the other's initial pose if None. Raises
-        StateError for a robot that was removed.
+        name: unique; if None, the other robot's name, with a number if it is in use. position,
+        orientation: the root link frame [m; quaternion x y z w]; the other robot's initial
+        pose if None. Raises StateError for a removed robot.
         """
         return self.registry.add_copy(robot, name, position, orientation)
 
@@ -466,27 +466,28 @@ class World(DeclaredAttributes):
         sensors: Iterable[SensorDescription] = (),
     ) -> Robot:
         """
-        Add a single body: a robot of one link, `root_link`, with the body's name.
+        Add a single body: a robot with one link, `root_link`, with the body's name.
 
-        shapes: one or several; `Placed` ones have poses on the body.
-        name: unique in the world; if None, 'body', numbered if it is in use.
-        mass: kg; if None, from the shapes, of which sensors and what is disabled or of mass=False
-            weigh nothing.
-        inertia: (3, 3) about the centre of mass, or its diagonal (3,), in the link's axes [kg m²];
-            from the shapes if None.
-        center_of_mass: (3,) in the link's frame [m]; if None, the link's origin if mass and
-            inertia are given, else from the shapes.
-        density: of the shapes [kg/m³]; that of their materials if None.
-        motion: 'dynamic': it moves under forces. 'static': it never moves. 'kinematic': it moves
-            as `move_to` says, under any forces. `robot.motion` changes it; a body that starts
-            static or kinematic needs a mass or density here to become dynamic.
-        material: of shapes without one; the material 'default' if None.
-        position, orientation: of the link's frame in the world [m; quaternion x y z w].
-        linear_velocity, angular_velocity: of the link's frame [m/s; rad/s], world axes.
-        sensors: devices on it; their link may be left out.
+        shapes: one or several; `Placed` shapes contain their poses on the body.
+        name: unique in the world; if None, 'body', with a number if it is in use.
+        mass: [kg]; if None, from the shapes, except sensors, disabled shapes and shapes with
+            mass=False.
+        inertia: (3, 3) about the centre of mass, or its diagonal (3,), in link axes [kg m²]; from
+            the shapes if None.
+        center_of_mass: (3,) in the link frame [m]; if None, the link's origin if mass and inertia
+            are given, otherwise from the shapes.
+        density: the shapes' [kg/m³]; from their materials if None.
+        motion: 'dynamic': moves under forces. 'static': never moves. 'kinematic': moves by
+            `move_to` and `set_base_velocity`, under any forces. `robot.motion` changes it; a body
+            added as static or kinematic needs a mass or density here to become dynamic.
+        material: for shapes without one; the material 'default' if None.
+        position, orientation: the link frame in the world [m; quaternion x y z w].
+        linear_velocity, angular_velocity: (3,) the link frame's [m/s; rad/s], world axes.
+        sensors: devices on the body; their link may be left out.
 
-        Raises InvalidValueError for invalid values, such as a plane that moves, UnknownNameError
-        for an unknown material, and DescriptionError for sensors that need a joint.
+        Raises InvalidValueError for invalid values, for example a plane that moves,
+        UnknownNameError for an unknown material, and DescriptionError for sensors that need a
+        joint.
         """
         spec = BodySpec(
             shapes=shapes,
@@ -504,10 +505,10 @@ class World(DeclaredAttributes):
 
     def add_bodies(self, bodies: Iterable[Mapping[str, Any]]) -> list[Robot]:
         """
-        Add several bodies, or none if anything is wrong with one of them.
+        Add several bodies, or none after an error in one.
 
-        bodies: the arguments of `add_body` for each, by name. Raises as `add_body`, and
-        UnknownNameError for an argument that it does not have.
+        bodies: for each body a mapping with `add_body` arguments. Raises the errors from
+        `add_body`, and UnknownNameError for an unknown argument.
         """
         given = items_of('bodies', bodies, Mapping, "mappings of add_body's arguments")
         for number, arguments in enumerate(given):
@@ -517,7 +518,7 @@ class World(DeclaredAttributes):
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """
-        Add ground: everything below a height [m] is solid and never moves.
+        Add static ground: everything below a height [m] is solid.
 
         material: the material 'default' if None.
         """
@@ -533,15 +534,15 @@ class World(DeclaredAttributes):
     @sharing()
     def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
         """
-        Add the contents of a scene, or nothing if anything is wrong with it.
+        Add a scene's contents, or nothing after an error.
 
-        source: a YAML file, or a mapping with its contents; `description.scene.scene` lists the
-        keys; or a project of Choreonoid (.cnoid). Gravity and settings that the scene has become
-        those of this world. The time step stays: that of a project is `time_step` of what is
-        returned.
+        source: a YAML file, or a mapping with its contents, with the keys listed in
+        `description.scene.scene`; or a Choreonoid project (.cnoid). Gravity and settings in the
+        scene become those of this world. The time step stays; `time_step` in the returned
+        description is the project's.
 
-        Raises SceneError, a DescriptionError, with every defect found: its key, its value and what
-        would have been accepted.
+        Raises SceneError, a DescriptionError, with all errors found: key, value and accepted
+        values.
         """
         scene = read_scene(source)
         with self.registry.all_or_nothing():
@@ -559,21 +560,22 @@ class World(DeclaredAttributes):
         bundle_paths: Iterable[str | Path] = (),
     ) -> OpenPlxScene:
         """
-        Add an OpenPLX scene, put together by SNAP, or nothing if anything is wrong with it.
+        Add an OpenPLX scene, assembled by SNAP, or nothing after an error.
 
-        path_or_text: path of the file, or its text; or the description of a scene that was read
-            before, such as `OpenPlxScene.description`.
-        model: the name of the model that is made; if None, the last one of the file.
-        name: of the scene and, where it has one robot, of that, else what the names of its robots
-            begin with; if None, that of the model, numbered if it is in use. Robots are the bodies
-            that mates connect, and single bodies.
-        position, orientation: of the scene's world in this world [m; quaternion x y z w]. The
-            gravity of an Environment is in the axes of this world, and becomes its gravity.
-        bundle_paths: folders of bundles, before those that OPENPLX_BUNDLE_PATH names and those
-            that are installed.
+        path_or_text: file path or text; or a scene description read before, such as
+            `OpenPlxScene.description`.
+        model: name of the model to instantiate; if None, the file's last one.
+        name: the scene's name, and its robot's if it has only one, otherwise the prefix for its
+            robots' names; if None, the model's name, with a number if it is in use. Robots are
+            bodies connected by mates, and single bodies.
+        position, orientation: the scene's world in this world [m; quaternion x y z w]. The
+            gravity in an Environment is in this world's axes, and becomes its gravity.
+        bundle_paths: bundle folders, before those named in OPENPLX_BUNDLE_PATH and the
+            installed ones.
 
-        docs/openplx.md says how each model is simulated. Raises SceneError, a DescriptionError,
-        with every defect found and its line, and InvalidValueError for a pose that is none.
+        docs/openplx.md describes each model's simulation. Raises SceneError, a
+        DescriptionError, with all errors found and their lines, and InvalidValueError for an
+        invalid pose.
         """
         bundle_paths = items_of('bundle_paths', bundle_paths, (str, Path), 'folders')
         return self.loader.load(path_or_text, model, name, (position, orientation), bundle_paths)
@@ -582,14 +584,14 @@ class World(DeclaredAttributes):
         """
         Remove a robot or a body, at any time; all others continue undisturbed.
 
-        robot: the robot or its name. Robots mounted on it become free and keep their motion.
-        Joints that held it, excluded pairs and its contacts are deleted, and its name can be used
-        again. References to the robot, or to its links, joints, geometries or devices, then raise
-        StateError for everything except the description. As after an addition, views of the
-        world's arrays must be taken anew, and older snapshots no longer fit.
+        robot: the robot or its name. Robots mounted on it become free and keep their motion. Its
+        joints, excluded pairs and contacts are deleted, and its name becomes free. Afterwards,
+        references to the robot, or to its links, joints, geometries or devices, raise StateError
+        for everything except the description. As after an addition, take views of the world's
+        arrays again; older snapshots no longer fit.
 
         Raises UnknownNameError for an unknown name, and StateError or InvalidValueError for
-        anything that is not a robot of this world.
+        anything except a robot in this world.
         """
         self.registry.remove(robot)
         self.loader.forget_gone()
@@ -597,12 +599,11 @@ class World(DeclaredAttributes):
     # --- joints ----------------------------------------------------------------------------------
 
     joints = ReadOnly[Mapping[str, Joint | ConstraintJoint]](
-        'tree.joints',
-        "The joints that `add_joint` added, and the robots' joints that close loops, by name.",
+        'tree.joints', 'Joints added by `add_joint`, and loop joints of the robots, by name.'
     )
 
     def joint(self, name: str) -> Joint | ConstraintJoint:
-        """Return a joint of `joints`; raises UnknownNameError."""
+        """Return a joint in `joints`; raise UnknownNameError for another name."""
         return self.tree.joints[name]
 
     def add_joint(
@@ -625,35 +626,36 @@ class World(DeclaredAttributes):
         collide: bool = False,
     ) -> Joint | ConstraintJoint:
         """
-        Add a joint between two links at their present poses, or a link and the world; as ODE's.
+        Add a joint between two links at their current poses, or a link and the world; as in ODE.
 
-        kind: the joint type.
+        kind: joint type.
             'ball': turns about the anchor. 'hinge': turns about `axis`. 'slider': slides along
-            `axis`. 'piston': both. 'universal': turns about `axis`, fixed on the first link, and
-            `axis2`, fixed on the second. 'hinge2': the same for axes at any angle, with a
+            `axis`. 'piston': both. 'universal': turns about `axis`, fixed to the first link, and
+            `axis2`, fixed to the second. 'hinge2': the same for axes at any angle, with a
             suspension along `axis`. 'planar': moves in the plane normal to `axis`. 'fixed': no
-            motion. 'distance': keeps the distance of the two anchors. 'inline': keeps the second
+            motion. 'distance': keeps the anchors' distance. 'inline': keeps the second
             anchor on the line along `axis`. 'parallel': keeps the axes parallel. 'perpendicular':
-            keeps the angle between `axis` and `axis2`, each fixed on its link. 'hinge_motor',
-            'slider_motor': hold nothing; motors, stops, springs and friction on what another joint
-            leaves free (`add_motor`).
-        first, second: links, bodies (robots of one link), or None for the world. The joint's
-            coordinates are those of the second relative to the first, and 0 at first.
+            keeps the angle between `axis` and `axis2`, each fixed to its link. 'hinge_motor',
+            'slider_motor': no constraint; motors, stops, springs and friction along an axis left
+            free by another joint (`add_motor`).
+        first, second: links, bodies (robots with one link), or None for the world. The joint's
+            coordinates take the second relative to the first, and start at 0.
         anchor: (3,) [m], world; the second link's origin if None.
-        anchor2: (3,) the anchor on the second link [m], world, if it differs: for a distance
-            joint, or a gap that the joint is to close.
-        axis, axis2: (3,) of any length, world axes.
-        normal: (3,) across `axis`, world axes: x of the joint's axes, with `axis` for z, also for
+        anchor2: (3,) anchor on the second link [m], world, if it differs: for a distance joint, or
+            for a gap that the joint closes.
+        axis, axis2: (3,) any length, world axes.
+        normal: (3,) across `axis`, world axes: x of the joint's axes, with `axis` as z, also for
             kinds without an axis. Only `compliance` depends on it.
-        name: unique among the world's joints; if None, the kind, numbered if it is in use.
-        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)], of all rows or each, as the joint's;
-            the world's if None, which are rigid, with an erp of 0.2, unless set.
+        name: unique among the world's joints; if None, the kind, with a number if it is in use.
+        erp, cfm: ODE's compliance [1; m/(N s), rad/(N m s)], one value for all rows or one per
+            row; see `ConstraintJoint.erp`. None for the world's values; their defaults are erp 0.2
+            and cfm 0 (rigid).
         compliance: stiffness and damping instead of these; see `ConstraintJoint.compliance`.
-        suspension: stiffness and damping of a hinge2 along `axis` [N/m; N s/m].
+        suspension: stiffness and damping for a hinge2 along `axis` [N/m; N s/m].
         tree: False: always a constraint. True: raise if it cannot be part of a tree.
         collide: whether the two links collide with each other.
 
-        A joint that closes no loop becomes part of a tree: exact, and as cheap as a robot's own
+        A joint that closes no loop becomes part of a tree: exact, and as fast as a robot's own
         joint. Velocities that it does not allow are removed, as in an impact. Raises
         InvalidValueError for invalid arguments, and StateError if `tree` is True but not possible.
         """
@@ -690,16 +692,18 @@ class World(DeclaredAttributes):
 
         It applies no torque until the joint's `axes` are set. Often used beside a ball joint.
 
-        first, second: links, bodies (robots of one link), or None for the world.
-        axes: one to three vectors (3,) of any length, world axes. Their angles are the integrals
-            of their rates, from 0 or what `q` of each is set to.
-        fixed_on: for each axis 'first' or 'second', the link that it is fixed on, or 'world'; all
+        first, second: links, bodies (robots with one link), or None for the world.
+        axes: one to three vectors (3,), any length, world axes. Their angles are the integrated
+            rates, starting at 0 or at the value to which `q` is set.
+        fixed_on: for each axis the link that it is fixed to, 'first' or 'second', or 'world'; all
             on the first if None.
-        euler: the angles are Euler angles, measured, of any size. `axes` are then two at right
-            angles: the first axis, fixed on the first link, and the last, fixed on the second. The
-            joint has a middle axis too, the product of the last and the first. Velocities are the
-            rates of the angles; ODE's outer ones are these times the cosine of the middle angle.
-        name: unique among the world's joints; if None, 'angular_motor', numbered if it is in use.
+        euler: whether the angles are Euler angles, measured, any size. `axes` are then two at
+            right angles: the first axis, fixed to the first link, and the last, fixed to the
+            second. The joint then has a middle axis too, the cross product last × first.
+            Velocities are the angle rates; ODE's outer rates are these times the cosine of the
+            middle angle.
+        name: unique among the world's joints; if None, 'angular_motor', with a number if it is in
+            use.
 
         Raises InvalidValueError for invalid arguments.
         """
@@ -709,15 +713,14 @@ class World(DeclaredAttributes):
         self, axis: Axis | Joint | ConstraintJoint, *, name: str | None = None
     ) -> ConstraintJoint:
         """
-        Add another motor beside that of an axis: with limits, friction and springs of its own.
+        Add another motor beside an axis' own, with its own limits, friction and springs.
 
-        It is a joint that holds nothing. Its only axis moves as the given one, from the same zero;
-        what acts on either adds up.
+        It is a joint without constraint rows. Its only axis moves with the given one, from the
+        same zero; efforts on both add up.
 
-        axis: of a joint of this world, one that slides or turns as a hinge does; or the joint
-            where that is its only axis.
-        name: unique among the world's joints; if None, 'hinge_motor' or 'slider_motor', numbered
-            if it is in use.
+        axis: linear axis or hinge axis in this world; or a joint with only one axis.
+        name: unique among the world's joints; if None, 'hinge_motor' or 'slider_motor', with a
+            number if it is in use.
 
         Raises InvalidValueError for invalid arguments.
         """
@@ -725,7 +728,7 @@ class World(DeclaredAttributes):
 
     @property
     def broken_joints(self) -> list[str]:
-        """Names of the joints that do nothing any more; see `ConstraintJoint.is_broken`."""
+        """Broken joints' names; see `ConstraintJoint.is_broken`."""
         return self._joints.broken()
 
     def attach_joint(
@@ -734,10 +737,11 @@ class World(DeclaredAttributes):
         """
         Attach a constraint joint to other links, or to the world; ODE's dJointAttach.
 
-        Anchors and axes stay where they are in the world at present, and coordinates are 0 there;
-        set `anchor` and `axis` afterwards. Compliance, motors, stops and what breaks it stay; the
-        links it tied collide again, if it kept those it ties from that. Raises InvalidValueError
-        for links as `add_joint`, and StateError for a joint of a tree or of a robot's description.
+        Anchors and axes stay at their current places in the world, and coordinates are 0 there;
+        set `anchor` and `axis` afterwards. Compliance, motors, stops and break limits stay. If the
+        joint excluded contacts between its links, the old links collide again, and the new ones do
+        not. Raises InvalidValueError for links as in `add_joint`, and StateError for a tree joint
+        or a joint in a robot's description.
         """
         self._joints.attach(joint, first, second)
 
@@ -747,9 +751,9 @@ class World(DeclaredAttributes):
         """
         Return whether a joint connects two links or robots, or one with the world (None).
 
-        Directly, as ODE's dAreConnected: joints of trees, constraints and motors, fixed ones too,
-        but no broken ones. excluding: joint types that do not count. Raises InvalidValueError for
-        what is not of this world.
+        Only directly, as ODE's dAreConnected: by a tree joint, constraint or motor, also by a
+        fixed joint, but not by a broken one. excluding: joint types that do not count. Raises
+        InvalidValueError for objects not in this world.
         """
         return are_connected(self, a, b, excluding)
 
@@ -757,28 +761,29 @@ class World(DeclaredAttributes):
         """
         Remove a joint; the robot mounted on it becomes free and keeps its motion.
 
-        Raises InvalidValueError for anything `add_joint` never returned, and UnknownNameError for
-        a joint that is not, or no longer, of this world.
+        Raises InvalidValueError unless `add_joint` or a similar method returned it, and
+        UnknownNameError for a removed joint or a joint in another world.
         """
         self._joints.remove(joint)
 
-    # --- what touches what -----------------------------------------------------------------------
+    # --- contacts and queries --------------------------------------------------------------------
 
     def exclude(self, a: Link | Geometry, b: Link | Geometry, excluded: bool = True) -> None:
         """
         Exclude contacts between two links or two geometries; or allow them again.
 
-        Of links, with everything fixed to them. Pairs that `load_urdf` has excluded stay excluded.
-        Raises InvalidValueError for a link and a geometry, and for what is of another world.
+        For links, this includes everything fixed to them. Pairs excluded by `load_urdf` stay
+        excluded. Raises InvalidValueError for a link with a geometry, and for objects in another
+        world.
         """
         exclude(self, a, b, truth('excluded', excluded))
 
     def set_group_collision(self, a: str, b: str, collide: bool) -> None:
         """
-        Set whether geometries of two groups, or of one group among themselves, collide.
+        Set whether geometries in two groups, or within one group, collide.
 
-        Geometries are assigned to groups by `geometry.groups`. Two geometries do not collide if
-        any pair of their groups is excluded; all others collide.
+        `geometry.groups` assigns geometries to groups. Two geometries do not collide if any pair
+        of their groups is excluded; all others collide.
         """
         self.simulation.registry.groups.set_collision(a, b, collide)
 
@@ -786,10 +791,11 @@ class World(DeclaredAttributes):
         self, a: Material | str, b: Material | str, contact_material: ContactMaterial | None
     ) -> None:
         """
-        Set the contact law of two materials; None restores the implicit rules.
+        Set the contact law between two materials; None restores the implicit rules.
 
-        It holds in either order; `ContactMaterial.motion` is that of a relative to b. Raises
-        UnknownNameError for an unknown material, or link of a friction direction.
+        The order of a and b matters only for `ContactMaterial.motion`, a's motion relative to b.
+        Raises UnknownNameError for an unknown material, and for an unknown link in a friction
+        direction.
         """
         self.materials.set_contact_material(a, b, contact_material)
 
@@ -802,45 +808,45 @@ class World(DeclaredAttributes):
         events: Iterable[str] = ('impact', 'contact', 'separation'),
     ) -> ContactListener:
         """
-        Call a function of a `ContactEvent` when geometries touch; AGX's ContactEventListener.
+        Call function(`ContactEvent`) when geometries touch; AGX's ContactEventListener.
 
         function: returns None or 'keep'; 'remove': the pair exerts no force in this step; or (n,)
-            truth values of the points to keep. It is called between detection and solution of a
-            step, may look at the world, and must not change it.
-        a, b: hear only of contacts of a robot, link, geometry or collision group with another; all
-            if None. Python is called in no step without such a contact.
-        events: which of 'impact', 'contact' and 'separation'.
+            truth values for points to keep. It is called between detection and solution in a
+            step. It may read the world, but must not change it.
+        a, b: call only for contacts between one robot, link, geometry or group and another;
+            for all if None. Steps without these contacts call no Python code.
+        events: some or all of 'impact', 'contact' and 'separation'.
 
-        A pair that was removed did not touch: in the next step it is an impact again. Raises
-        InvalidValueError. See docs/events.md.
+        A removed pair counts as not touching: the next step reports an impact again. Raises
+        InvalidValueError for invalid arguments. See docs/events.md.
         """
         return self._listeners.add(function, a, b, events)
 
     @property
     def contact_listeners(self) -> tuple[ContactListener, ...]:
-        """What hears of contacts, in order."""
+        """Contact listeners, in the order added."""
         return self._listeners.present
 
     @property
     def contact_count(self) -> int:
-        """The number of contact points of the last step, without reading them."""
+        """Contact point count in the last step; does not copy the points."""
         return int(self.state.contact_size[0])
 
     @property
     def contacts(self) -> Contacts:
-        """The contacts of the last step."""
+        """The last step's contacts."""
         return Contacts(self)
 
     @property
     def geometries(self) -> list[Geometry]:
-        """All geometries, in the order of `Contacts.indices`."""
+        """All geometries, ordered as in `Contacts.indices`."""
         return [geometry for robot in self.robots.values() for geometry in robot.geometries]
 
     def distance(self, a: Body, b: Body) -> Distance:
         """
-        Measure the distance of two robots, links or geometries at the present state.
+        Return the signed distance between two robots, links or geometries in the current state.
 
-        Raises InvalidValueError for what is of another world or without geometry, or if both are
+        Raises InvalidValueError for objects in another world or without geometry, and if both are
         planes or height fields.
         """
         return self._queries.distance(a, b)
@@ -854,19 +860,19 @@ class World(DeclaredAttributes):
         pairs: Iterable[Pair] | None = None,
     ) -> ContactPoints:
         """
-        Find the contact points of the present state, without a step; the state does not change.
+        Find contact points in the current state, without a step; the state does not change.
 
-        Each pair of geometries gives the corners of its contact patch, up to 64 points. Nothing
-        but the present poses counts: neither velocities nor what the last step found.
+        Each geometry pair gives its contact patch's corners, up to 64 points. The result
+        depends on the current poses only, not on velocities or the last step's contacts.
 
-        margin: greatest gap of a point [m].
-        a, b: only the contacts of a robot, link or geometry, and with another; all if None. Of all
-            pairs, those count that would collide in a step.
-        pairs: instead of a and b, the pairs (a, b) or (a, b, margin), whether or not they would
-            collide in a step. Of a robot or link all geometries count.
+        margin: largest gap [m].
+        a, b: robot, link or geometry; only contacts on a, and only with b; all if None. Only
+            pairs that would collide in a step count.
+        pairs: instead of a and b, pairs (a, b) or (a, b, margin), whether or not they would
+            collide in a step. All geometries on a robot or link count.
 
-        Points are ordered by pair. Raises InvalidValueError for what is not of this world or has
-        no geometries, for two planes or height fields, and for a negative margin.
+        Points are ordered by pair. Raises InvalidValueError for objects in another world or
+        without geometries, for two planes or height fields, and for a negative margin.
         """
         return self._contacts.near(margin, a, b, pairs)
 
@@ -874,10 +880,10 @@ class World(DeclaredAttributes):
         self, a: Body | None = None, b: Body | None = None, *, pairs: Iterable[Pair] | None = None
     ) -> ContactPoints:
         """
-        Measure all pairs of geometries at the present state, or those of a and b, or given ones.
+        Measure all geometry pairs in the current state, or those between a and b, or given ones.
 
-        Returns one point per pair, as `distance` measures it: the nearest, or the deepest in
-        contact; `gap` is the signed distance. a, b, pairs, errors: as for `find_contacts`.
+        Returns one point per pair, as `distance` does: the nearest, or the deepest in contact;
+        `gap` is the signed distance. a, b, pairs, errors: as for `find_contacts`.
         """
         return self._contacts.distances(a, b, pairs)
 
@@ -890,18 +896,18 @@ class World(DeclaredAttributes):
         joint_laws: bool = True,
     ) -> ContactProblem:
         """
-        Return the problem that decides velocities and impulses, of contacts at the present state.
+        Return the contact problem for velocities and impulses, for contacts in the current state.
 
-        contacts: those of `find_contacts` or `find_distances`, or some of them, found at the
-            present state.
-        time_step: s; the world's if None.
-        bias: the least velocity along each normal after the step [m/s]; 0 for J v⁺ >= 0. If None,
-            as the engine has it: the velocity that closes the gap, that of restitution, and where
-            contacts are soft that of ERP or spring.
-        joint_laws: False leaves out stops, friction, motors and holds of joints.
+        contacts: all or some points from `find_contacts` or `find_distances`, found in the current
+            state.
+        time_step: [s]; the world's if None.
+        bias: smallest velocity along each normal after the step [m/s]; 0 for J v⁺ >= 0. If None,
+            as in the engine: the velocity that closes the gap, the restitution velocity, and for
+            compliant contacts the velocity from ERP or spring.
+        joint_laws: False leaves out joint stops, friction, motors and holds.
 
-        `sb.contact_problems` has its solvers. Raises InvalidValueError for what are no contacts of
-        this world, and for invalid numbers; StateError if the mass matrix is singular.
+        `sb.contact_problems` has its solvers. Raises InvalidValueError for contacts in another
+        world and for invalid numbers; StateError if the mass matrix is singular.
         """
         with self.simulation.thread_guard.alone():
             return contact_problem(
@@ -915,10 +921,11 @@ class World(DeclaredAttributes):
         orientation: Vector = (0.0, 0.0, 0.0, 1.0),
     ) -> list[Geometry]:
         """
-        Return the geometries that a shape at a pose would touch [m; quaternion x y z w].
+        Return the geometries touched by a shape.
 
-        It does not matter whether geometries are enabled, or which collide. Planes and height
-        fields do not overlap each other.
+        position, orientation: shape pose in the world [m; quaternion x y z w]. Geometries count
+        whether or not they are enabled, and in any collision group. Planes and height fields do
+        not overlap each other.
         """
         return self._queries.overlaps(shape, position, orientation)
 
@@ -933,18 +940,18 @@ class World(DeclaredAttributes):
         """
         Find the contacts that a shape at a pose would have, without adding it; as `overlaps`.
 
-        Of convex shapes and planes the greatest depth is the negative of their `distance`; at
-        meshes and height fields, where each point has the depth along its own normal, at least
-        that. skip: robots, links or geometries to leave out.
+        For convex shapes and planes, the largest depth is -`distance`. At meshes and height
+        fields, where each point has the depth along its own normal, it is at least that. skip:
+        robots, links or geometries to leave out.
         """
         return self._queries.overlap_contacts(shape, position, orientation, skip)
 
     def overlapping(self, box: Matrix) -> list[Geometry]:
         """
-        Return the geometries whose bounding boxes overlap a box, without a look at the shapes.
+        Return the geometries whose bounding boxes overlap a box, without shape checks.
 
-        box: (2, 3) its least and its greatest corner [m], along the world's axes. Bounding boxes
-        are along these, too; that of a plane is endless.
+        box: (2, 3) smallest and largest corner [m], along the world's axes. Bounding boxes are
+        along the same axes; a plane's is unbounded.
         """
         return self._queries.overlapping(box)
 
@@ -960,19 +967,19 @@ class World(DeclaredAttributes):
         sensors: bool = False,
     ) -> RayHit | None:
         """
-        Find what the segment from p0 to p1 hits first, at the present state; None for nothing.
+        Find the first hit on the segment from p0 to p1 in the current state; None without a hit.
 
-        A hit is where the segment crosses a surface, from either side: one that is wholly inside
-        of a geometry misses it, and so does one without length. Of a height field only the surface
-        counts, not the solid below. Nothing changes.
+        A hit is a surface crossing, from either side. A segment wholly inside a geometry misses
+        it, and so does one without length. For a height field only the surface counts, not the
+        solid below. The world does not change.
 
         p0, p1: (3,) [m], world.
-        groups: hit geometries of these collision groups only; of all if None.
-        skip, only: robots, links or geometries that are not hit; that alone are.
-        cull: pass from inside to outside unnoticed, through the back of triangles too.
-        sensors: hit geometries that are sensors as well. Disabled ones are never hit.
+        groups: hit only geometries in these collision groups; all if None.
+        skip: robots, links or geometries that are not hit. only: the only ones that are hit.
+        cull: ignore crossings from inside to outside, and through triangles' backs.
+        sensors: hit sensor geometries too. Disabled geometries are never hit.
 
-        Raises InvalidValueError for points that are not finite, and what is not of this world;
+        Raises InvalidValueError for nonfinite points and for objects in another world;
         StateError while another thread steps or changes the world.
         """
         return self._rays.first(
@@ -992,10 +999,10 @@ class World(DeclaredAttributes):
         every: bool = False,
     ) -> RayHits:
         """
-        Find what many segments hit first, in one compiled call; as `raycast`.
+        Find many segments' first hits in one compiled call; otherwise as `raycast`.
 
-        p0, p1: (n, 3) [m], world; or (3,) for a common one. every: all geometries on each segment
-        rather than the first, each where the segment first crosses its surface.
+        p0, p1: (n, 3) [m], world; or (3,) for a common point. every: return all geometries on each
+        segment instead of the first, each at the segment's first surface crossing.
         """
         return self._rays.cast(
             p0, p1, groups=groups, skip=skip, only=only, cull=cull, sensors=sensors, every=every
@@ -1014,7 +1021,7 @@ class World(DeclaredAttributes):
 
     @property
     def step_count(self) -> int:
-        """The number of steps taken; set it to count from another time."""
+        """Steps taken; can be set to count from another time."""
         return self.simulation.run.step_count
 
     @step_count.setter
@@ -1024,16 +1031,18 @@ class World(DeclaredAttributes):
 
     def step(self, n: int = 1, contacts: Iterable[UserContact] = ()) -> None:
         """
-        Advance by n steps under the present efforts, as n calls with one step each do.
+        Advance by n time steps under the current efforts; equal to n calls with one step each.
 
-        Pushes (`link.add_force`, `add_torque`) act in the first of them only, and so do the
-        contacts that are given, besides those found. Raises SimulationError if the result of a
-        step is not finite, or if the step diverges, as one that is too long does: the state before
-        that step is kept, and the message names the cause and, of a step that diverges, the joints
-        and a time step to try; and InvalidValueError for what is no contact of this world.
+        Forces and torques from `link.add_force` and `add_torque` act in the first step only. So do
+        `contacts`, in addition to the contacts found.
 
-        Step hooks are called in each step. What a hook, a listener to contacts, or a function of a
-        field or of friction raises, this raises, with the world as it was before that step.
+        Raises SimulationError if a step's result is not finite or the step diverges, for example
+        because it is too long. The state before that step is kept. The message names the cause
+        and, for a diverging step, the joints and a time step to try. Raises InvalidValueError for
+        contacts not in this world.
+
+        Step hooks are called in each step. Exceptions in a hook, a contact listener, or a force
+        field or friction function pass through, with the world as before that step.
         """
         simulation = self.simulation
         try:
@@ -1053,7 +1062,7 @@ class World(DeclaredAttributes):
             raise
 
     def _failed(self, error: Exception) -> Exception:
-        """Tell what watches steps of an error, and return it."""
+        """Notify the step watcher about an error, and return the error."""
         watcher = self.simulation.runner.hooks.watcher
         if watcher is not None:
             watcher.failed(error)
@@ -1069,15 +1078,15 @@ class World(DeclaredAttributes):
         title: str = 'sim_bridge',
     ) -> WorldViewer:
         """
-        Open a live page of the world in a browser; return its `sim_bridge.view.Viewer`.
+        Open the world's live page in a browser; return its `sim_bridge.view.Viewer`.
 
-        While it is open, `step` goes at a speed (simulated per real time; 0: as fast as possible)
-        that the page can change, and waits while the page says pause. paused: begin so. browser:
-        open one; the address is `Viewer.url`. port: of the page's server on this machine, 0 for
-        one that is free. Raises StateError if it cannot be opened, MissingPackageError without
-        the packages of the extra `view`.
+        speed: simulated time per wall time in `step` while the page is open; 0: as fast as
+        possible. The page can change it, and can pause `step`. paused: start paused. browser: open
+        a browser; the address is `Viewer.url`. port: the page server's port on this machine, 0 for
+        any free one. Raises StateError if the page cannot be opened, and MissingPackageError
+        without the extra `view`'s packages.
         """
-        # by name: the world knows nothing of pages, and loads none without being asked
+        # import by name: the world does not depend on pages, and loads them on request only
         module = import_module('sim_bridge.view.viewer')
         viewer: WorldViewer = module.Viewer(
             self, speed=speed, paused=paused, browser=browser, port=port, title=title
@@ -1086,39 +1095,38 @@ class World(DeclaredAttributes):
 
     def before_step(self, function: Callable[[World], object]) -> StepHook:
         """
-        Call a function of the world before each step, until the hook's `remove` is called.
+        Call function(world) before each step, until the hook's `remove` is called.
 
-        What it sets and pushes counts in that step. A copy of the world has the hook too; it gets
+        Values and forces that it sets act in that step. A copied world has the hook too, with
         the copy as its argument. See docs/events.md.
         """
         return self.simulation.runner.hooks.add(BEFORE, function, self)
 
     def after_step(self, function: Callable[[World], object]) -> StepHook:
-        """Call a function of the world after each step; as `before_step`."""
+        """Call function(world) after each step; as `before_step`."""
         return self.simulation.runner.hooks.add(AFTER, function, self)
 
     @property
     def step_hooks(self) -> tuple[StepHook, ...]:
-        """What is called before and after each step, in order."""
+        """Functions called before and after each step, in the order added."""
         return self.simulation.runner.hooks.present
 
     @property
     def functions(self) -> list[tuple[str, object]]:
-        """The functions of Python that act on it, each with what it is: ('gravity', function)."""
+        """Python functions acting on the world, with their roles: ('gravity', function)."""
         return self._parts.functions
 
     def warm_up(self) -> None:
-        """Compile or load every kernel of a running simulation; the world does not change."""
+        """Compile or load all kernels needed by steps; the world does not change."""
         self.simulation.runner.warm_up()
 
     def reset(self, time: bool = False) -> None:
         """
         Return every robot to its initial state, at rest and without efforts.
 
-        The sensors' noise restarts. Changed parameters persist, and so do the joints' controls,
-        whose targets become the present positions, or those that an OpenPLX scene gives. Crawlers
-        stop. time: also set the step count to
-        0.
+        The sensor noise restarts. Changed parameters persist, and so do the joints' control modes;
+        motor targets become the current positions, or an OpenPLX scene's. Crawlers stop.
+        time: also set the step count to 0.
         """
         time = truth('time', time)
         finished(partial(self._reset, time))
@@ -1133,10 +1141,10 @@ class World(DeclaredAttributes):
     @property
     def gravity(self) -> FloatArray | PointGravity | GravityFunction:
         """
-        (3,) [m/s²], world axes, a read-only view; or what pulls towards a point; can be set.
+        (3,) [m/s²], world axes, a read-only view; a `PointGravity`; or a function; can be set.
 
         `PointGravity(center, strength, exponent)` acts on each link at its centre of mass. So does
-        a function of the position (3,) that returns an acceleration (3,) [m/s²].
+        a function from position (3,) [m] to acceleration (3,) [m/s²].
         """
         return self._force_fields.gravity
 
@@ -1151,47 +1159,47 @@ class World(DeclaredAttributes):
         links: Link | Robot | Iterable[Link | Robot] | None = None,
     ) -> str:
         """
-        Add a field of force, which acts on links at their centres of mass; return its name.
+        Add a force field, which acts on links at their centres of mass; return its name.
 
         field: a `UniformField`, `PointField`, `PointGravity` or `Drag`; or a function
-            f(position, velocity, mass, time) of a link's centre of mass (3,) [m], its velocity
+            f(position, velocity, mass, time) with a link's centre of mass (3,) [m], its velocity
             (3,) [m/s], mass [kg] and the time [s], which returns the force (3,) [N]; world axes.
-        name: unique; if None, 'field', numbered if it is in use.
-        links: links, or robots for all of theirs; None: all of the world, later ones too. Static
-            and kinematic bodies are left out.
+        name: unique; if None, 'field', with a number if it is in use.
+        links: links, or robots for all their links; None: all links in the world, including links
+            added later. Static and kinematic bodies are left out.
 
-        Steps evaluate it in their middle, to second order. Fields are part of snapshots. Raises
-        InvalidValueError. See docs/force_fields.md.
+        Steps evaluate it in mid-step, to second order. Snapshots contain fields.
+        Raises InvalidValueError for invalid arguments. See docs/force_fields.md.
         """
         return self._force_fields.add(field, name, links)
 
     def set_force_field(self, name: str, field: ForceField) -> None:
-        """Replace a field; it acts on the same links. Raises UnknownNameError."""
+        """Replace a field for the same links; raise UnknownNameError for an unknown name."""
         self._force_fields.replace(name, field)
 
     def remove_force_field(self, name: str) -> None:
-        """Remove a field; raises UnknownNameError."""
+        """Remove a field; raise UnknownNameError for an unknown name."""
         self._force_fields.remove(name)
 
     @property
     def force_fields(self) -> Mapping[str, ForceField]:
-        """The fields of force by name."""
+        """Force fields by name."""
         return self._force_fields.by_name
 
     integrator: Settable[str, str] = _setting(
-        'integrator', "The integration method: 'midpoint', 'momentum' or 'rk5'."
+        'integrator', "Integration method: 'midpoint', 'momentum' or 'rk5'."
     )
     solver: Settable[str, str] = _setting(
-        'solver', "The solver of contacts: 'direct', 'iterative' or 'split'."
+        'solver', "Contact solver: 'direct', 'iterative' or 'split'."
     )
     iterations: Settable[int | None, int | None] = _setting(
-        'iterations', 'Most sweeps of an island, or None.'
+        'iterations', 'Largest number of sweeps over an island, or None for the default.'
     )
     step_budget: Settable[int | None, int | None] = _setting(
-        'step_budget', 'Multiplications that an island may take in a step, or None.'
+        'step_budget', 'Multiplications allowed for an island in a step, or None for no bound.'
     )
     contact_margin: Settable[float, Number] = _setting(
-        'contact_margin', 'Distance of contacts without force [m].'
+        'contact_margin', 'Distance of geometries with a contact without force [m].'
     )
     erp: Settable[float, Number] = _setting(
         'erp', 'Default ERP of contacts, and of joints added from now on.'
@@ -1200,63 +1208,60 @@ class World(DeclaredAttributes):
         'cfm', 'Default CFM of contacts, and of joints added from now on.'
     )
     sleep: Settable[Sleep | None, Sleep | bool | None] = _setting(
-        'sleep', 'When what rests falls asleep; None for never.'
+        'sleep', 'Thresholds below which bodies at rest fall asleep; None for never.'
     )
-    seed = ReadOnly[int]('simulation.run.seed', "The seed of the sensors' noise.")
-    report = ReadOnly[StepReport](
-        'simulation.runner.report', 'The report of the last `step` call.'
-    )
+    seed = ReadOnly[int]('simulation.run.seed', 'Seed of the sensor noise.')
+    report = ReadOnly[StepReport]('simulation.runner.report', 'Report of the last `step` call.')
 
     def take_worst(self) -> Worst:
-        """Return the summary of the reports of all `step` calls since the last call of this."""
+        """Return the reports' summary for all `step` calls since the last `take_worst`."""
         return self.simulation.runner.take_worst()
 
     # --- state -----------------------------------------------------------------------------------
 
     state = ReadOnly[State](
-        'simulation.cache.state',
-        'The arrays that steps change; replaced whenever something is added.',
+        'simulation.cache.state', 'Arrays changed by steps; replaced whenever something is added.'
     )
     layout = ReadOnly[int](
         'simulation.cache.layout',
-        'A number that changes whenever the arrays of `state` are replaced.',
+        'Number that changes whenever the arrays of `state` are replaced.',
     )
     units = ReadOnly[list[Unit]](
-        'simulation.cache.units', 'The units to compile to step and observe the present world.'
+        'simulation.cache.units', 'Units to compile to step and observe the current world.'
     )
 
     def census(self) -> tuple[tuple[str, int], ...]:
-        """Return the contents of the world; an object added later under an old name differs."""
+        """Return the world's contents; an object added later under an old name differs."""
         return self.simulation.registry.census()
 
     def save(self) -> Snapshot:
-        """Return a snapshot that `restore` goes back to, bit for bit."""
+        """Return a state snapshot for `restore`, exact to the bit."""
         return snapshots.save(self.simulation)
 
     def restore(self, snapshot: Snapshot) -> None:
         """
-        Go back to a snapshot of this world, or of one that it is a copy of.
+        Restore a snapshot from this world, or from the world it was copied from.
 
-        Raises InvalidValueError if robots or joints were added or removed since, or a robot's
-        `motion` was changed; and for a snapshot of another time step.
+        Raises InvalidValueError if robots or joints were added or removed since, if a robot's
+        `motion` was changed, and for a snapshot with another time step.
         """
         snapshots.restore(self.simulation, snapshot)
 
     def state_hash(self) -> str:
-        """Return a SHA-256 of all that determines the future: equal hashes, equal futures."""
+        """Return a SHA-256 over everything that determines the future."""
         return snapshots.state_hash(self.simulation)
 
     def energy(self) -> Energy:
-        """Return the energy of all robots at the present state, with what has stored some."""
+        """Return all robots' energy in the current state, including stored energy."""
         return self.simulation.observation.energy()
 
     def momentum(self) -> Momentum:
-        """Return the momentum of all robots."""
+        """Return all robots' momentum."""
         return self.simulation.observation.momentum()
 
 
 def _from_record(kind: type[World], record: WorldRecord) -> World:
-    """Return a new world of a class, as a record says."""
+    """Return a new world, instance of a class, from a record."""
     world = kind.__new__(kind)
     world._begin(record.settings, np.zeros(GRAVITY_SIZE))
     restore_record(record, world, world._parts)

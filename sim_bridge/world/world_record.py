@@ -1,9 +1,9 @@
 """
-A world as plain data, and a world made from it again: for copies and for pickles.
+A world as plain data, for copies and pickles, and its reconstruction.
 
-What is kept: how the world is to run, what was compiled of each robot, the joints between robots,
-and a snapshot of everything that decides the future. Arrays of the engine and prepared calls are
-not kept; they follow from these.
+The record contains the world's settings, the compiled robots, the joints between robots, and
+a snapshot of everything that decides the future. Engine arrays and prepared calls are not part of
+the record; they follow from it.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps, HookRecord
 
 _LinkName = tuple[str, str]
-"""The name of a link's robot, and its own."""
+"""The robot's name, and the link's."""
 
 
 class RobotRecord(NamedTuple):
-    """A robot: the attributes of its slot. loop_joints: by name their keys among constraints."""
+    """A robot: its slot's attributes. loop_joints: keys among the constraints, by name."""
 
     name: str
     number: int
@@ -60,7 +60,7 @@ class RobotRecord(NamedTuple):
 
 
 class JointRecord(NamedTuple):
-    """A joint between robots. spec: its links left out. first, second: these; None: the world."""
+    """A joint between robots. spec: without its links. first, second: links; None: the world."""
 
     spec: JointSpec
     first: _LinkName | None
@@ -71,11 +71,11 @@ class WorldRecord(NamedTuple):
     """
     A world.
 
-    mounted: joints that bases hang on, and whether the second link is the child. constraints: the
-    others by key, and the positions that they restart from. admitted: how many robots were ever
-    added. last_numbers: that default names were given. worst: the greatest figures of reports.
-    openplx: the scenes of that format. joint_groups: by name the names of their joints. hooks,
-    listeners: functions of Python.
+    mounted: joints carrying bases, and whether the second link is the child. constraints: the
+    other joints by key, and the positions for `restart`. admitted: number of robots ever added.
+    last_numbers: last numbers used for default names. worst: largest figures in step reports.
+    openplx: OpenPLX scenes. joint_groups: joint names by group name. hooks, listeners: Python
+    functions.
     """
 
     settings: Settings
@@ -93,7 +93,7 @@ class WorldRecord(NamedTuple):
 
 
 class WorldParts(NamedTuple):
-    """The parts of a world that have a record."""
+    """World parts with a record."""
 
     simulation: Simulation
     tree: SpanningTree
@@ -105,7 +105,7 @@ class WorldParts(NamedTuple):
 
     @property
     def functions(self) -> list[tuple[str, object]]:
-        """The functions of Python that act on the world, each with what it is there."""
+        """Python functions acting on the world, each with its role."""
         return functions_of(
             self.simulation.registry.materials.save(),
             self.simulation.registry.fields.save(),
@@ -115,7 +115,7 @@ class WorldParts(NamedTuple):
 
 
 def record_of(parts: WorldParts) -> WorldRecord:
-    """Return the record of a world; what is constant is shared with it, the rest copied."""
+    """Return a world's record; constant data are shared, other data copied."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     return WorldRecord(
         simulation.run.settings,
@@ -139,7 +139,7 @@ def record_of(parts: WorldParts) -> WorldRecord:
 
 
 def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
-    """Return the record of a world like another, whose sensors' noise is of another seed."""
+    """Return the same world's record with another sensor noise seed."""
     snapshot, settings = record.snapshot, record.snapshot.settings
     return record._replace(
         settings=record.settings._replace(seed=seed),
@@ -150,7 +150,7 @@ def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
 
 
 def restore_record(record: WorldRecord, world: World, parts: WorldParts) -> None:
-    """Add everything that a record has to an empty world, whose parts are given."""
+    """Add a record's contents to an empty world with the given parts."""
     simulation, tree, registry, loader, joint_groups, hooks, listeners = parts
     simulation.registry.materials.restore(record.snapshot.settings.materials)
     for each in record.robots:
@@ -191,7 +191,7 @@ def functions_of(
     hooks: Iterable[HookRecord],
     listeners: Iterable[ListenerRecord],
 ) -> list[tuple[str, object]]:
-    """Return the functions of Python in a world, each with what it is there."""
+    """Return a world's Python functions, each with its role."""
     found: list[tuple[str, object]] = [
         (f'force field {name!r}', field)
         for name, field, _ in fields.placed
@@ -209,7 +209,7 @@ def functions_of(
 
 
 def check_picklable(record: WorldRecord) -> None:
-    """Raise StateError, which names it, for a function that cannot be pickled."""
+    """Raise StateError for a function that cannot be pickled, with its name."""
     settings = record.snapshot.settings
     functions = functions_of(settings.materials, settings.fields, record.hooks, record.listeners)
     for what, function in functions:
@@ -247,7 +247,7 @@ def _joint_record(spec: JointSpec) -> JointRecord:
 
 
 def _spec_of(record: JointRecord, registry: RobotRegistry) -> JointSpec:
-    """Return the specification with the links of another world."""
+    """Return the specification with links in another world."""
 
     def find(name: _LinkName | None) -> Link | None:
         return None if name is None else registry.robots[name[0]].link(name[1])

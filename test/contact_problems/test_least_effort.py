@@ -238,7 +238,7 @@ def test_columns_of_joints_are_those_of_any_base(motion):
         )
     with pytest.raises(sb.UnknownNameError, match="joint 'thumb'"):
         problem.columns(robot, ['thumb'])
-    with pytest.raises(sb.InvalidValueError, match="joints = 'left': expected names of joints"):
+    with pytest.raises(sb.InvalidValueError, match="joints = 'left': expected joint names"):
         problem.columns(robot, 'left')
     with pytest.raises(sb.InvalidValueError, match='robot = .* a robot of the problem'):
         problem.columns(sb.World().load_urdf('arm'))

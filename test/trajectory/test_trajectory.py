@@ -118,8 +118,8 @@ def test_joints_without_end_go_the_short_way_round():
         ((['a'], 1.0, [[0]]), 'points of trajectory = 1.0: expected at least one'),
         ((['a'], [1.0], 5), 'positions of trajectory = 5: expected 1 rows'),
         ((['a'], [1.0], [[0]], [5]), r'velocities of trajectory = 5 \(point 0\)'),
-        ((7, [1.0], [[0]]), 'joints of trajectory = 7: expected names of joints'),
-        (('ab c', [1.0], [[0]]), "joints of trajectory = 'ab c': expected names of joints"),
+        ((7, [1.0], [[0]]), 'joints of trajectory = 7: expected joint names'),
+        (('ab c', [1.0], [[0]]), "joints of trajectory = 'ab c': expected joint names"),
     ],
 )
 def test_malformed_trajectories_are_refused(arguments, said):

@@ -120,7 +120,7 @@ def test_only_joints_are_removed(wrong):
     """Name an object that is no joint, and the alternatives."""
     world = sb.World()
     world.add_joint('hinge', None, body(world))
-    with pytest.raises(InvalidValueError, match='joint = .*remove_joint.*that add_joint'):
+    with pytest.raises(InvalidValueError, match='joint = .*remove_joint.*a joint from add_joint'):
         world.remove_joint(wrong)
     assert list(world.joints) == ['hinge']
 

@@ -175,7 +175,7 @@ def test_kinematic_body_arrives():
 def test_only_kinematic_bodies_are_moved(motion):
     """Refuse to move what forces move, or nothing."""
     body = sb.World().add_body(sb.Box((1, 1, 1)), motion=motion)
-    with pytest.raises(InvalidValueError, match="'kinematic', for what is moved"):
+    with pytest.raises(InvalidValueError, match="'kinematic': move_to moves"):
         body.move_to((0, 0, 1))
 
 

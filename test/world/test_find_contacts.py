@@ -272,7 +272,7 @@ def test_bodies_without_geometries_and_of_other_worlds_are_refused(stack):
     """Refuse links without shapes, links of other worlds, and planes without distance."""
     bare = stack.add_body([], mass=1.0, inertia=(1, 1, 1))
     other = sb.World().add_body(sb.Sphere(0.1), mass=1.0)
-    with pytest.raises(sb.InvalidValueError, match='something with geometries'):
+    with pytest.raises(sb.InvalidValueError, match='a body with collision geometries'):
         stack.find_contacts(a=bare)
     with pytest.raises(sb.InvalidValueError, match='of this world'):
         stack.find_distances(other)

@@ -117,7 +117,7 @@ def test_wrong_lines_are_refused():
     with pytest.raises(sb.InvalidValueError, match='start'):
         sb.Line((1, 2, np.nan), (1, 2, 3))
     line = world.add_body(sb.Line((0, 0, 0), (1, 0, 0)), motion='kinematic').geometries[0]
-    with pytest.raises(sb.InvalidValueError, match='True, of a line'):
+    with pytest.raises(sb.InvalidValueError, match='True for a line'):
         line.sensor = False
     with pytest.raises(sb.InvalidValueError, match='volume'):
         world.add_body(sb.Line((0, 0, 0), (1, 0, 0)), mass=1.0)

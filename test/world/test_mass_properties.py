@@ -284,7 +284,7 @@ def test_wrong_mass_properties_change_nothing(change, words):
     assert world.state_hash() == before
     ground = world.add_ground().root_link
     for name, value in (('c', (0, 0, 1)), ('I', (1, 1, 1))):
-        with pytest.raises(sb.InvalidValueError, match='a mass first'):
+        with pytest.raises(sb.InvalidValueError, match='set m first'):
             setattr(ground, name, value)
     with pytest.raises(sb.InvalidValueError, match='shape = Plane'):
         ground.update_mass_properties()

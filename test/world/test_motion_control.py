@@ -244,5 +244,5 @@ def test_wrong_changes_are_refused():
         wall.motion = 'floating'
     bob = world.add_body(sb.Sphere(0.05), mass=1.0, position=(0, 0, 3))
     world.add_joint('ball', None, bob, (0, 0, 4), name='hook')
-    with pytest.raises(StateError, match="hangs on joint 'hook'"):
+    with pytest.raises(StateError, match="mounted on joint 'hook'"):
         bob.motion = 'static'

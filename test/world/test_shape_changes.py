@@ -269,7 +269,7 @@ def test_a_world_of_excluded_geometries_finds_no_contacts():
     [
         (lambda own, body: body.add_geometry('box'), 'shapes = '),
         (lambda own, body: body.add_geometry([sb.Sphere(1), sb.Sphere(2)]), 'expected one shape'),
-        (lambda own, body: body.add_geometry(sb.Plane()), 'a Plane does not move'),
+        (lambda own, body: body.add_geometry(sb.Plane()), 'a Plane cannot move'),
         (lambda own, body: body.add_geometry(sb.Placed(sb.Sphere(1), name=own.name)), 'no other'),
         (lambda own, body: body.add_geometry(sb.Sphere(1), material='gold'), "'gold'"),
         (lambda own, body: grouped(body), 'number of different sets of collision groups'),

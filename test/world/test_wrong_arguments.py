@@ -22,10 +22,13 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
         (lambda: dynamics.mass_matrix('x'), "robot = 'x': expected a robot"),
         (lambda: dynamics.inverse_dynamics_derivatives('x', [0]), "robot = 'x': expected a robot"),
         (lambda: dynamics.jacobian(_ARM, {}), "link = {}: expected a link of robot 'arm'"),
-        (lambda: _ARM.command_effort([0.0], 5.0), r"joints = 5.0 \(robot 'arm'\): expected names"),
+        (
+            lambda: _ARM.command_effort([0.0], 5.0),
+            r"joints = 5.0 \(robot 'arm'\): expected joint names",
+        ),
         (
             lambda: _ARM.command_effort([0.0], np.array(1.0)),
-            r'joints = array\(1.\) .*expected names',
+            r'joints = array\(1.\) .*expected joint names',
         ),
         (lambda: sb.World().add_body(np.array(1.0)), r'shapes = array\(1.\): expected a shape'),
         (lambda: _ARM.joint([]), r"name of a joint = \[\] \(robot 'arm'\)"),
@@ -53,7 +56,7 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
         (lambda: sb.World().load_openplx(path_of('arm'), 3), 'model = 3'),
         (lambda: sb.World().add_body(sb.Sphere(1), motion=np.zeros(3)), 'motion = array'),
         (lambda: sb.TrajectoryFollower('x'), "robot = 'x' .*: expected a robot of a world"),
-        (lambda: sb.TrajectoryFollower(_ARM, 'x'), "joints = 'x' .*: expected names of joints"),
+        (lambda: sb.TrajectoryFollower(_ARM, 'x'), "joints = 'x' .*: expected joint names"),
         (lambda: sb.TrajectoryFollower(_ARM, gains={'joint_1': 5}), "gains = 5 .*joint 'joint_1'"),
         (lambda: sb.TrajectoryFollower(_ARM).start('x', 0), "trajectory = 'x': expected a Traj"),
         (
@@ -72,7 +75,7 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
         (lambda: setattr(_HINGE, 'cfm', 'soft'), "cfm = 'soft' .*finite number"),
         (
             lambda: sb.laws.pd(_ARM, [[0.0] * 7, [0.0]], stiffness=1.0, damping=1.0),
-            'q_ref = .*7 finite numbers, or rows of so many',
+            'q_ref = .*7 finite numbers, or rows of as many',
         ),
         (lambda: sb.Tolerances([[0]], [[0]]), r'path tolerances = \[\[0\]\]: expected a row each'),
     ],

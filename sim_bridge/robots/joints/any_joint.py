@@ -1,4 +1,4 @@
-"""What joints in trees and constraint joints have in common: coordinates, frames, forces."""
+"""Common base for tree joints and constraint joints: coordinates, frames, forces."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sim_bridge.robots.owners import Link, Robot, World
 
 
 class _NoAxis:
-    """A stand-in for the axis of a joint that has none or several: any use raises StateError."""
+    """Stand-in axis for a joint with no axis or several; any use raises StateError."""
 
     __slots__ = ('_message',)
 
     def __init__(self, message: str):
-        """Keep the message of the StateError."""
+        """Store the message of the StateError."""
         object.__setattr__(self, '_message', message)
 
     def __getattr__(self, name: str) -> NoReturn:
@@ -38,9 +38,9 @@ class _NoAxis:
 
 def _of_axis(name: str, slot: str = '_only') -> Any:
     """
-    Return a joint's property that delegates to the property of that name of its only axis.
+    Return a joint property that delegates to its only axis' property.
 
-    slot: the joint's attribute that holds the axis.
+    slot: the joint's attribute with the axis.
     """
     declared, own = getattr(Axis, name), attrgetter(slot)
 
@@ -55,9 +55,9 @@ def _of_axis(name: str, slot: str = '_only') -> Any:
 
 class AnyJoint(DeclaredAttributes):
     """
-    The common base of joints in trees and of constraint joints.
+    Common base for tree joints and constraint joints.
 
-    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
+    A joint with a single axis has the properties of this axis; for other joints, see `axes`.
     """
 
     __slots__ = ('_of_balls', '_only', '_backend', 'axes', 'name')
@@ -65,13 +65,13 @@ class AnyJoint(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'place'}
 
     is_tree: ClassVar[bool]
-    """Whether it is part of a tree, and so exact; else it is a constraint."""
+    """Whether the joint is part of a tree, and so exact; otherwise it is a constraint."""
     _backend: JointBackend
     name: str
     axes: tuple[Axis, ...]
-    """One for each coordinate that turns about an axis or slides along one."""
+    """One axis for each coordinate about or along an axis."""
 
-    # ball joints in trees have these too, the same in all directions
+    # ball joints in trees have these too, with one value for all directions
     damping: Settable[float, Number] = _of_axis('damping', '_of_balls')
     armature: Settable[float, Number] = _of_axis('armature', '_of_balls')
 
@@ -102,7 +102,7 @@ class AnyJoint(DeclaredAttributes):
     direction: Settable[FloatArray, Vector] = _of_axis('direction')
 
     def __init__(self, backend: JointBackend):
-        """Show what a backend provides; robots and worlds make joints."""
+        """Show a backend's values; only robots and worlds call this."""
         self._backend = backend
         self.name = backend.name
         count, place = backend.axis_count, backend.place
@@ -119,7 +119,7 @@ class AnyJoint(DeclaredAttributes):
         self._of_balls = self._only
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the robot or the world, and the name in it."""
+        """Return the arguments for pickles and copies: the robot or world, and the name."""
         link = self.link2 or self.link1
         assert link is not None, 'a joint between the world and the world'
         if self.key is None:
@@ -127,27 +127,27 @@ class AnyJoint(DeclaredAttributes):
         return _joint_of, (link.robot.world, self.key)
 
     def __repr__(self) -> str:
-        """Show type, name, robot or links, position and velocity."""
+        """Show the type, name, robot or links, position and velocity."""
         what = f'{type(self).__name__} {self.name!r} ({self._type_name})'
         return f'<{what} of {self._backend.owner}{self._moving}>'
 
     type = ReadOnly[JointType | str](
-        '_backend.type', 'The joint type; of a constraint its kind in `World.add_joint`.'
+        '_backend.type', 'Joint type; for a constraint, its kind in `World.add_joint`.'
     )
     key = ReadOnly[str | None](
-        '_backend.key', "Its name among the world's joints; None for a joint of a robot's tree."
+        '_backend.key', "Name among the world's joints; None for a joint of a robot's tree."
     )
-    place = ReadOnly[str]('_backend.place', 'Where the joint is, for messages.')
+    place = ReadOnly[str]('_backend.place', 'Robot and joint name, for messages.')
     coordinates = ReadOnly[tuple[int, int]](
-        '_backend.coordinates', 'The numbers of position and of velocity coordinates.'
+        '_backend.coordinates', 'Numbers of position and velocity coordinates.'
     )
     mimic = ReadOnly[Mimic | None](
-        '_backend.mimic', 'The law by which it follows another joint; None if it follows none.'
+        '_backend.mimic', 'Mimic law by which it follows another joint; None if it follows none.'
     )
 
     @property
     def followed(self) -> str | None:
-        """The name of the joint that it follows by a mimic law, if any."""
+        """Name of the joint followed by a mimic law; None if it follows none."""
         return None if self.mimic is None else self.mimic.joint
 
     # --- coordinates -----------------------------------------------------------------------------
@@ -155,11 +155,11 @@ class AnyJoint(DeclaredAttributes):
     @property
     def q(self) -> Coordinates:
         """
-        Position [rad or m]: a number for a one-axis joint, else an array over the coordinates.
+        Position [rad or m]: a number for a one-axis joint, otherwise a coordinate array.
 
-        Setting it raises InvalidValueError for values that are not finite, and StateError for a
-        constraint joint, whose position follows from its links, unless its axes are those of an
-        angular motor, whose angles count from what is set.
+        Setting it raises InvalidValueError for values that are not finite. It raises StateError
+        for constraint joints, whose positions follow from their links, except angular motors with
+        independent axes: their angles count on from the value set.
         """
         return self._read(self._backend.positions)
 
@@ -173,7 +173,7 @@ class AnyJoint(DeclaredAttributes):
 
     @property
     def dq(self) -> Coordinates:
-        """Velocity [rad/s or m/s]; a number or an array, and set, like `q`."""
+        """Velocity [rad/s or m/s]; a number or an array, settable like `q`."""
         return self._read(self._backend.velocities)
 
     @dq.setter
@@ -184,16 +184,16 @@ class AnyJoint(DeclaredAttributes):
     @property
     def ddq(self) -> Coordinates:
         """
-        Acceleration [rad/s² or m/s²] for the present state and efforts; a copy.
+        Acceleration [rad/s² or m/s²] for the current state and efforts; a copy.
 
-        For a constraint joint the efforts along its axes are their means over the last step.
+        For a constraint joint, the efforts along its axes are means over the last step.
         """
         values = self._backend.accelerations()
         return float(values[0]) if len(values) == 1 else values.copy()
 
     @property
     def u(self) -> Coordinates:
-        """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
+        """Applied effort [N m or N] in any control mode; steps clamp it to the effort limit."""
         return self._read(self._backend.efforts)
 
     @u.setter
@@ -203,45 +203,45 @@ class AnyJoint(DeclaredAttributes):
     # --- frames ----------------------------------------------------------------------------------
 
     link1 = ReadOnly[Link | None](
-        '_backend.frames.first.link', 'The first link, the parent in a URDF; None for the world.'
+        '_backend.frames.first.link', 'First link (parent in a URDF); None for the world.'
     )
     link2 = ReadOnly[Link | None](
-        '_backend.frames.second.link', 'The second link, the child in a URDF; None for the world.'
+        '_backend.frames.second.link', 'Second link (child in a URDF); None for the world.'
     )
 
     @property
     def anchor(self) -> FloatArray:
-        """(3,) position of the joint frame on the first link [m], world; after ODE."""
+        """(3,) joint frame position on the first link [m], world; named after ODE."""
         return self._backend.frames.first.pose[1].copy()
 
     @property
     def anchor2(self) -> FloatArray:
-        """(3,) position of the joint frame on the second link [m], world."""
+        """(3,) joint frame position on the second link [m], world."""
         return self._backend.frames.second.pose[1].copy()
 
     @property
     def axis(self) -> FloatArray:
-        """(3,) unit vector of the first axis, fixed on the first link; world axes."""
+        """(3,) unit vector along the first axis, fixed to the first link; world axes."""
         frames = self._backend.frames
         return frames.first.pose[0] @ frames.axis
 
     @property
     def axis2(self) -> FloatArray:
-        """(3,) unit vector of the last axis, fixed on the second link; world axes."""
+        """(3,) unit vector along the last axis, fixed to the second link; world axes."""
         frames = self._backend.frames
         return frames.second.pose[0] @ frames.axis2
 
     @property
     def rotation(self) -> FloatArray:
-        """(3, 3) rotation of the joint frame on the first link: takes vectors to world axes."""
+        """(3, 3) joint frame rotation on the first link; takes vectors to world axes."""
         return self._backend.frames.first.pose[0].copy()
 
     @property
     def error(self) -> tuple[float, float]:
         """
-        Position error [m], and sine of the angular error; 0 for a joint in a tree.
+        Position error [m], and angular error's sine; 0 for a tree joint.
 
-        Beyond a right angle 2 less the sine, so that opposite axes have an error of 2.
+        Beyond a right angle, 2 minus the sine, so opposite axes have error 2.
         """
         return self._backend.error()
 
@@ -252,11 +252,11 @@ class AnyJoint(DeclaredAttributes):
         """
         Force [N] and torque [N m] of the first link on the second, (3,) each, world axes.
 
-        The torque is about `anchor2`. Both are for the present state and comprise applied efforts,
+        The torque is about `anchor2`. Both are for the current state and include applied efforts,
         motors, friction, stops and constraint forces. For a constraint joint, compliant rows and
-        the efforts along the axes are means over the last step; all of it is where contacts push
-        its links, or an impact struck them. Raises StateError for a robot's fixed joint without a
-        force-torque sensor, which is merged into one body.
+        efforts along the axes are means over the last step; the whole reaction is a mean if
+        contacts push its links or an impact struck them. Raises StateError for a robot's fixed
+        joint without a force-torque sensor, because it is merged into one body.
         """
         return self._backend.reaction()
 
@@ -264,12 +264,12 @@ class AnyJoint(DeclaredAttributes):
         self, frame: str = 'world', about: str = 'center_of_mass', part: str = 'all'
     ) -> Feedback:
         """
-        Return the forces and torques of the joint on both its links.
+        Return the joint's forces and torques on both links.
 
-        frame: the axes of the result, 'world', or 'joint' for those of the joint frame on the
-            first link.
-        about: the point of the torques: 'center_of_mass' of each link, or 'joint' for `anchor2`.
-        part: 'all', or only what acts along the axes: of the 'motor', a 'stop' or 'friction'.
+        frame: result axes; 'world', or 'joint' for the joint frame on the first link.
+        about: torque reference point; each link's 'center_of_mass', or 'joint' for
+            `anchor2`.
+        part: 'all', or one part, along the axes: 'motor', 'stop' or 'friction'.
 
         Raises InvalidValueError for other words.
         """
@@ -277,7 +277,7 @@ class AnyJoint(DeclaredAttributes):
 
     @property
     def potential_energy(self) -> float:
-        """Potential energy of the springs of its axes [J]."""
+        """Potential energy in the axis springs [J]."""
         return sum(
             0.5 * axis.stiffness * (axis.q - axis.reference) ** 2
             for axis in self.axes
@@ -287,17 +287,17 @@ class AnyJoint(DeclaredAttributes):
     # --- inside ----------------------------------------------------------------------------------
 
     def _read(self, values_of: Callable[[], FloatArray]) -> Coordinates:
-        """Return a number for a single coordinate, else the array, brought up to date."""
+        """Return one number for a single coordinate, otherwise the up-to-date array."""
         if self._backend.coordinates[1] > 1:
             self._backend.settle()
         values = values_of()
         return float(values[0]) if len(values) == 1 else values
 
     def _checked(self, what: str, value: object, size: int) -> FloatArray | float:
-        """Return `size` finite numbers; else raise InvalidValueError."""
+        """Return `size` finite numbers; raise InvalidValueError otherwise."""
         if size == 1:
             return finite_number(what, value, self.place)
-        expected = '' if size else 'nothing, it has no coordinates'
+        expected = '' if size else 'nothing: the joint has no coordinates'
         return finite_vector(what, value, size, self.place, expected)
 
     @property
@@ -307,7 +307,7 @@ class AnyJoint(DeclaredAttributes):
 
     @property
     def _moving(self) -> str:
-        """Position and velocity as text; empty for a joint that was removed."""
+        """Position and velocity as text; empty for a removed joint."""
         if not self.coordinates[0]:
             return ''
         try:

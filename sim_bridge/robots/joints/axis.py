@@ -1,4 +1,4 @@
-"""An axis of a joint: its coordinate, its motor, its stops, and what else acts along it."""
+"""Joint axis: coordinate, motor, stops, friction, damper and spring."""
 
 from __future__ import annotations
 
@@ -17,34 +17,34 @@ from sim_bridge.robots.owners import ConstraintJoint, Joint
 
 class Axis(DeclaredAttributes):
     """
-    One coordinate of a joint, with its motor, stops, friction, damper and spring.
+    One joint coordinate, with its motor, stops, friction, damper and spring.
 
-    q, dq, ddq and u are numbers [rad or m; per s; per s²; N m or N]; setting one to anything but a
-    finite number raises InvalidValueError. Angles count full turns. The effort u acts under any
-    control.
+    q, dq, ddq and u are numbers [rad or m; per s; per s²; N m or N]; setting one to anything
+    except a finite number raises InvalidValueError. Angles count full turns. The effort u acts in
+    any control mode.
 
-    control: what the motor does.
-        'effort': nothing.
+    control: the motor's control mode.
+        'effort': no motor effort.
         'velocity': holds `target_velocity`.
-        'position': reaches `target_position` within two steps, at `target_velocity`, but no
-        faster than `velocity_limit`, which limits nothing else.
-        'servo': gives the effort kp (target_position - q) + kd (target_velocity - dq), computed
-        implicitly and so stable for any gains.
-    min_effort, max_effort: limits of the motor's effort; u, and the sum of both, are limited by
-    `lower_effort_limit` and `effort_limit`. Setting `max_effort` or `effort_limit` sets the lower
-    one to its negative; set that afterwards where it differs. Without a finite limit 'velocity'
-    and 'position' give any effort needed, up to a stop.
+        'position': reaches `target_position` within two steps, at `target_velocity`, no faster
+        than `velocity_limit`. This limit affects no other mode.
+        'servo': effort kp (target_position - q) + kd (target_velocity - dq), computed implicitly
+        and therefore stable for any gains.
+    min_effort, max_effort: motor effort limits. `lower_effort_limit` and `effort_limit`
+    limit u, and the sum of u and motor effort. Setting `max_effort` or `effort_limit` sets the
+    lower limit to its negative; set a different lower limit afterwards. Without a finite limit,
+    'velocity' and 'position' use any effort needed, up to a stop.
 
-    friction: Coulomb friction; setting it sets `back_friction`, that against motion backwards,
-    too. Set the latter afterwards where it differs. bearing_friction: how much both grow per force
-    that the joint bears across the axis: a coefficient of friction of a sliding axis, times the
-    radius of the bearing of a turning one. Only axes of constraint joints can have it; others
-    raise StateError.
+    friction: Coulomb friction. Setting it also sets `back_friction`, the friction against backward
+    motion; set a different `back_friction` afterwards. bearing_friction: growth of both per force
+    that the joint bears across the axis; for a linear axis a friction coefficient, for a revolute
+    axis the coefficient times the bearing radius. Only axes of constraint joints can have it;
+    others raise StateError.
 
-    bounce: coefficient of restitution of a rigid stop, for velocities above 1e-3 rad/s or m/s.
-    stop_cfm: 0 for a rigid stop, else with stop_erp ODE's parameters of a spring kp and a damper
-    kd: ERP = h kp / (h kp + kd), CFM = 1 / (h kp + kd), with h the time step. stop_erp of a rigid
-    stop: share of the overshoot that a step corrects.
+    bounce: restitution coefficient at a rigid stop, for velocities above 1e-3 rad/s or m/s.
+    stop_cfm: 0 for a rigid stop; otherwise stop_cfm and stop_erp are ODE's parameters of a spring
+    kp and a damper kd: ERP = h kp / (h kp + kd), CFM = 1 / (h kp + kd), with the time step h.
+    stop_erp at a rigid stop: overshoot share corrected in one step.
     """
 
     __slots__ = ('joint', 'number', 'place', 'rows', 'backend')
@@ -59,7 +59,7 @@ class Axis(DeclaredAttributes):
     }
 
     coordinates: ClassVar[tuple[int, int]] = (1, 1)
-    """The numbers of position and of velocity coordinates."""
+    """Position and velocity coordinate counts."""
 
     damping = Parameter(
         'passive',
@@ -71,7 +71,7 @@ class Axis(DeclaredAttributes):
     friction = Parameter(
         'passive',
         engine.FRICTION,
-        'a number of at least 0, or inf to lock it [N m or N]',
+        'a number of at least 0, or inf for a locked axis [N m or N]',
         0.0,
         both=engine.BACK_FRICTION,
     )
@@ -163,10 +163,10 @@ class Axis(DeclaredAttributes):
         rows: slice | None = None,
     ):
         """
-        Show coordinate `number`, from 0, of a joint; joints make their axes.
+        Show a joint's coordinate `number`, from 0; only joints call this.
 
-        backend: the joint's. place: where it is, for messages. rows: the backend's rows that
-        parameters are written to; only its own if None.
+        backend: the joint's. place: robot, joint and axis name, for messages. rows: rows of the
+        backend's arrays that writes change; only the axis' own row if None.
         """
         self.joint: Final = joint
         self.backend = backend
@@ -175,11 +175,11 @@ class Axis(DeclaredAttributes):
         self.rows = slice(number, number + 1) if rows is None else rows
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return what a pickle or a copy keeps: the joint, and the number."""
+        """Return the arguments for pickles and copies: the joint and the axis number."""
         return _axis_of, (self.joint, self.number)
 
     def __repr__(self) -> str:
-        """Show the joint, position and velocity."""
+        """Show the joint, the position and the velocity."""
         try:
             moving = f': q = {self.q:.6g}, dq = {self.dq:.6g}'
         except SimBridgeError:
@@ -189,21 +189,22 @@ class Axis(DeclaredAttributes):
 
     @property
     def followed(self) -> str | None:
-        """The name of the joint that it follows by a mimic law, if any."""
+        """Name of the joint followed by a mimic law; None if it follows none."""
         return None if self.backend.mimic is None else self.backend.mimic.joint
 
     @property
     def is_linear(self) -> bool:
-        """Whether it is a sliding axis; else it is a turning one."""
+        """Whether the axis is linear; otherwise it is revolute."""
         return self.backend.is_linear(self.number)
 
     @property
     def direction(self) -> FloatArray:
         """
-        (3,) unit vector along or about which it moves; world axes.
+        (3,) unit vector along or about which the axis moves; world axes.
 
-        Of an axis of an angular motor that is no Euler angle it can be set; what that is fixed on
-        stays. Raises StateError for others, and InvalidValueError for no direction.
+        Can be set for an angular motor's independent axes (not Euler angles); the axis stays
+        fixed to the same link or the world. Raises StateError for other axes, and
+        InvalidValueError unless given three finite numbers that are not all 0.
         """
         return self.backend.direction(self.number)
 
@@ -216,8 +217,9 @@ class Axis(DeclaredAttributes):
         """
         Position [rad or m].
 
-        Setting it raises StateError for a constraint joint, whose position follows from its links,
-        unless it is an angular motor: angles about its axes count from what is set.
+        Setting it raises StateError for constraint joints, whose positions follow from their
+        links, except for angular motors with independent axes: their angles count on from the
+        value set.
         """
         return float(self.backend.positions()[self.number])
 
@@ -228,7 +230,7 @@ class Axis(DeclaredAttributes):
 
     @property
     def dq(self) -> float:
-        """Velocity [rad/s or m/s]; set like `q`."""
+        """Velocity [rad/s or m/s]; settable like `q`."""
         return float(self.backend.velocities()[self.number])
 
     @dq.setter
@@ -239,15 +241,15 @@ class Axis(DeclaredAttributes):
     @property
     def ddq(self) -> float:
         """
-        Acceleration [rad/s² or m/s²] for the present state and efforts.
+        Acceleration [rad/s² or m/s²] for the current state and efforts.
 
-        For a constraint joint the efforts along its axes are their means over the last step.
+        For a constraint joint, the efforts along its axes are means over the last step.
         """
         return float(self.backend.accelerations()[self.number])
 
     @property
     def u(self) -> float:
-        """Applied effort [N m or N] under any control; a step clamps it to the effort limit."""
+        """Applied effort [N m or N] in any control mode; steps clamp it to the effort limit."""
         return float(self.backend.efforts()[self.number])
 
     @u.setter
@@ -259,10 +261,10 @@ class Axis(DeclaredAttributes):
     @property
     def control(self) -> str:
         """
-        The control mode of the motor: 'effort', 'velocity', 'position' or 'servo'; can be set.
+        Control mode of the motor: 'effort', 'velocity', 'position' or 'servo'; can be set.
 
-        Setting it sets the target to the present position, at rest, so that nothing jumps. Raises
-        InvalidValueError for another word, and for any mode but 'effort' on a joint that follows
+        Setting it sets the target to the current position, at rest, so nothing jumps. Raises
+        InvalidValueError for another word, and for a mode other than 'effort' if the joint follows
         another by a mimic law.
         """
         return CONTROL_NAMES[int(self.backend.states('control')[self.number])]
@@ -275,7 +277,7 @@ class Axis(DeclaredAttributes):
             raise InvalidValueError(
                 'control',
                 value,
-                f"'effort', since it follows joint {followed!r}, whose motor moves both",
+                f"'effort': it follows joint {followed!r}, whose motor moves both",
                 self.place,
             )
         with self.backend.change():
@@ -285,10 +287,10 @@ class Axis(DeclaredAttributes):
     @property
     def target_position(self) -> float:
         """
-        Target of 'position' and 'servo' control [rad or m]; can be set, beyond stops too.
+        Target of 'position' and 'servo' control [rad or m]; can be set, also beyond stops.
 
-        Setting it raises StateError under other control, and InvalidValueError for a value that is
-        not a finite number.
+        Setting it raises StateError in other control modes, and InvalidValueError unless given a
+        finite number.
         """
         return float(self.backend.states('target')[self.number, POSITION])
 
@@ -300,7 +302,7 @@ class Axis(DeclaredAttributes):
 
     @property
     def target_velocity(self) -> float:
-        """Target velocity of all control but 'effort' [rad/s or m/s]; set like target_position."""
+        """Target velocity in all modes except 'effort' [rad/s or m/s]; set as target_position."""
         return float(self.backend.states('target')[self.number, VELOCITY])
 
     @target_velocity.setter
@@ -311,18 +313,18 @@ class Axis(DeclaredAttributes):
 
     @property
     def motor_effort(self) -> float:
-        """Effort of the motor in the last step, without u [N m or N]."""
+        """Motor effort in the last step, without u [N m or N]."""
         return float(self.backend.states('motor')[self.number])
 
     @property
     def friction_effort(self) -> float:
-        """Effort of Coulomb friction in the last step [N m or N]."""
+        """Coulomb friction effort in the last step [N m or N]."""
         return float(self.backend.states('friction')[self.number])
 
     @property
     def stop_effort(self) -> float:
         """
-        Effort of a stop, or of `robot.hold`, in the last step [N m or N].
+        Effort from a stop, or from `robot.hold`, in the last step [N m or N].
 
         A holding effort is assigned to friction up to its limit, then to the stop, then to the
         motor.
@@ -331,29 +333,29 @@ class Axis(DeclaredAttributes):
         return float(states('force')[number] - states('friction')[number])
 
     def drop_command(self) -> None:
-        """Clear the effort u, and set the motor's target to the present position, at rest."""
+        """Clear the effort u, and set the motor target to the current position, at rest."""
         with self.backend.change():
             self.u = 0.0
             self._stay()
 
     def view(self, what: str) -> FloatArray | None:
         """
-        Return (1,) 'q', 'dq' or 'motor_effort' in the world's arrays; None where it is computed.
+        Return (1,) a view of 'q', 'dq' or 'motor_effort' in the world's arrays.
 
-        q of a constraint joint is that after the last step. The view is valid until the layout of
-        the world changes.
+        None if the value is computed. q of a constraint joint is its position after the last step.
+        The view is valid until the layout of the world changes.
         """
         return self.backend.view(what, self.number)
 
-    # --- for those who command several axes ------------------------------------------------------
+    # --- for commands to several axes ------------------------------------------------------------
 
     def check_control(self, column: int, what: str) -> None:
-        """Raise StateError if the control does not use the target POSITION or VELOCITY."""
+        """Raise StateError if the control mode does not use target POSITION or VELOCITY."""
         if not FITTING[column, self.backend.states('control')[self.number]]:
             fitting = [name for name, number in CONTROLS.items() if FITTING[column, number]]
             raise StateError(
-                f'{what} of {self.place}: its control is {self.control!r}, which does not go for '
-                f'it. Set its control to {" or ".join(map(repr, fitting))} first'
+                f'{what} of {self.place}: control mode {self.control!r} does not use it. '
+                f'Set its control to {" or ".join(map(repr, fitting))} first'
             )
 
     def write_target(self, column: int, value: float) -> None:
@@ -361,7 +363,7 @@ class Axis(DeclaredAttributes):
         self.backend.write('target', (self.number, column), value)
 
     def _stay(self) -> None:
-        """Set the target of an active motor to the present position, at rest."""
+        """Set an active motor's target to the current position, at rest."""
         place = 0.0 if self.control == 'effort' else self.q
         self.backend.write('target', self.number, (place, 0.0))
         self.backend.write('course', self.number, 0.0)

@@ -1,4 +1,4 @@
-"""The backend of a joint outside the trees: rows that close a loop or are compliant."""
+"""Constraint joint backend: rows that close a loop or are compliant."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
 
 Softness = tuple[float | tuple[float, ...], float | tuple[float, ...]]
-"""ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: a number for all rows, or one for each."""
+"""ERP [1] and CFM [m/(N s), rad/(N m s)] of a joint: one number for all rows, or one per row."""
 
 _ERP = 0.2
 _DIRECTIONS = tuple(f'{way} {axis}' for way in ('along', 'about') for axis in 'xyz')
@@ -38,25 +38,25 @@ _DIRECTIONS = tuple(f'{way} {axis}' for way in ('along', 'about') for axis in 'x
 
 class ConstraintJointBackend:
     """
-    The backend of a joint that is solved for as rows beside the trees.
+    Backend for a joint solved as constraint rows.
 
-    name: of the joint; key: among the world's joints. spec: that it was made from. place: where it
-    is, for messages. frames: on both links. coordinates: nq and nv, the number of its axes. joint:
-    the joint, for users. start: (n,) the positions that `restart` goes back to.
+    name: the joint's. key: name among the world's joints. spec: current specification. place:
+    name for messages. frames: on both links. coordinates: nq and nv, both the axis count.
+    joint: the public joint. start: (n,) positions set by `restart` [m, rad].
     """
 
     mimic = None
-    """The law by which it follows another joint: none."""
+    """Mimic law: none for constraint joints."""
     joint: Any
 
     def __init__(
         self, simulation: Simulation, key: str, spec: JointSpec, start: np.ndarray | None = None
     ):
         """
-        Make the backend of a joint, which is not yet among the simulation's constraints.
+        Create the backend for a joint that is not yet among the simulation's constraints.
 
-        key: its name among the world's joints: a robot's begins with that of the robot. start:
-        (n,) the positions that `restart` goes back to; measured now if None.
+        key: name among the world's joints; for a robot's joint it begins with the robot's name.
+        start: (n,) positions set by `restart` [m, rad]; measured now if None.
         """
         self._simulation = simulation
         self.key = key
@@ -87,7 +87,7 @@ class ConstraintJointBackend:
         self.axis_count = count
         self.coordinates = count, count
         self.first_axis = 0
-        """Its first row in the arrays of all constraints' axes."""
+        """First row in all constraints' axis arrays."""
         self._toughness = np.full(engine.TOUGHNESS_SIZE, np.inf)
         if spec.toughness is not None:
             self._toughness[: len(spec.toughness)] = spec.toughness
@@ -99,27 +99,27 @@ class ConstraintJointBackend:
         self.start = self._values.q.copy()
 
     has_user_axes = ReadOnly[bool](
-        'free.are_users', 'Whether its axes are independent; else they share work.'
+        'free.are_users', 'Whether the axes are independent; otherwise they share work.'
     )
 
     @property
     def owner(self) -> str:
-        """The links that it connects, for its repr."""
+        """Connected links' names, for the joint's repr."""
         names = [frame.link.name if frame.link else 'the world' for frame in self.frames[:2]]
         return ' and '.join(names)
 
-    # --- its numbers -----------------------------------------------------------------------------
+    # --- coordinates, efforts and parameters -----------------------------------------------------
 
     def settle(self) -> None:
         """Do nothing: positions and velocities are copies."""
 
     def positions(self) -> np.ndarray:
-        """Return (n,) the positions of the second link relative to the first [m, rad]; a copy."""
+        """Return (n,) the second link's positions relative to the first [m, rad]; a copy."""
         self._check_coordinates()
         return self.free.positions(self._values.q)
 
     def velocities(self) -> np.ndarray:
-        """Return (n,) their rates [m/s, rad/s]; a copy."""
+        """Return (n,) the axis rates [m/s, rad/s]; a copy."""
         self._check_coordinates()
         return self.free.velocities()
 
@@ -135,30 +135,30 @@ class ConstraintJointBackend:
         return self._values.u
 
     def check_movable(self, what: str, place: str) -> None:
-        """Raise StateError: they follow from the links, but for an angular motor's own angles."""
+        """Raise StateError, except for an angular motor's q with independent axes."""
         if what == 'q' and self.has_user_axes:
             return
         raise StateError(
-            f'{what} of {place} follows from its links: move those, or let its motor do so'
+            f'{what} of {place} follows from its links: move the links, or set its motor'
         )
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
-        """Let the angles about the independent axes of an angular motor count from values."""
+        """Set the angles about an angular motor's independent axes; they count on from there."""
         self.write('q', rows, values)
 
     def write(self, field: str, index: Any, values: Any) -> None:
-        """Write rows of a parameter array, or of what `states` returns; commands wake robots."""
+        """Write rows in a parameter array or a `states` array; commands wake the robots."""
         self._simulation.cache.settle()
         robots = () if field in PARAMETERS else self._robots
         self._simulation.write(self._values, field, index, values, robots)
 
     def change(self) -> Change:
-        """Return a context for several changes, which are all made or none."""
+        """Return a context for several writes: either all take effect, or none."""
         self._simulation.cache.settle()
         return Change(self._simulation.staleness, self)
 
     def set_direction(self, number: int, value: object, place: str) -> None:
-        """Turn an independent axis of an angular motor to a vector in the world."""
+        """Turn an angular motor's independent axis to a world vector."""
         if not self.free.are_users:
             raise StateError(f'the direction of {place} follows from its joint')
         directions = self.free.directions()
@@ -173,10 +173,10 @@ class ConstraintJointBackend:
 
     def become(self, spec: JointSpec) -> None:
         """
-        Be where another specification of the type says, from the next step on.
+        Move the joint to another specification with the same type, from the next step on.
 
-        What acts along its axes stays, as do its compliance and what it bears; it restarts from
-        the positions that it has now.
+        Axis parameters, compliance and break limits stay. `restart` returns to the positions
+        measured now.
         """
         with self.change():
             self._become(spec)
@@ -198,7 +198,7 @@ class ConstraintJointBackend:
         if self._rows or self._loops is None or record.body != tuple(self._loops.body[self._row]):
             self._simulation.registry.reconnect_joints()
             return
-        # what holds nothing may be placed anew in each step
+        # joints without rows may be moved in every step: write their values in place
         first = self.first_axis
         write(self._loops, 'frame', self._row, record.frame)
         write(self._loops, 'axis_vector', slice(first, first + self.axis_count), record.vectors)
@@ -208,12 +208,12 @@ class ConstraintJointBackend:
         self.write('u', rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
-        """Return (n, k) rows of the array 'passive', 'limits', 'motor' or 'stop'; a view."""
+        """Return (n, k) rows in array 'passive', 'limits', 'motor' or 'stop'; a view."""
         self._simulation.cache.settle()
         return getattr(self._values, array)
 
     def states(self, array: str) -> np.ndarray:
-        """Return (n, …) what `TreeJointBackend.states` returns of a tree joint."""
+        """Return (n, …) the same array as `TreeJointBackend.states` for a tree joint."""
         self._simulation.cache.settle()
         efforts = self._values.effort
         if array == 'friction':
@@ -225,7 +225,7 @@ class ConstraintJointBackend:
         return getattr(self._values, array)
 
     def view(self, what: str, number: int) -> np.ndarray | None:
-        """Return (1,) a number of axis `number` in the world's arrays; as `Axis.view`."""
+        """Return (1,) a view into axis `number`'s values; see `Axis.view`."""
         self._simulation.cache.settle()
         row = slice(number, number + 1)
         if what == 'dq':
@@ -235,14 +235,14 @@ class ConstraintJointBackend:
     def _check_coordinates(self) -> None:
         if self.type == 'ball':
             raise StateError(
-                f'{self.place} is ball and closes a loop, or yields: it has no coordinates. Those '
-                'of an angular motor beside it are its angles (World.add_angular_motor)'
+                f'{self.place} is a ball joint that closes a loop or is compliant: it has no '
+                'coordinates. An angular motor beside it measures angles (World.add_angular_motor)'
             )
 
-    # --- where it is, and what passes ------------------------------------------------------------
+    # --- geometry and reaction -------------------------------------------------------------------
 
     def is_linear(self, number: int) -> bool:
-        """Return whether axis `number` slides; else it turns."""
+        """Return whether axis `number` is linear; otherwise it is revolute."""
         return bool(self.free.linear[number])
 
     def direction(self, number: int) -> np.ndarray:
@@ -251,9 +251,9 @@ class ConstraintJointBackend:
 
     def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
         """
-        Return the greatest position error [m] and sine of an angular error of its rows.
+        Return the largest position error [m] and angular error's sine over the rows.
 
-        Beyond a right angle of rigid rows, where the sine falls, it is 2 less the sine.
+        For rigid rows beyond a right angle, where the sine decreases, 2 minus the sine.
         """
         (R_A, p_A), (R_B, p_B) = self.frames.first.pose, self.frames.second.pose
         worst = [0.0, 0.0]
@@ -276,13 +276,13 @@ class ConstraintJointBackend:
         return worst[0], worst[1]
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return force [N] and torque [N m] on the second link; as `AnyJoint.reaction`."""
+        """Return force [N] and torque [N m] on the second link; see `AnyJoint.reaction`."""
         self._simulation.observation.sites()
         return self._simulation.observation.constraint_wrench(self)
 
     @property
     def _robots(self) -> tuple[RobotSlot, ...]:
-        """The robots of both links."""
+        """Both links' robots."""
         links = (self.frames.first.link, self.frames.second.link)
         return tuple(link.slot.robot for link in links if link is not None)
 
@@ -290,7 +290,7 @@ class ConstraintJointBackend:
 
     @property
     def softness(self) -> Softness:
-        """ERP [1] and CFM [m/(N s), rad/(N m s)]: of all rows, or of each."""
+        """ERP [1] and CFM [m/(N s), rad/(N m s)]: one number for all rows, or one per row."""
         return self._softness
 
     @softness.setter
@@ -301,12 +301,12 @@ class ConstraintJointBackend:
 
     @property
     def row_count(self) -> int:
-        """The number of its rows."""
+        """Constraint row count."""
         return len(self._rows)
 
     @property
     def compliance(self) -> Compliance:
-        """The springs and dampers that its rows are; 0 in free directions."""
+        """Springs and dampers equivalent to the rows; 0 in free directions."""
         springs, dampers = np.zeros(6), np.zeros(6)
         h = self._simulation.run.time_step
         for row, scale, erp, cfm in zip(
@@ -323,9 +323,9 @@ class ConstraintJointBackend:
 
     def _softness_of(self, compliance: Compliance) -> Softness:
         """
-        Return ERP and CFM of each row, as ODE's stand for springs and dampers; manual, 3.8.2.
+        Return each row's ERP and CFM for springs and dampers, as in ODE's manual, 3.8.2.
 
-        Raises InvalidValueError where nothing acts in a direction that is not free.
+        Raises InvalidValueError if a constrained direction has neither spring nor damper.
         """
         h, erps, cfms = self._simulation.run.time_step, [], []
         for row, scale in zip(self._rows, self._leverages(), strict=True):
@@ -337,7 +337,7 @@ class ConstraintJointBackend:
                     'compliance',
                     tuple(compliance),
                     'a spring or a damper '
-                    f'{_DIRECTIONS[way]}, which a {self.type} joint does not leave free',
+                    f'{_DIRECTIONS[way]}: a {self.type} joint constrains this direction',
                     self.place,
                 )
             erps.append(pull / total if pull < np.inf else _ERP)
@@ -345,20 +345,20 @@ class ConstraintJointBackend:
         return tuple(erps), tuple(cfms)
 
     def _leverages(self) -> list[float]:
-        """Return the square of each row's velocity for a unit of that in its direction."""
-        # the cosine of crossed axes that are not at right angles changes by less than their angle
+        """Return, for each row, the squared row velocity per unit velocity in its direction."""
+        # for crossed axes not at right angles, the cosine changes by less than the angle
         return [
             1.0 - reference * reference if kind == engine.DOT else 1.0
             for (kind, _, _), reference in zip(self._rows, self.references, strict=True)
         ]
 
     def _of_rows(self) -> list[list[float]]:
-        """Return ERP and CFM of each row, without the suspension's."""
+        """Return each row's ERP and CFM, without the suspension."""
         return [np.broadcast_to(values, len(self._rows)).tolist() for values in self._softness]
 
     @property
     def references(self) -> list[float]:
-        """The value of each row where its error is 0 [m, 1]."""
+        """Each row's value at zero error [m, 1]."""
         return [
             float(self._distance[0]) if kind == engine.DISTANCE else reference
             for (kind, _, _), reference in zip(self._rows, self._references, strict=True)
@@ -366,7 +366,7 @@ class ConstraintJointBackend:
 
     @property
     def distance(self) -> float:
-        """Which distance it keeps [m]; 0 if it keeps none."""
+        """Distance kept by a distance joint [m]; 0 for other joints."""
         self._simulation.cache.settle()
         return float(self._distance[0])
 
@@ -376,29 +376,29 @@ class ConstraintJointBackend:
         write_view = self._simulation.staleness.write_view
         write_view(Loops, 'reference', self._distance, 0, value, self._robots)
 
-    # --- what it bears ---------------------------------------------------------------------------
+    # --- breaking --------------------------------------------------------------------------------
 
     @property
     def toughness(self) -> np.ndarray:
-        """(8,) as the engine's Loops has it; a view."""
+        """(8,) break limits as in the engine's Loops; a view."""
         self._simulation.cache.settle()
         return self._toughness
 
     def set_toughness(self, index: int | slice, value: np.ndarray) -> None:
-        """Set columns of `toughness`."""
+        """Set `toughness` columns."""
         self._simulation.cache.settle()
         write_view = self._simulation.staleness.write_view
         write_view(Loops, 'toughness', self._toughness, index, value)
 
     @property
     def broken(self) -> int:
-        """What of it is broken, as the engine's State has it."""
+        """Bits for broken parts, as in the engine's State."""
         self._simulation.cache.settle()
         return int(self._broken[0])
 
     @property
     def is_broken(self) -> bool:
-        """Whether it does nothing any more."""
+        """Whether the joint has no effect any more."""
         return bool(self.broken & engine.GONE)
 
     @is_broken.setter
@@ -410,14 +410,14 @@ class ConstraintJointBackend:
     # --- for the simulation ----------------------------------------------------------------------
 
     def begin_turned(self, axis: int, angle: float) -> None:
-        """Count the turns of an axis from an angle [rad] on, also when it restarts."""
+        """Continue an axis' turns from an angle [rad], also after `restart`."""
         turns = np.round((angle - self.start[axis]) / (2.0 * np.pi))
         self.start[axis] += turns * 2.0 * np.pi
         self._simulation.cache.settle()
         self._simulation.write(self._values, 'q', axis, self.start[axis])
 
     def restart(self) -> None:
-        """Reset the positions to the initial ones, and the motors' targets to them."""
+        """Reset the positions and motor targets to the initial positions."""
         write, values, all_rows = self._simulation.write, self._values, slice(None)
         driven, targets = values.control != BY_EFFORT, np.zeros((self.axis_count, 2))
         targets[driven, 0] = self.start[driven]
@@ -426,7 +426,7 @@ class ConstraintJointBackend:
         write(values, 'course', all_rows, 0.0)
 
     def record(self) -> LoopJoint:
-        """Return the engine's record of it, with the present numbers of its bodies."""
+        """Return the joint's engine record, with current body numbers."""
         bodies, numbers = [], []
         for link, rotation, position in (self.frames.first, self.frames.second):
             body = engine.WORLD
@@ -437,7 +437,7 @@ class ConstraintJointBackend:
             numbers += [*rotation.ravel(), *position]
         erp, cfm = self._of_rows()
         if self._suspension is not None:
-            # as ODE's ERP and CFM stand for a spring and a damper; manual, 3.8.2
+            # ERP and CFM for a spring and a damper, as in ODE's manual, 3.8.2
             h = self._simulation.run.time_step
             stiffness, damping = self._suspension.stiffness, self._suspension.damping
             row = self._rows.index((engine.SLIDE, engine.Z, engine.Z))
@@ -457,7 +457,7 @@ class ConstraintJointBackend:
         )
 
     def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
-        """Move its values to joined arrays: row `number`, those of its axes from `first` on."""
+        """Move the values to joined arrays: joint row `number`, axis rows from `first` on."""
         self._loops, self._row = loops, number
         self._toughness = loops.toughness[number]
         kept = np.flatnonzero((loops.joint == number) & (loops.kind == engine.DISTANCE))
@@ -479,18 +479,18 @@ class ConstraintJointBackend:
 
 
 def _reference_of(row: tuple[int, int, int], spec: JointSpec) -> float:
-    """Return the value of a row where its error is 0."""
+    """Return a row's value at zero error."""
     kind, i, j = row
     if kind == engine.DISTANCE:
         return spec.distance
-    # the cosine of the angle between the axes of a universal joint and of a hinge-2
+    # cosine between the axes of a universal joint or a hinge-2
     if kind == engine.DOT and i == j and spec.axis2 is not None:
         return float(spec.axis2[engine.Z])
     return 0.0
 
 
 def _values(count: int) -> AxisValues:
-    """Return the values of axes on which nothing acts."""
+    """Return values for axes without efforts, motors, stops, springs or friction."""
     return AxisValues(
         *free_axes(count),
         q=np.zeros(count),

@@ -1,4 +1,4 @@
-"""Joints for users: those of trees, and constraints beside them."""
+"""Public joints: tree joints and constraint joints."""
 
 from __future__ import annotations
 
@@ -39,72 +39,70 @@ _OF_CONSTRAINTS = (
 
 class Joint(AnyJoint):
     """
-    A joint of a tree: of a robot's description, or of `World.add_joint` where it closes no loop.
+    A tree joint, from a robot's description or from `World.add_joint` if it closes no loop.
 
-    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
-    q, dq, ddq and u are numbers for one-axis joints [rad or m; per s; per s²; N m or N], and
-    arrays for others:
+    A joint with a single axis has the properties of that axis; others have `axes`. q, dq,
+    ddq and u are numbers for one-axis joints [rad or m; per s; per s²; N m or N], and arrays for
+    others:
 
-    - planar (3,): along the plane's x and y, about its normal;
+    - planar (3,): along x and y of the plane, about its normal;
     - piston (2,): along the axis, about the axis;
-    - universal (2,): about axis 1, fixed on the parent, about axis 2, fixed on the child;
-    - hinge2 (2,): as universal; with a suspension (3,), the third along axis 1;
+    - universal (2,): about axis 1, fixed to the parent, about axis 2, fixed to the child;
+    - hinge2 (2,): as universal; with a suspension (3,), the third coordinate along axis 1;
     - ball: q (4,) is the quaternion x y z w of the child's frame in the joint frame on the parent;
       dq, ddq and u (3,) are angular velocity and acceleration of the child relative to the parent,
       and torque, in the axes of that joint frame;
     - floating: q (7,) is position and quaternion x y z w of the child's frame in the world; dq,
-      ddq and u (6,) are linear, then angular, in world axes.
+      ddq and u (6,) are linear, then angular components, in world axes.
 
-    Setting them to anything but that many finite numbers raises InvalidValueError. Quaternions are
-    normalised. The coordinates are those of the second link, the child, relative to the first, the
-    parent, whichever of the two is nearer to the root of the tree.
+    Setting them raises InvalidValueError unless given as many finite numbers. Quaternions are
+    normalized. The coordinates are those of the second link (child) relative to the first
+    (parent), whichever of the two is nearer to the tree's root.
     """
 
     __slots__ = ()
     advice = dict.fromkeys(
         _OF_CONSTRAINTS,
-        'the joint is part of a tree; add_joint(…, tree=False) makes a constraint, which has it',
+        'the joint is part of a tree; add_joint(…, tree=False) makes a constraint with it',
     )
 
     is_tree = True
     _backend: TreeJointBackend
 
     def __init__(self, backend: TreeJointBackend):
-        """Show what a backend in a tree provides."""
+        """Show a tree backend's values."""
         super().__init__(backend)
         if backend.is_ball:
             self._of_balls = Axis(self, backend, 0, backend.place, rows=slice(0, 3))
 
     robot = ReadOnly[Robot](
-        '_backend.robot', 'The robot that it is part of, or whose base is mounted on it.'
+        '_backend.robot', 'Robot that the joint is part of, or whose base is mounted on it.'
     )
     description = ReadOnly[JointDescription](
-        '_backend.description', 'The description that it was made from.'
+        '_backend.description', 'Description from which the joint was made.'
     )
     parent_link = ReadOnly[Link | None](
-        '_backend.parent_link', 'The link nearer to the root of the tree; None for the world.'
+        '_backend.parent_link', 'Link nearer to the root of the tree; None for the world.'
     )
-    child_link = ReadOnly[Link](
-        '_backend.child_link', 'The link farther from the root of the tree.'
-    )
+    child_link = ReadOnly[Link]('_backend.child_link', 'Link farther from the root of the tree.')
     by_second = ReadOnly[bool](
-        '_backend.by_second', 'Whether the second link is the child; else the first one is.'
+        '_backend.by_second', 'Whether the second link is the child; otherwise the first is.'
     )
 
 
-_LIMITS = 'a number above 0, or inf where none does, or six of them [N; N m]'
+_LIMITS = 'a number above 0, or inf for no limit, or six of them [N; N m]'
 
 
 class _Toughness:
-    """What a constraint joint bears at most: a column of its backend's `toughness`."""
+    """Constraint joint break limit: a column in its backend's `toughness`."""
 
     def __init__(self, column: int, unit: str):
-        """Declare a column. unit: of it, for messages."""
-        self._column, self._expected = column, f'a number above 0, or inf where none does [{unit}]'
-        self.__doc__ = f'What breaks the joint. Can be set to {self._expected}.'
+        """Declare a column. unit: for messages."""
+        self._column, self._expected = column, f'a number above 0, or inf for no limit [{unit}]'
+        self.__doc__ = f'Load that breaks the joint. Can be set to {self._expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the name of the attribute."""
+        """Store the attribute's name."""
         self._name = name
 
     @overload
@@ -115,11 +113,11 @@ class _Toughness:
     def __get__(
         self, joint: ConstraintJoint | None, owner: type | None = None
     ) -> float | _Toughness:
-        """Return the present value."""
+        """Return the current value."""
         return self if joint is None else float(joint._backend.toughness[self._column])
 
     def __set__(self, joint: ConstraintJoint, value: Number) -> None:
-        """Set it; raises InvalidValueError for what is not above 0."""
+        """Set the value; raise InvalidValueError unless it is above 0."""
         array = real_array(self._name, value, self._expected, joint.place)
         if array.ndim or not array > 0.0:
             raise InvalidValueError(self._name, value, self._expected, joint.place)
@@ -130,16 +128,16 @@ class ConstraintJoint(PlaceableJoint):
     """
     A joint outside the trees: bilateral constraints with Lagrange multipliers, after ODE's joints.
 
-    It closes a loop, or is compliant. With cfm = 0 it is rigid and holds to rounding; else its
-    velocity error is ERP / h times its position error, less CFM times its force, with h the time
-    step. That is a spring and a damper, implicit and so stable for any: `compliance` says which,
-    in each direction.
+    It closes a loop, or is compliant. With cfm = 0 it is rigid, up to rounding. Otherwise its
+    velocity error is ERP / h times its position error, minus CFM times its force, with the time
+    step h. This is a spring and a damper, integrated implicitly and stable for any values;
+    `compliance` gives their values for each direction.
 
-    A joint with a single axis has the properties of its axis; those of other joints are in `axes`.
-    q, dq, ddq and u are numbers or arrays over the axes, in the order of a tree's joint of that
-    type; the suspension of a hinge-2 is not an axis. For ball joints they raise StateError: an
-    angular motor measures the angles. Setting q or dq raises StateError: they follow from the
-    links.
+    A joint with a single axis has the properties of that axis; others have `axes`. q, dq,
+    ddq and u are numbers or arrays over the axes, in the same order as for a tree joint with that
+    type; a hinge-2's suspension is not an axis. For ball joints they raise StateError: an
+    angular motor measures the angles. Setting q or dq raises StateError, because they follow from
+    the links, except an angular motor's q with independent axes.
     """
 
     __slots__ = ()
@@ -147,10 +145,10 @@ class ConstraintJoint(PlaceableJoint):
     @property
     def erp(self) -> Coordinates:
         """
-        Error reduction parameter: share of the error that a step corrects [1]; can be set.
+        Error reduction parameter: error share corrected in one step [1]; can be set.
 
-        A number for all rows, or (n,) one for each where they differ. The rows are those of the
-        joint type, in the order of docs/closed_loops.md.
+        One number for all rows, or (n,) one per row if they differ. The rows are those of the
+        joint type, in the order given in docs/closed_loops.md.
         """
         return _as_array(self._backend.softness[0])
 
@@ -162,9 +160,9 @@ class ConstraintJoint(PlaceableJoint):
     @property
     def cfm(self) -> Coordinates:
         """
-        Constraint force mixing [m/(N s), rad/(N m s)]; can be set; as `erp`.
+        Constraint force mixing [m/(N s), rad/(N m s)]; can be set; shape as `erp`.
 
-        0: the joint, or the row, is rigid.
+        0 for a rigid joint or row.
         """
         return _as_array(self._backend.softness[1])
 
@@ -176,12 +174,12 @@ class ConstraintJoint(PlaceableJoint):
     @property
     def compliance(self) -> Compliance:
         """
-        Stiffness and damping in each direction, six each; can be set, with numbers for all too.
+        Stiffness and damping in each direction, six each; can be set, also with single numbers.
 
         Along x, y and z of the joint's axes (`rotation`) [N/m; N s/m], then about them [N m/rad;
-        N m s/rad]. Infinite where the joint is rigid, 0 where it is free; see `Compliance`. What
-        is set for free directions is not used. The same as `erp` and `cfm`, in other words.
-        Raises InvalidValueError where a direction would have neither spring nor damper.
+        N m s/rad]. Infinite in rigid directions, 0 in free directions; see `Compliance`. Values
+        given for free directions are ignored. Equivalent to `erp` and `cfm`. Setting it raises
+        InvalidValueError if a constrained direction has neither spring nor damper.
         """
         return self._backend.compliance
 
@@ -195,10 +193,10 @@ class ConstraintJoint(PlaceableJoint):
     @property
     def break_limits(self) -> FloatArray:
         """
-        (6,) What breaks the joint in one direction alone [N; N m]; can be set, one for all too.
+        (6,) loads that break the joint in one direction [N; N m]; can be set, also with a number.
 
-        Along x, y and z of the joint's axes, then about them, as of `compliance`; inf where none
-        does. The joint goes on holding the other directions.
+        Along x, y and z of the joint's axes, then about them, as for `compliance`; inf for no
+        limit. The joint still holds the other directions.
         """
         limits = self._backend.toughness[BREAK_ALONG:].view()
         limits.flags.writeable = False
@@ -213,16 +211,16 @@ class ConstraintJoint(PlaceableJoint):
 
     @property
     def broken_directions(self) -> np.ndarray:
-        """(6,) The directions in which it is broken, as of `break_limits`."""
+        """(6,) whether each direction is broken, as in `break_limits`."""
         return (self._backend.broken >> np.arange(1, 7) & 1).astype(bool)
 
     @property
     def distance(self) -> float:
         """
-        The distance that a distance joint keeps [m]; can be set.
+        Distance kept by a distance joint [m]; can be set.
 
-        A rigid one is closed to the new distance in the next step. Raises StateError for a joint
-        of another type, and InvalidValueError for what is not above 0 and finite.
+        A rigid joint moves to the new distance in the next step. Raises StateError for other joint
+        types. Setting it raises InvalidValueError unless the value is above 0 and finite.
         """
         self._check_distance()
         return self._backend.distance
@@ -242,13 +240,13 @@ class ConstraintJoint(PlaceableJoint):
     @property
     def is_broken(self) -> bool:
         """
-        Whether the joint holds nothing any more, and nothing acts on its axes; can be set.
+        Whether the joint is broken: it holds nothing, and its axes have no effect; can be set.
 
         It breaks in a step in which its rows would have to transmit more than `break_force` or,
         about `anchor2`, more than `break_torque`, or when all its directions are broken; efforts
-        along its axes do not count. That step is solved without it; of several the most overloaded
-        breaks first. Its links stay excluded from contact. `World.reset` mends it, as setting
-        False does.
+        along its axes do not count. That step is solved without the joint; if several are
+        overloaded, the most overloaded joint breaks first. Contacts between its links stay
+        excluded. `World.reset` repairs it, as does setting False.
         """
         return self._backend.is_broken
 

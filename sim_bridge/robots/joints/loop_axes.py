@@ -1,4 +1,4 @@
-"""The axes of joints that close loops, many at once."""
+"""Batched access to constraint joint axes."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from sim_bridge.robots.joints.frame import JointFrame
 from sim_bridge.robots.joints.free_axes import axis_rate, AxisKinds
 from sim_bridge.simulation.simulation import Simulation
 
-# columns of sites
+# columns in the observed sites
 _TURN = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 _PLACE, _W, _V = (
     slice(start, start + 3) for start in (observe.SITE_POSITION, observe.SITE_W, observe.SITE_V)
 )
 
-# the site of the world, which is at rest
+# the world's site, at rest
 _WORLD = np.zeros((1, observe.SITE_SIZE))
 _WORLD[0, _TURN] = np.eye(3).ravel()
 
 
 class LoopAxes:
     """
-    A reader of the axes of many constraint joints of one world at once.
+    Reader for many constraint joint axes in one world.
 
-    It is valid until robots or joints are added to the world or removed from it.
+    Valid until robots or joints are added to the world or removed from it.
     """
 
     def __init__(self, simulation: Simulation, axes: Sequence[Axis]) -> None:
-        """Look up the rows of the axes and of the links that they connect."""
+        """Look up the rows for the axes and the connected links."""
         self._simulation = simulation
         simulation.cache.settle()
         own = [axis.backend for axis in axes if isinstance(axis.backend, ConstraintJointBackend)]
@@ -43,7 +43,7 @@ class LoopAxes:
             [backend.first_axis + axis.number for backend, axis in zip(own, axes, strict=True)],
             int,
         )
-        # sorted by kind, so that axes of one kind are computed together
+        # sort by kind: equal kinds are computed together
         kinds = [
             tuple(backend.free.kinds.axis_kind[axis.number].tolist())
             for backend, axis in zip(own, axes, strict=True)
@@ -52,7 +52,7 @@ class LoopAxes:
         self._order = np.argsort(order)
         frames = [(own[row].frames.first, own[row].frames.second) for row in order]
         self._sites = [np.array([_site(pair[side]) for pair in frames], int) for side in (0, 1)]
-        # the axes are along the last dimension, as `axis_rate` takes them
+        # axes along the last dimension, as `axis_rate` expects
         self._rotations = [
             np.array([pair[side].rotation for pair in frames]).transpose(1, 2, 0)
             for side in (0, 1)
@@ -67,19 +67,19 @@ class LoopAxes:
 
     @property
     def q(self) -> np.ndarray:
-        """Positions after the last step [rad or m]; a copy."""
+        """(n,) positions after the last step [rad or m]; a copy."""
         return self._simulation.cache.state.axis_q[self._rows]
 
     @property
     def efforts(self) -> np.ndarray:
-        """Sum of the applied effort and of the motor's in the last step [N m or N]."""
+        """(n,) applied effort plus the last step's motor effort [N m or N]."""
         state = self._simulation.cache.state
         return state.axis_u[self._rows] + state.axis_effort[self._rows, MOTOR_SHARE]
 
     @property
     def dq(self) -> np.ndarray:
-        """Velocities at the present state [rad/s or m/s]."""
-        # the world's is the last row
+        """(n,) velocities in the current state [rad/s or m/s]."""
+        # the world's site is the last row
         sites = np.concatenate([self._simulation.observation.sites(), _WORLD])
         first, second = (sites[rows].T for rows in self._sites)
         turns = [each[_TURN].reshape(3, 3, -1) for each in (first, second)]
@@ -87,7 +87,7 @@ class LoopAxes:
             np.einsum('ijn,jkn->ikn', turn, rotation)
             for turn, rotation in zip(turns, self._rotations, strict=True)
         )
-        # velocities of both links at the anchor on the second one
+        # both links' velocities at the anchor on the second link
         arm = np.einsum('ijn,jn->in', turns[1], self._anchor)
         apart = second[_PLACE] - first[_PLACE] + arm
         moving = np.array(sub(_velocity(second, arm), _velocity(first, apart)))
@@ -104,10 +104,10 @@ class LoopAxes:
 
 
 def _site(frame: JointFrame) -> int:
-    """Return the row of a frame's link among all sites; that of the world comes last."""
+    """Return the site row for a frame's link; -1, the last row, for the world."""
     return -1 if frame.link is None else frame.link.slot.site
 
 
 def _velocity(sites: np.ndarray, arms: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Return the velocities of points at `arms` (3, n) from the sites' origins [m], world axes."""
+    """Return point velocities at `arms` (3, n) [m] from the sites' origins; world axes."""
     return add(sites[_V], cross(sites[_W], arms))

@@ -1,4 +1,4 @@
-"""The backend of a joint of a world that a robot's base is mounted on."""
+"""Backend for a world joint that carries a robot's base."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _COMMANDS = ('v', 'u', 'hold', 'control', 'target', 'course', 'mode')
 
 class MountedJointBackend(TreeJointBackend):
     """
-    The backend of a joint of `World.add_joint` that closes no loop.
+    Backend for a joint from `World.add_joint` that closes no loop.
 
-    joint: the joint, for users.
+    joint: the public joint.
     """
 
     def __init__(self, spec: JointSpec, by_second: bool):
-        """Mount the second link's robot on the first link, or the other way round."""
+        """Mount the second link's robot on the first link, or vice versa."""
         carrier, own = spec.sides(by_second)
         super().__init__(own.robot, spec.mount(by_second), carrier, own.robot.root_link)
         self.spec = spec
@@ -30,17 +30,17 @@ class MountedJointBackend(TreeJointBackend):
         self.joint = Joint(self)
 
     def turn(self, by_second: bool) -> None:
-        """Mount the second link's robot on the first link, or the other way round."""
+        """Mount the second link's robot on the first link, or vice versa."""
         carrier, own = self.spec.sides(by_second)
         self.by_second = by_second
         self.hang(own.robot, self.spec.mount(by_second), carrier, own.robot.root_link)
 
     def values(self) -> list[np.ndarray]:
-        """Return copies of its coordinates, parameters and commands, for `restore`."""
+        """Return copied coordinates, parameters and commands, for `restore`."""
         return [array.copy() for array in self._arrays()]
 
     def restore(self, kept: list[np.ndarray]) -> None:
-        """Set coordinates, parameters and commands to those that `values` returned."""
+        """Set coordinates, parameters and commands from `values`."""
         positions, *others = kept
         self.set_positions(slice(None), positions)
         for field, values in zip((*PARAMETERS, *_COMMANDS), others, strict=True):

@@ -1,4 +1,4 @@
-"""Parameters of a joint's axes that can be changed while a world runs."""
+"""Settable joint axis parameters."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.joints.joint_backend import JointBackend
 
 GREATEST = sys.float_info.max
-"""The greatest finite number."""
+"""Largest finite number."""
 
 
 class WithParameters(Protocol):
     """
-    An axis: coordinate `number` of a backend.
+    An axis: a backend's coordinate `number`.
 
-    rows: the backend's rows that a parameter is written to; all three of a ball joint.
+    rows: backend rows written by a parameter; all three for a ball joint.
     """
 
     backend: JointBackend
@@ -29,11 +29,11 @@ class WithParameters(Protocol):
 
     @property
     def joint(self) -> Any:
-        """Return the joint that it is of."""
+        """Return the axis' joint."""
 
 
 class Parameter:
-    """A parameter of an axis: a column of the model's arrays, checked when it is set."""
+    """Axis parameter: a column in the model's arrays, checked when set."""
 
     def __init__(
         self,
@@ -48,12 +48,12 @@ class Parameter:
         of_loops: bool = False,
     ):
         """
-        Declare a parameter in a column of an array of the model.
+        Declare a parameter in a model array's column.
 
-        expected: the accepted values, from `minimum` to `maximum`, in words for messages.
-        other: 'at most' or 'at least'; the column and the name of the parameter to compare with.
-        opposite: a column that gets the negative value when it is set. both: one that gets the
-        same value. of_loops: whether only axes of constraint joints have it.
+        expected: accepted values, from `minimum` to `maximum`, as text for messages. other: 'at
+        most' or 'at least'; compared parameter's column and name. opposite: column
+        set to the negative value. both: column set to the same value. of_loops: whether only axes
+        of constraint joints have it.
         """
         self._array, self._column, self._expected = array, column, expected
         self._minimum, self._maximum, self._other = minimum, maximum, other
@@ -61,7 +61,7 @@ class Parameter:
         self.__doc__ = f'Can be set to {expected}.'
 
     def __set_name__(self, owner: type, name: str) -> None:
-        """Take the name of the attribute."""
+        """Store the attribute's name."""
         self._name = name
 
     @overload
@@ -70,20 +70,20 @@ class Parameter:
     def __get__(self, axis: WithParameters, owner: type | None = None) -> float: ...
 
     def __get__(self, axis: WithParameters | None, owner: type | None = None) -> float | Parameter:
-        """Return the present value."""
+        """Return the current value."""
         if axis is None:
             return self
         return float(axis.backend.parameters(self._array)[axis.number, self._column])
 
     def __set__(self, axis: WithParameters, value: Number) -> None:
-        """Set the value; raises InvalidValueError for one that is not accepted."""
+        """Set the value; raise InvalidValueError if it is not accepted."""
         number = value if type(value) is float else self._number(value, axis.place)
         if not self._minimum <= number <= self._maximum:
             raise InvalidValueError(self._name, value, self._expected, axis.place)
         if self._of_loops and axis.joint.is_tree:
             raise StateError(
-                f'{self._name} of {axis.place}: only constraint joints have it, which solve for '
-                'the force that they bear; see add_joint(..., tree=False)'
+                f'{self._name} of {axis.place}: only constraint joints have it, because the '
+                'solver computes the force that they bear; see add_joint(..., tree=False)'
             )
         if self._other is not None:
             relation, column, name = self._other

@@ -1,4 +1,4 @@
-"""The place of a joint in a robot's tree: its coordinates and parameters in the world's arrays."""
+"""Tree joint backend: its coordinates and parameters in the world's arrays."""
 
 from __future__ import annotations
 
@@ -18,33 +18,33 @@ from sim_bridge.robots.joints.frame import JointFrame, JointFrames
 from sim_bridge.robots.owners import Link, Robot
 from sim_bridge.simulation.change import Change
 
-# rows of the model
+# parameter arrays in the model
 PARAMETERS = 'passive', 'limits', 'motor', 'stop'
-# of a motor
+# motor command arrays in the state
 _COMMANDS = 'control', 'target', 'course'
-# position coordinates of these end with a quaternion
+# joint types whose position coordinates end with a quaternion
 WITH_QUATERNION = JointType.BALL, JointType.FLOATING
 
 
 class TreeJointBackend:
     """
-    The backend of a joint in a robot's tree.
+    Backend for a joint in a robot's tree.
 
-    name: of the joint. place: where it is, for messages. frames: on both links. coordinates: nq
-    and nv. parent_link: None for the world.
+    name: the joint's. place: name for messages. frames: on both links. coordinates: nq and nv.
+    parent_link: None for the world.
     """
 
     key: str | None = None
-    """Its name among the world's joints, if it is one of those."""
+    """Name among the world's joints; None for a joint in a robot's description."""
     has_user_axes = False
-    """Whether its axes are independent, as those of an angular motor; else they share work."""
+    """Whether the axes are independent, as for an angular motor; otherwise they share work."""
     by_second = True
-    """Whether the second link hangs on the first one; else the first on the second."""
+    """Whether the second link is the child; otherwise the first is."""
 
     def __init__(
         self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
     ):
-        """Place a described joint between two links of a robot."""
+        """Place a described joint between two robot links."""
         self.hang(robot, description, parent, child)
         self.name = description.name
         self.place = f'robot {robot.name!r}, joint {self.name!r}'
@@ -60,35 +60,35 @@ class TreeJointBackend:
     def hang(
         self, robot: Robot, description: JointDescription, parent: Link | None, child: Link
     ) -> None:
-        """Set the robot, the joint's description and its links; parent: None for the world."""
+        """Set the robot, the description and the links; parent: None for the world."""
         self.robot, self.slot, self.description = robot, robot.slot, description
         self.parent_link, self.child_link = parent, child
         self.coordinates = coordinate_counts(description)
 
     type = ReadOnly[JointType]('description.type', 'The joint type.')
     mimic = ReadOnly[Mimic | None](
-        'description.mimic', 'The law by which it follows another joint; None if it follows none.'
+        'description.mimic', 'Mimic law by which it follows another joint; None if none.'
     )
 
     @property
     def owner(self) -> str:
-        """The robot that it is part of, for its repr."""
+        """The robot's name, for the joint's repr."""
         return repr(self.robot.name)
 
     @property
     def is_ball(self) -> bool:
-        """Whether it is a ball joint, whose parameters are the same in all directions."""
+        """Whether it is a ball joint; its parameters have one value for all directions."""
         return self.type is JointType.BALL
 
     @property
     def axis_count(self) -> int:
-        """The number of coordinates that turn about an axis or slide along one."""
+        """Coordinate count about or along an axis."""
         return 0 if self.type in WITH_QUATERNION else self.coordinates[1]
 
-    # --- its numbers -----------------------------------------------------------------------------
+    # --- coordinates, efforts and parameters -----------------------------------------------------
 
     def settle(self) -> None:
-        """Join the robots' arrays, so that the views returned next stay valid."""
+        """Join the robots' arrays, so views returned afterwards stay valid."""
         self.robot.simulation.cache.settle()
 
     def positions(self) -> np.ndarray:
@@ -103,8 +103,8 @@ class TreeJointBackend:
         return self.slot.part.state.v[self._rows()]
 
     def accelerations(self) -> np.ndarray:
-        """Return (nv,) the accelerations for the present state and efforts [m/s², rad/s²]."""
-        # before the rows are looked up: it may join the arrays, which changes them
+        """Return (nv,) the accelerations for the current state and efforts [m/s², rad/s²]."""
+        # before looking up the rows, because this may join the arrays and change the rows
         accelerations = self.robot.simulation.observation.observer().workspace.ddq
         return accelerations[self._rows()]
 
@@ -113,11 +113,11 @@ class TreeJointBackend:
         return self.slot.part.state.u[self._rows()]
 
     def change(self) -> Change:
-        """Return a context for several writes, which are all made or none."""
+        """Return a context for several writes: either all take effect, or none."""
         return Change(self.robot.simulation.staleness)
 
     def check_movable(self, what: str, place: str) -> None:
-        """Do nothing: positions and velocities of a tree joint can be set."""
+        """Do nothing: tree joint positions and velocities can be set."""
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite positions."""
@@ -126,9 +126,9 @@ class TreeJointBackend:
 
     def write(self, field: str, index: Any, values: Any) -> None:
         """
-        Write rows of a parameter array, or of an array of `State` that has a row per velocity.
+        Write rows in a parameter array, or in a `State` array with one row per velocity.
 
-        Commands of the motor wake the robot.
+        Motor commands wake the robot.
         """
         slot, staleness = self.slot, self.robot.simulation.staleness
         if field in PARAMETERS:
@@ -140,10 +140,10 @@ class TreeJointBackend:
             staleness.write_view(State, field, array, index, values, robots)
 
     def set_direction(self, number: int, value: object, place: str) -> None:
-        """Raise StateError: the joint was made with it."""
+        """Raise StateError: a tree joint's direction is constant."""
         raise StateError(
-            f'the direction of {place} is part of a tree; that of a constraint, which '
-            'add_joint(…, tree=False) makes, can be set by its `axis`'
+            f'the direction of {place} is part of a tree; add_joint(…, tree=False) makes a '
+            'constraint, whose `axis` can be set'
         )
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
@@ -151,15 +151,15 @@ class TreeJointBackend:
         self.write('u', rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
-        """Return (nv, k) rows of the model's array 'passive', 'limits', 'motor' or 'stop'."""
+        """Return (nv, k) rows in model array 'passive', 'limits', 'motor' or 'stop'."""
         return getattr(self.slot.part.model, array)[self._rows()]
 
     def states(self, array: str) -> np.ndarray:
-        """Return (nv, …) rows of an array of `State` that has a row for each velocity; a view."""
+        """Return (nv, …) rows in a `State` array with one row per velocity; a view."""
         return getattr(self.slot.part.state, array)[self._rows()]
 
     def view(self, what: str, number: int) -> np.ndarray | None:
-        """Return (1,) a number of axis `number` in the world's arrays; as `Axis.view`."""
+        """Return (1,) a view into axis `number`'s values; see `Axis.view`."""
         self.settle()
         row = slice(number, number + 1)
         if what in ('q', 'dq'):
@@ -167,15 +167,15 @@ class TreeJointBackend:
         return self.states('motor')[row]
 
     def _rows(self) -> slice:
-        """Return its velocity coordinates in the world's arrays."""
+        """Return the joint's velocity rows in the world's arrays."""
         slot = self.slot
         start = slot.part.at.v + slot.blueprint.joint_v.get(self.name, 0)
         return slice(start, start + self.coordinates[1])
 
-    # --- where it is, and what passes ------------------------------------------------------------
+    # --- geometry and reaction -------------------------------------------------------------------
 
     def is_linear(self, number: int) -> bool:
-        """Return whether axis `number` slides; else it turns."""
+        """Return whether axis `number` is linear; otherwise it is revolute."""
         return bool(self.slot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
 
     def direction(self, number: int) -> np.ndarray:
@@ -185,21 +185,21 @@ class TreeJointBackend:
         pose = simulation.observation.observer().workspace.pose[
             self.slot.part.at.body + self._body(number)
         ]
-        # where the first link hangs on the second, the pose is that of the first
+        # if the first link is the child, the pose is the first link's
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
     def error(self) -> tuple[float, float]:
-        """Return position error [m] and sine of the angular error: a tree joint has none."""
+        """Return position error [m] and angular error's sine: both 0 for a tree joint."""
         return 0.0, 0.0
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return force [N] and torque [N m] on the second link; as `AnyJoint.reaction`."""
+        """Return force [N] and torque [N m] on the second link; see `AnyJoint.reaction`."""
         if self.name not in self.slot.blueprint.joint_body:
             raise StateError(
                 f'the reaction of fixed joint {self.name!r} of robot {self.robot.name!r} is not '
                 'computed: its links are one body. Declare a force-torque sensor on it'
             )
-        # the child link's site has the reaction of the body's joint
+        # the child link's site contains the body joint's reaction
         site = self.robot.simulation.observation.sites()[self.child_link.slot.site]
         rotation = site[SITE_ROTATION : SITE_ROTATION + 9].reshape(3, 3)
         force = -rotation @ site[SITE_FORCE : SITE_FORCE + 3]
@@ -209,7 +209,7 @@ class TreeJointBackend:
         return (force, torque) if self.by_second else (-force, -torque)
 
     def _body(self, number: int) -> int:
-        """Return the number of the robot's body that moves along or about an axis."""
+        """Return the index, in the robot's bodies, of the body moved by an axis."""
         own = self.slot.blueprint
         moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
         at = own.joint_v[self.name] + number
