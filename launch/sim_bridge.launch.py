@@ -1,9 +1,9 @@
 """
 A simulator and a controller for each robot.
 
-`ros2 launch sim_bridge sim_bridge.launch.py --show-args` tells what may be chosen. An argument
-that is left empty leaves its parameter to the parameter file. What is started is decided, and
-checked, in sim_bridge/cli/launch_plan.py.
+`ros2 launch sim_bridge sim_bridge.launch.py --show-args` lists the arguments. For an empty
+argument, the parameter file decides. sim_bridge/cli/launch_plan.py selects and checks the started
+processes.
 """
 
 import sys
@@ -22,7 +22,7 @@ ENDED_WHEN_TOLD = (0, 130, -2, -15)
 
 
 def generate_launch_description() -> LaunchDescription:
-    """Return what `ros2 launch` runs."""
+    """Return the actions for `ros2 launch`."""
     declared = [
         DeclareLaunchArgument(
             each.name,
@@ -36,7 +36,7 @@ def generate_launch_description() -> LaunchDescription:
 
 
 def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
-    """Return the processes that the arguments ask for; raises a SimBridgeError before any."""
+    """Return the processes selected by the arguments; raises a SimBridgeError before starting."""
     planned = plan(
         {each.name: LaunchConfiguration(each.name).perform(context) for each in ARGUMENTS},
         typed=[word.partition(':=')[0] for word in context.argv],
@@ -48,7 +48,7 @@ def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def _action(process: Process) -> ExecuteProcess:
-    """Return the action that starts a process; Python's run as modules, however installed."""
+    """Return the action starting a process; Python programs run as modules, however installed."""
     if process.parameters is None:
         return ExecuteProcess(
             cmd=[sys.executable, '-m', *process.arguments], name=process.name, output='screen'
@@ -58,7 +58,7 @@ def _action(process: Process) -> ExecuteProcess:
         for each in process.parameters
     ]
     shared = {
-        'exec_name': process.name,  # what its output is marked with
+        'exec_name': process.name,  # label of its output
         'namespace': process.namespace,
         'parameters': parameters,
         'output': 'screen',
@@ -81,15 +81,15 @@ def _action(process: Process) -> ExecuteProcess:
 
 
 def _typed(value: object) -> object:
-    """Return a parameter's value; a text as a text, though it may look like a number in YAML."""
+    """Return a parameter's value; a text stays a text, even if YAML would read a number."""
     return ParameterValue(value, value_type=str) if isinstance(value, str) else value
 
 
 def _end_all(name: str) -> object:
     """
-    Return what is done when a process ends: all end, so that nothing commands nobody.
+    Return the handler for a process's end: all processes end, so no controller runs alone.
 
-    Where it has failed, the launch fails too: its exit code would be 0 otherwise.
+    If the process failed, the launch fails too: its exit code would be 0 otherwise.
     """
 
     def on_exit(event: OnProcessExit, context: LaunchContext) -> list[Shutdown]:

@@ -79,7 +79,7 @@ SENSOR = """
   </gazebo>
 """
 
-HEIGHT = 0.15  # of the palm above world at 0 [m]
+HEIGHT = 0.15  # palm height above the world at lift 0 [m]
 PALM, PALM_MASS = (0.12, 0.08, 0.02), 0.3  # [m], [kg]
 KNUCKLES = {
     'index': (-0.05, 0.024),
@@ -87,7 +87,7 @@ KNUCKLES = {
     'ring': (-0.05, -0.024),
     'thumb': (0.05, 0.0),
 }
-# (name, length to the next joint [m], mass [kg], lower and upper stop of its joint [rad])
+# (name, length to the next joint [m], mass [kg], lower and upper stop of the joint [rad])
 PHALANGES = (
     ('mcp', 0.045, 0.03, -1.2, 1.2),
     ('pip', 0.035, 0.02, -0.2, 1.9),
@@ -97,14 +97,14 @@ RADIUS, TIP_RADIUS, TIP_MASS = 0.007, 0.009, 0.004
 
 
 def box(size: tuple[float, ...], mass: float) -> tuple[str, tuple[float, ...]]:
-    """Return the element and the moments of inertia [kg m^2] of a box."""
+    """Return a box's element and moments of inertia [kg m^2]."""
     x, y, z = (edge * edge for edge in size)
     moments = tuple(mass / 12.0 * total for total in (y + z, x + z, x + y))
     return f'<box size="{" ".join(map(str, size))}"/>', moments
 
 
 def cylinder(radius: float, length: float, mass: float) -> tuple[str, tuple[float, ...]]:
-    """Return the element and the moments of inertia [kg m^2] of a cylinder along z."""
+    """Return the element and moments of inertia [kg m^2] for a cylinder along z."""
     across = mass * (3.0 * radius**2 + length**2) / 12.0
     return f'<cylinder radius="{radius}" length="{length:.6g}"/>', (
         across,
@@ -114,14 +114,14 @@ def cylinder(radius: float, length: float, mass: float) -> tuple[str, tuple[floa
 
 
 def sphere(radius: float, mass: float) -> tuple[str, tuple[float, ...]]:
-    """Return the element and the moments of inertia [kg m^2] of a sphere."""
+    """Return a sphere's element and moments of inertia [kg m^2]."""
     return f'<sphere radius="{radius}"/>', (0.4 * mass * radius**2,) * 3
 
 
 def link(
     name: str, z: float, mass: float, solid: tuple[str, tuple[float, ...]], material: str = 'grey'
 ) -> str:
-    """Return a link of one solid at a height z in its frame [m]."""
+    """Return a link with one solid at height z in its frame [m]."""
     shape, inertia = solid
     return LINK.format(
         name=name,
@@ -145,7 +145,7 @@ def joint(
     velocity: float = 8.0,
     damping: float = 0.002,
 ) -> str:
-    """Return a joint, fixed if it has no axis; origin in the parent link [m]."""
+    """Return a joint, fixed without an axis. origin: in the parent link [m]."""
     rest = (
         AXIS.format(
             axis=axis,
@@ -169,7 +169,7 @@ def joint(
 
 
 def digit(name: str) -> str:
-    """Return the joints, links and the sensor of a finger or the thumb."""
+    """Return the joints, links and sensor for a finger or the thumb."""
     x, y = KNUCKLES[name]
     text, parent, origin = '', 'palm', (x, y, 0.0)
     if name == 'thumb':

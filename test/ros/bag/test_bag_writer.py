@@ -1,4 +1,4 @@
-"""The recorder's thread: when it writes, what it costs, and disks that stand still."""
+"""The recorder's thread: times of writing, cost, and stalled disks."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ NANO = 1_000_000_000
 PATIENCE_S = 100.0
 STRING = 'std_msgs/msg/String'
 
-# an arm at 1 kHz: joint states, a wrench, three of an IMU, /clock
+# an arm at 1 kHz: joint states, a wrench, three IMU topics, /clock
 ARM_TOPICS, ARM_RATE = 6, 2_100_000.0
 
 
 def test_the_summaries_of_a_day_cost_no_more_than_its_messages(tmp_path):
-    """Write no more of them than of messages in every minute, and a chunk every 4 s at least."""
+    """In every minute, write no more summary bytes than message bytes, and a chunk every 4 s."""
     file = McapFile(tmp_path / 'x.mcap', 'test')
     channels = [file.add_channel(f'/{n}', STRING, 'string data', {}) for n in range(ARM_TOPICS)]
     sizes = []
@@ -55,12 +55,12 @@ def test_the_summaries_of_a_day_cost_no_more_than_its_messages(tmp_path):
 
 @pytest.mark.parametrize(('summary', 'period'), [(0, 0.5), (4 << 20, 2.0), (100 << 20, 4.0)])
 def test_messages_wait_as_long_as_the_summary_is_large(tmp_path, monkeypatch, summary, period):
-    """Write so seldom that a summary of this size is cheap, and no message older than 4 s."""
+    """Write seldom enough for a cheap summary of this size, with no message older than 4 s."""
     times, done = [], threading.Event()
     clock = SimpleNamespace(now=0.0, taken=0)
 
     def sleep(seconds: float) -> None:
-        """Let simulated time go by, and a message come."""
+        """Advance simulated time and add a message."""
         clock.now += seconds
         if clock.now < 60.0:
             clock.taken += 1
@@ -103,7 +103,7 @@ def test_messages_wait_as_long_as_the_summary_is_large(tmp_path, monkeypatch, su
 
 
 class Disk:
-    """A disk that stands still from `stop` to `awake`; `waits` tells that somebody waits."""
+    """A disk that stalls from `stop` to `awake`. waits: set while a writer waits."""
 
     def __init__(self) -> None:
         self._awake, self.waits = threading.Event(), threading.Event()
@@ -111,20 +111,20 @@ class Disk:
         self.awake()
 
     def stop(self) -> None:
-        """Let nothing be written."""
+        """Block all writes."""
         self._awake.clear()
 
     def awake(self) -> None:
-        """Write on."""
+        """Resume writing."""
         self._awake.set()
 
     @property
     def is_awake(self) -> bool:
-        """Whether it writes, also because somebody had waited too long."""
+        """Whether the disk writes, possibly after a wait that was too long."""
         return self._awake.is_set()
 
     def write(self, *arguments: object) -> int:
-        """Do so when awake."""
+        """Write once awake."""
         if not self.is_awake:
             self.waits.set()
             self._awake.wait(PATIENCE_S)
@@ -134,7 +134,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch):
-    """Provide the disk that bags are written to."""
+    """Provide the disk of all bags."""
     made = Disk()
     monkeypatch.setattr(mcap_file.os, 'pwritev', made.write)
     yield made
@@ -142,7 +142,7 @@ def disk(monkeypatch):
 
 
 def stuck_recording(bag, disk: Disk, **arguments: object) -> tuple[Recorder, object]:
-    """Begin a recording and have its thread wait for the disk; give an outlet too."""
+    """Start a recording whose thread waits for the disk; return it with an outlet."""
     made = Recorder(bag, **arguments)
     outlet = BagSink(made).open('/a', String, QoSProfile(depth=1))
     disk.stop()
@@ -152,7 +152,7 @@ def stuck_recording(bag, disk: Disk, **arguments: object) -> tuple[Recorder, obj
 
 
 def test_topics_are_opened_while_the_disk_is_stuck(tmp_path, disk):
-    """Wait for no disk where a robot is spawned; number and keep all topics in order."""
+    """Spawn a robot without waiting for the disk; number and keep all topics in order."""
     made, outlet = stuck_recording(tmp_path / 'bag', disk)
     sink = BagSink(made)
     others = [sink.open(f'/other_{number}', String, QoSProfile(depth=1)) for number in range(3)]
@@ -173,7 +173,7 @@ def test_topics_are_opened_while_the_disk_is_stuck(tmp_path, disk):
 
 @pytest.mark.parametrize('waits', [False, True])
 def test_a_stuck_disk_holds_up_no_end(tmp_path, disk, waits):
-    """Leave after a while and say how many messages are lost; write them should it awake."""
+    """End after a while, with the number of lost messages; write them if the disk recovers."""
     errors = []
     made, outlet = stuck_recording(
         tmp_path / 'bag', disk, close_s=0.1, waits=waits, on_error=errors.append
@@ -190,8 +190,8 @@ def test_a_stuck_disk_holds_up_no_end(tmp_path, disk, waits):
     assert len(read_bag(tmp_path / 'bag')) == 10
 
 
-def test_a_bag_made_for_nothing_on_a_stuck_disk_is_left_there(tmp_path, disk):
-    """Wait for no disk to delete something."""
+def test_an_unneeded_bag_on_a_stalled_disk_is_kept(tmp_path, disk):
+    """Do not wait for the disk to delete the bag."""
     made, _ = stuck_recording(tmp_path / 'bag', disk, close_s=0.1)
     made.discard()
     assert not disk.is_awake

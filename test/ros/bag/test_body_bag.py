@@ -1,4 +1,4 @@
-"""Recordings of robots of Choreonoid's body files."""
+"""Recordings of robots from Choreonoid's body files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def test_replay_reads_a_project_and_all_its_files(tmp_path, repository):
-    """Replay a world of a project; notice a body file of it, and a sub-body, that has changed."""
+    """Replay a project's world; detect a changed body file and a changed sub-body."""
     for name in ('floor.body', 'materials.yaml', 'yard.cnoid'):
         shutil.copy(Path(repository, 'config', 'yard', name), tmp_path)
     (tmp_path / 'yard.cnoid').write_text(
@@ -39,7 +39,7 @@ def test_replay_reads_a_project_and_all_its_files(tmp_path, repository):
 
 
 def test_replay_reads_the_body_file_again(tmp_path, repository):
-    """Replay tracks, which URDF lacks, to the same bits; notice a file that has changed."""
+    """Replay tracks, which URDF lacks, to the same bits; detect a changed file."""
     path = tmp_path / 'own.body'
     shutil.copy(Path(repository, 'urdf', 'crawler_vehicle.body'), path)
     start_recording(tmp_path / 'bag', robot=str(path)).run(0.1, no_progress)

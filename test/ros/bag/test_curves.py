@@ -1,4 +1,4 @@
-"""Curves of recorded fields: read by name, calculated as numpy does, drawn on a page."""
+"""Curves of recorded fields: read by name, computed like numpy, drawn on a page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FAST, SLOW = np.sin(3.0 * T), T[::10] ** 2
 
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory) -> Path:
-    """Provide a bag of a pendulum that swings."""
+    """Provide a bag of a swinging pendulum."""
     folder = tmp_path_factory.mktemp('curves')
     run = start_recording(
         folder / 'swing', hold_until_first_command=False, initial_positions=[0.5, -0.3]
@@ -40,7 +40,7 @@ def bag(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope='module')
 def states(bag) -> list[JointState]:
-    """Provide the joint states of the bag, read by another reader."""
+    """Provide the joint states in the bag, read by another reader."""
     return messages_on(read_bag(bag), '/joint_states', JointState)
 
 
@@ -53,7 +53,7 @@ def curves(bag: Path, text: str) -> dict[str, Series]:
 
 
 def calculated(text: str) -> Series:
-    """Return an expression of `/a.x`, with 101 samples, and `/b.y`, with 11 in the same second."""
+    """Evaluate an expression of `/a.x`, 101 samples, and `/b.y`, 11 samples in the same second."""
     ((_, series),) = Expression(text).evaluate(
         {
             Reference('/a', ('x',)): Series(T, FAST[:, None]),
@@ -78,7 +78,7 @@ def calculated(text: str) -> Series:
     ],
 )
 def test_expressions_are_those_of_numpy(text, expected):
-    """Calculate with one topic and with two of different rates."""
+    """Evaluate with one topic and with two topics of different rates."""
     series = calculated(text)
     np.testing.assert_array_equal(series.times, T)
     np.testing.assert_allclose(series.values[:, 0], expected, rtol=1e-9, atol=1e-12)
@@ -111,8 +111,8 @@ def test_derivatives_are_those_of_calculus():
         ('/a.x' * 1000, 'at most 2000'),
     ],
 )
-def test_what_is_no_expression_is_said(text, words):
-    """Refuse everything but arithmetic, with what is expected."""
+def test_invalid_expressions_are_refused(text, words):
+    """Refuse everything but arithmetic; name the expected syntax."""
     with pytest.raises(SimBridgeError, match=r'.') as caught:
         calculated(text)
     assert words in str(caught.value)
@@ -122,7 +122,7 @@ def test_fields_are_read_by_name(bag, states):
     """Read joints by name and number, times, all joints, parts of vectors."""
     elbow = states[0].name.index('elbow')
     position = np.array([state.position[elbow] for state in states])
-    assert np.ptp(position) > 1e-3  # it swings
+    assert np.ptp(position) > 1e-3  # the pendulum swings
     for text in (
         '/joint_states.position[elbow]',
         'joint_states.position[elbow]',
@@ -159,7 +159,7 @@ def test_fields_are_read_by_name(bag, states):
     ],
 )
 def test_unknown_names_come_with_alternatives(bag, text, kind, words):
-    """Name the topic, field or item that is not there, and one that is."""
+    """Name the unknown topic, field or item, and a known one."""
     with pytest.raises(kind) as caught:
         curves(bag, text)
     assert words in str(caught.value)
@@ -191,13 +191,13 @@ def test_unknown_names_come_with_alternatives(bag, text, kind, words):
     ],
 )
 def test_units_follow_fields_and_arithmetic(bag, text, unit):
-    """Take the units of fields from their types, of joints from the robot's description."""
+    """Take units of fields from their types, units of joints from the robot's description."""
     for series in curves(bag, text).values():
         assert str(series.unit(0) or '') == unit
 
 
 def test_units_of_joints_are_those_of_their_types(tmp_path):
-    """Tell a slide from a hinge by the description; no unit where one number stands for both."""
+    """Distinguish slide and hinge by the description; no unit if one number covers both."""
     urdf = tmp_path / 'crane.urdf'
     joint = """<joint name="{}" type="{}"><parent link="{}"/><child link="{}"/><axis xyz="0 0 1"/>
       <limit lower="-1" upper="1" effort="9" velocity="9"/></joint>"""
@@ -238,7 +238,7 @@ def test_units_of_joints_are_those_of_their_types(tmp_path):
     ],
 )
 def test_fields_of_messages_have_units(kind, path, unit):
-    """Follow a path of fields as messages are nested."""
+    """Follow a path of fields through nested messages."""
     value, found = kind(), None
     for step in path.split('.'):
         found = unit_of_field(type(value), step, found)
@@ -247,7 +247,7 @@ def test_fields_of_messages_have_units(kind, path, unit):
 
 
 def plotted(page: str) -> list[dict]:
-    """Return the curves that a page holds, their arrays decoded."""
+    """Return the curves in a page, their arrays decoded."""
     begin = page.index('[', page.index('Plotly.newPlot('))
     traces, _ = json.JSONDecoder().raw_decode(page[begin:])
     for trace in traces:
@@ -259,7 +259,7 @@ def plotted(page: str) -> list[dict]:
 
 
 def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
-    """Draw two bags over each other; decode what the page holds."""
+    """Draw two bags over each other; decode the page's data."""
     page = bag.parent / 'page.html'
     picture = bag.parent / 'curves.png'
     assert (
@@ -301,12 +301,12 @@ def test_a_page_holds_its_data_and_needs_nothing_else(bag, states, capsys):
     image = matplotlib.image.imread(picture)
     assert main(['plot', str(bag), 'd(/clock.clock)', '-o', str(picture)]) == 0
     assert 'kB, replaced' in capsys.readouterr().out
-    # white paper, and lines in colour on it
+    # coloured lines on white paper
     assert image.shape[1] == 1080 and np.ptp(image[..., :3], axis=2).max() > 0.3
 
 
 def test_panels_of_like_units_share_a_label():
-    """Name a unit once for neighbours that have it, and none where one curve's is not known."""
+    """Show a unit once for neighbours with the same unit, and none if a curve's is unknown."""
     panels = [
         Panel('', [Curve('', T, FAST, unit) for unit in units])
         for units in (['rad'], ['rad', 'rad'], ['rad', ''], ['m', 'rad'], [], ['m'])
@@ -333,7 +333,7 @@ def test_panels_of_like_units_share_a_label():
     ],
 )
 def test_wrong_arguments_of_plot(bag, capsys, arguments, words):
-    """Say what is wrong with the command line."""
+    """Name the error in the command line."""
     given = [each.format(bag.parent) for each in arguments]
     first = [] if given[:1] == ['nowhere'] else [str(bag)]
     assert main(['plot', *first, *given]) == 2

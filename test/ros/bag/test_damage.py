@@ -1,4 +1,4 @@
-"""Damaged bags: one named error, whatever byte is wrong, and never the same as a whole one."""
+"""Damaged bags: one named error for any wrong byte, never the result of an intact bag."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STEPS = 40
 
 @pytest.fixture(scope='module', params=['none', 'zstd'])
 def whole(request, tmp_path_factory) -> Path:
-    """Provide a small bag of several chunks, with commands."""
+    """Provide a small bag with several chunks and commands."""
     folder = tmp_path_factory.mktemp(request.param)
     table = folder / 'commands.csv'
     table.write_text('time,elbow\n0,1\n0.01,2\n')
@@ -40,14 +40,14 @@ def whole(request, tmp_path_factory) -> Path:
 
 
 def damaged(whole: Path, copy: Path, name: str, data: bytes) -> Path:
-    """Return a copy of a bag with other content of one file."""
+    """Return a copy of a bag with other content in one file."""
     shutil.copytree(whole, copy)
     (copy / name).write_bytes(data)
     return copy
 
 
 def records(data: bytes) -> list[tuple[int, int, int]]:
-    """List opcode, offset and length with head of the records of a file up to the data's end."""
+    """List opcode, offset and length with head of a file's records up to the data's end."""
     found, at = [], len(MAGIC)
     while not found or found[-1][0] != DATA_END:
         opcode, length = RECORD.unpack_from(data, at)
@@ -57,7 +57,7 @@ def records(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def outcome(bag: Path) -> tuple[str, str]:
-    """Return 'same', 'different' or 'error', and what is said, of a replay."""
+    """Return 'same', 'different' or 'error', and the message, of a replay."""
     try:
         verdict = replay(bag)
     except ReplayError as err:
@@ -67,8 +67,8 @@ def outcome(bag: Path) -> tuple[str, str]:
     return ('different' if verdict.difference else 'same'), verdict.difference
 
 
-def test_a_bag_that_is_cut_off_anywhere_is_named(whole, tmp_path):
-    """Name the byte at which a file ends; read what is before it; never speak of no recording."""
+def test_a_truncated_bag_is_reported_with_the_byte(whole, tmp_path):
+    """Name the byte where a file ends; read the part before; never report a missing recording."""
     total = examine(whole).messages
     made = random.Random(1)
     for name in ('bag_0.mcap', 'bag_1.mcap'):
@@ -79,7 +79,7 @@ def test_a_bag_that_is_cut_off_anywhere_is_named(whole, tmp_path):
             bag = damaged(whole, tmp_path / 'cut', name, data[:size])
             examined = examine(bag)
             if examined.damage is None:
-                # the last file, without its summary: all that was ever known is there
+                # the last file without its summary has all messages known to metadata.yaml
                 assert name == 'bag_1.mcap'
                 assert f'truncated at byte {size}, within' in examined.note
                 assert examined.messages == total
@@ -92,8 +92,8 @@ def test_a_bag_that_is_cut_off_anywhere_is_named(whole, tmp_path):
             shutil.rmtree(bag)
 
 
-def test_any_byte_that_changed_is_named(whole, tmp_path):
-    """Find every flipped byte of a file, each with file and offset; read what is before it."""
+def test_any_changed_byte_is_reported(whole, tmp_path):
+    """Find every flipped byte in a file, with file and offset; read the part before it."""
     made = random.Random(2)
     data = (whole / 'bag_0.mcap').read_bytes()
     heads = [at + offset for _, at, _ in records(data) for offset in range(RECORD.size)]
@@ -113,7 +113,7 @@ def test_any_byte_that_changed_is_named(whole, tmp_path):
 
 @pytest.mark.parametrize('share', [0.0, 0.3, 0.7])
 def test_a_replay_of_a_damaged_chunk_is_no_same(whole, tmp_path, share, capsys):
-    """Compare what is before the damage; end with 2 and name the chunk."""
+    """Compare the part before the damage; end with 2 and name the chunk."""
     data = (whole / 'bag_1.mcap').read_bytes()
     (at, size), *_ = [(at, size) for opcode, at, size in records(data) if opcode == CHUNK]
     changed = bytearray(data)
@@ -146,11 +146,11 @@ def test_a_replay_of_a_damaged_chunk_is_no_same(whole, tmp_path, share, capsys):
 
 
 def test_replays_of_random_damage_end_with_an_error_of_ours(whole, tmp_path):
-    """Never call a damaged bag the same, nor let an error of Python out, with CRCs or without."""
+    """Never accept a damaged bag or raise a Python error, with CRCs or without."""
     made = random.Random(3)
     data = bytearray((whole / 'bag_0.mcap').read_bytes())
     without = data.copy()
-    # as rosbag2 writes by default: CRCs of 0 are none
+    # rosbag2's default: a CRC of 0 means none
     for opcode, at, _ in records(data):
         if opcode == CHUNK:
             struct.pack_into('<I', without, at + RECORD.size + 24, 0)
@@ -170,12 +170,12 @@ def test_replays_of_random_damage_end_with_an_error_of_ours(whole, tmp_path):
                 kind, said = outcome(bag)
             except SimBridgeError as err:
                 kind, said = 'error', str(err)
-            # without CRCs a flipped byte may be one that nothing depends on
+            # without CRCs, a flipped byte may have no effect
             assert kind != 'same' or source is without, (place, said)
 
 
 def test_damaged_metadata_is_named(whole, tmp_path):
-    """Name byte and file of what is no metadata; read the files beside it."""
+    """Name byte and file of invalid metadata; read the files beside it."""
     text = (whole / 'metadata.yaml').read_bytes()
     total = examine(whole).messages
     made = random.Random(4)
@@ -191,7 +191,7 @@ def test_damaged_metadata_is_named(whole, tmp_path):
         try:
             examined = examine(bag)
         except ReplayError as err:
-            assert str(bag) in str(err)  # noqa: PT017 of some of them only
+            assert str(bag) in str(err)  # noqa: PT017 - only some of them raise
             continue
         if examined.damage is not None:
             assert examined.damage.file.startswith(str(bag))
@@ -210,8 +210,8 @@ def test_damaged_metadata_is_named(whole, tmp_path):
         list(read_messages(bag))
 
 
-def test_a_bag_of_a_writer_that_was_killed_is_the_same_as_far_as_it_goes(whole, tmp_path, capsys):
-    """Take a last file without a summary, say so, and end with 0."""
+def test_the_bag_of_a_killed_writer_replays_to_its_end(whole, tmp_path, capsys):
+    """Accept a last file without a summary, report it, and end with 0."""
     data = (whole / 'bag_1.mcap').read_bytes()
     end = records(data)[-1][1]
     bag = damaged(whole, tmp_path / 'bag', 'bag_1.mcap', data[:end])

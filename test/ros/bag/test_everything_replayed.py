@@ -1,4 +1,4 @@
-"""A recording of all that can act in a world, and of what services change in its run."""
+"""A recording with all kinds of actions in a world, and all changes made by services."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def test_everything_is_replayed_to_the_same_bits(tmp_path):
-    """Change settings, fields, rest, masses, shapes and ground in a run, go back, and replay."""
+    """Change settings, fields, sleep, masses, shapes and ground in a run, restore, and replay."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     run = start_recording(
         tmp_path / 'bag', robot='', world=str(tmp_path / 'scene.yaml'), record_hash_period=0.01

@@ -1,4 +1,4 @@
-"""Bags whose files are whole, and whose notes are not those of any recording."""
+"""Bags with intact files and invalid notes."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def replayed(tmp_path, note, time_ns=None, **changes):
         ({'format_disk': {}}, 'knows control, follow_trajectory'),
     ],
 )
-def test_notes_of_no_recording_are_refused(note, said, tmp_path):
-    """Name the message, the part of it and what would have been accepted."""
+def test_invalid_notes_are_refused(note, said, tmp_path):
+    """Name the message, the wrong part and the accepted values."""
     with pytest.raises(SimBridgeError, match=said):
         replayed(tmp_path, note)
 
@@ -90,15 +90,15 @@ def test_notes_of_no_recording_are_refused(note, said, tmp_path):
         ({'format': 'x' * 10_000}, 'has format'),
     ],
 )
-def test_setups_of_no_recording_are_refused(changes, said, tmp_path):
-    """Read no device and look for no robot that is not there."""
+def test_invalid_setups_are_refused(changes, said, tmp_path):
+    """Read no device, and do not search for missing robots."""
     with pytest.raises(SimBridgeError, match=said) as caught:
         replayed(tmp_path, {'save': {}}, **changes)
     assert len(str(caught.value)) < 5000
 
 
-def test_a_time_of_no_recording_ends_a_replay(tmp_path):
-    """Find that what is published before that time is not in the bag, rather than go there."""
+def test_an_invalid_time_ends_a_replay(tmp_path):
+    """Report messages missing in the bag before that time, instead of stepping to it."""
     verdict = replayed(tmp_path, {'save': {}}, time_ns=2**62)
     assert 'is not in the bag' in verdict.difference
     assert verdict.ticks <= 1000

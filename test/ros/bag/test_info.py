@@ -1,4 +1,4 @@
-"""What `info` says of a bag: topics, the run, what happened in it, whether it can be replayed."""
+"""Output of `info` for a bag: topics, run, events, and whether a replay is possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory) -> Path:
-    """Provide a run with a reset, a change of control, refused commands and missed deadlines."""
+    """Provide a run with a reset, a control change, refused commands and missed deadlines."""
     bag = tmp_path_factory.mktemp('info') / 'run'
     run = start_recording(bag, record_hash_period=0.05)
     (interface,) = run.simulator.interfaces
@@ -44,7 +44,7 @@ def bag(tmp_path_factory) -> Path:
 
 
 def test_topics_are_those_of_another_reader(bag):
-    """Compare names, types, counts and times with those of `rosbags`."""
+    """Compare names, types, counts and times with `rosbags`."""
     summary = summarize(bag)
     with Reader(bag) as reader:
         assert {topic.name: (topic.type_name, topic.count) for topic in summary.topics} == {
@@ -58,8 +58,8 @@ def test_topics_are_those_of_another_reader(bag):
     assert [topic.name for topic in summary.topics if topic.is_command] == ['/joint_commands']
 
 
-def test_what_happened_is_told(bag):
-    """Tell of refused commands with the reason, of missed deadlines, a reset and a control."""
+def test_events_are_reported(bag):
+    """Report refused commands with the reason, missed deadlines, a reset and a control change."""
     happened = summarize(bag).events
     assert happened.counts == {
         'command refused': 2,
@@ -80,8 +80,8 @@ def test_events_do_not_disturb_a_replay(bag):
     assert replay(bag).is_same
 
 
-def test_contacts_are_told(tmp_path):
-    """Tell once of each pair that begins to touch."""
+def test_contacts_are_reported(tmp_path):
+    """Report each pair of geometries once when it begins to touch."""
     world = tmp_path / 'world.yaml'
     world.write_text(
         'world: {ground: {}, objects: {ball: {sphere: 0.1, mass: 1, position: [0, 0, 0.101]}}}',
@@ -111,8 +111,8 @@ def test_the_verb_prints_text_and_json(bag, capsys):
     assert content['messages'] == sum(topic['messages'] for topic in content['topics'])
 
 
-def test_a_damaged_bag_is_told(bag, tmp_path, capsys):
-    """Show what can be read of a truncated file, and end with 1."""
+def test_a_damaged_bag_is_reported(bag, tmp_path, capsys):
+    """Show the readable part of a truncated file, and end with 1."""
     (file,) = bag.glob('*.mcap')
     cut = tmp_path / 'cut.mcap'
     cut.write_bytes(file.read_bytes()[:-200])

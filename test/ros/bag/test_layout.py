@@ -1,4 +1,4 @@
-"""How bags are stored: compressed, split, at times since 1970; read by others, and replayed."""
+"""Storage of bags: compression, splitting, times since 1970; read by others, and replayed."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ STRING = 'std_msgs/msg/String'
 
 
 def record(bag: Path, seconds: float = 0.1, **parameters: object) -> str:
-    """Record a run with commands; give its last state hash."""
+    """Record a run with commands; return its last state hash."""
     table = bag.with_suffix('.csv')
     table.write_text('time,elbow\n0,1\n0.03,2\n0.07,-3\n')
     return start_recording(bag, commands=table, **parameters).run(seconds, no_progress)
 
 
 def sizes(bag: Path) -> dict[str, int]:
-    """Return the sizes of a bag's files by their names."""
+    """Return the sizes of a bag's files by name."""
     return {path.name: path.stat().st_size for path in bag.glob('*.mcap')}
 
 
@@ -67,8 +67,8 @@ def test_readers_of_mcap_find_all_crcs_right(tmp_path):
 
 
 @pytest.mark.parametrize('name', ['backports.zstd', 'zstandard', 'lz4.frame'])
-def test_what_one_package_compresses_another_reads(tmp_path, monkeypatch, name):
-    """Write a chunk by each package; read it with `rosbags`, and with ours."""
+def test_chunks_compressed_by_one_package_are_read_by_another(tmp_path, monkeypatch, name):
+    """Write a chunk with each package; read it with `rosbags`, and with this package."""
     module = importlib.import_module(name.replace('backports.zstd', _zstd()))
     kind = 'lz4' if name.startswith('lz4') else 'zstd'
     codec.cache_clear()
@@ -81,7 +81,7 @@ def test_what_one_package_compresses_another_reads(tmp_path, monkeypatch, name):
     assert [each.time_ns for each in read_messages(tmp_path / 'x_0.mcap')] == list(range(1, 101))
     own = codec_of(module)
     data = own.compress(bytes(1 << 20))
-    # what claims little and holds much is not unpacked
+    # a chunk with a small declared size and large content is not decompressed
     assert own.decompress(data, 100) == bytes(100)
     codec.cache_clear()
     with Reader(tmp_path / 'x_0.mcap') as reader:
@@ -96,7 +96,7 @@ def _zstd() -> str:
 
 
 def test_a_missing_package_is_named(tmp_path, monkeypatch):
-    """Say what to install, before a bag is made, and where one is read."""
+    """Name the package to install, before a bag is created, and when one is read."""
     record(tmp_path / 'bag', record_compression='zstd')
     codec.cache_clear()
     monkeypatch.setitem(compression._MODULES, 'zstd', ('no_such_package',))
@@ -109,7 +109,7 @@ def test_a_missing_package_is_named(tmp_path, monkeypatch):
 
 
 def test_files_end_by_duration(tmp_path):
-    """Split as rosbag2 does, each file readable alone; list them, with counts; replay them."""
+    """Split like rosbag2, each file readable alone; list the files with counts; replay them."""
     last = record(tmp_path / 'bag', record_split_duration=0.04)
     assert set(sizes(tmp_path / 'bag')) == {'bag_0.mcap', 'bag_1.mcap', 'bag_2.mcap'}
     (content,) = yaml.safe_load((tmp_path / 'bag' / 'metadata.yaml').read_text()).values()
@@ -147,14 +147,14 @@ def test_files_end_by_duration(tmp_path):
     verdict = replay(tmp_path / 'bag')
     assert verdict.is_same, verdict.difference
     assert verdict.state_hash == last
-    # and the commands of all files are taken
+    # commands are taken from all files
     start = start_recording(tmp_path / 'again', commands=tmp_path / 'bag')
     assert start.run(0.1, no_progress) == last
 
 
 @pytest.mark.parametrize('kind', ['', 'zstd'])
 def test_files_end_by_size(tmp_path, kind):
-    """Let no file grow much beyond the limit, topics that come later included."""
+    """Let no file grow far beyond the limit, including files with topics added later."""
     limit = 300_000
     made = Recorder(tmp_path / 'bag', Layout(kind, split_bytes=limit), waits=True)
     channels = [made.add_topic(Topic(f'/{n}', STRING, '', '')) for n in range(2)]
@@ -167,7 +167,7 @@ def test_files_end_by_size(tmp_path, kind):
     assert made.error is None
     found = sizes(tmp_path / 'bag')
     assert len(found) >= 5
-    # the summary and a last small chunk come on top
+    # plus the summary and a last small chunk
     assert max(found.values()) < limit + 80_000
     assert made.byte_count <= sum(found.values())
     recorded = read_bag(tmp_path / 'bag')
@@ -176,7 +176,7 @@ def test_files_end_by_size(tmp_path, kind):
 
 
 def test_times_since_1970_leave_a_replay_the_same(tmp_path):
-    """Record under the time of day, in order; keep stamps, steps and bits."""
+    """Record with the time of day, in order; keep stamps, steps and bits."""
     before = time.time_ns()
     last = record(tmp_path / 'wall', record_epoch='wall')
     plain = record(tmp_path / 'plain')
@@ -192,20 +192,20 @@ def test_times_since_1970_leave_a_replay_the_same(tmp_path):
     verdict = replay(tmp_path / 'wall')
     assert verdict.is_same, verdict.difference
     assert verdict.ticks == 100
-    # commands act at their steps
+    # commands act at the same steps
     again = start_recording(tmp_path / 'again', commands=tmp_path / 'wall')
     assert again.run(0.1, no_progress) == last
 
 
 def test_the_time_of_day_never_goes_back():
-    """Stamp what is received later with no earlier time, also where a clock is set back."""
+    """Never stamp a later message with an earlier time, even if a clock is set back."""
     given = iter([5, 7, 3, 8])
     stamp = WallTime(lambda: next(given))
     assert [stamp(1) for _ in range(4)] == [5, 7, 7, 8]
 
 
 def test_topics_are_chosen_and_left_out(tmp_path):
-    """Record what is included and not excluded; say which expression no topic has."""
+    """Record included topics that are not excluded; report expressions without a topic."""
     chosen = Selection(['^/imu/', 'clock', 'nobody'], ['accel$', 'nothing'])
     topics = ['/imu/gyro', '/imu/accel', '/clock', '/joint_states']
     assert [each for each in topics if chosen.takes(each)] == ['/imu/gyro', '/clock']
@@ -224,7 +224,7 @@ def test_topics_are_chosen_and_left_out(tmp_path):
 
 
 def test_qos_has_the_names_of_version_9():
-    """Name policies as rosbag2 of Jazzy does."""
+    """Name policies like rosbag2 in Jazzy."""
     (best_effort,) = yaml.safe_load(qos_to_yaml(qos_profile_sensor_data))
     assert best_effort['reliability'] == 'best_effort'
     assert best_effort['durability'] == 'volatile'

@@ -1,4 +1,4 @@
-"""The MCAP container: whole at every moment, whatever happens to the writer."""
+"""The MCAP container: complete at every moment, whatever happens to the writer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def file(tmp_path):
 
 
 def read(path: Path) -> list[tuple[str, int, bytes]]:
-    """Read a file with `rosbags`, by its indexes, and check that ours gives the same."""
+    """Read a file with `rosbags`, by its indexes; check that this package's reader agrees."""
     reader = McapReader(path)
     reader.open()
     found = [(c.topic, time, bytes(data)) for c, time, data in reader.messages(reader.connections)]
@@ -38,7 +38,7 @@ def read(path: Path) -> list[tuple[str, int, bytes]]:
 
 
 def test_the_file_is_whole_after_every_chunk(file, tmp_path):
-    """Let an independent reader find all that was written, each time, on topics old and new."""
+    """Let an independent reader find all messages, each time, on topics old and new."""
     path, expected = tmp_path / 'x.mcap', []
     assert read(path) == expected
     other = None
@@ -57,7 +57,7 @@ def test_the_file_is_whole_after_every_chunk(file, tmp_path):
 
 
 def test_large_chunks_are_indexed(file, tmp_path):
-    """Find every message of a chunk that was put together in portions, on topics old and new."""
+    """Find every message of a chunk joined from portions, on topics old and new."""
     other = file.add_channel('/b', 'std_msgs/msg/String', 'string data', {})
     entries = [
         (other if n % 3 else 1, n, (n + 1) * MS, bytes([n % 256]) * (n % 50)) for n in range(2500)
@@ -68,8 +68,8 @@ def test_large_chunks_are_indexed(file, tmp_path):
     ]
 
 
-def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
-    """Stay as it was when the disk is full midway; go on when there is room again."""
+def test_a_failed_write_leaves_the_file_unchanged(file, tmp_path, monkeypatch):
+    """Keep the file unchanged when the disk is full midway; go on when there is room again."""
     path = tmp_path / 'x.mcap'
     file.add_chunk([message_record(1, 0, MS, b'first')])
     before = read(path)
@@ -92,8 +92,8 @@ def test_a_write_that_fails_leaves_what_was_there(file, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize('share', [0.3, 0.6, 0.95])
-def test_what_was_cut_off_is_read_up_to_there(file, tmp_path, share):
-    """Give the chunks that are whole of a file that was cut off; then say where it ends."""
+def test_a_truncated_file_is_read_up_to_its_end(file, tmp_path, share):
+    """Return the complete chunks of a truncated file, then report its end."""
     entries = [(1, number, number * MS, os.urandom(500)) for number in range(1, 21)]
     for entry in entries:
         file.add_chunk([message_record(*entry)])
@@ -110,8 +110,8 @@ def test_what_was_cut_off_is_read_up_to_there(file, tmp_path, share):
     assert found == [(time, data) for _, _, time, data in entries[: len(found)]]
 
 
-def test_what_is_no_bag_is_refused(tmp_path):
-    """Say what was expected, and what is there instead."""
+def test_other_files_are_refused(tmp_path):
+    """Name the expected and the actual contents."""
     with pytest.raises(ReplayError, match='nothing. does not exist'):
         list(read_messages(tmp_path / 'nothing'))
     with pytest.raises(ReplayError, match=r'expected a folder with \.mcap files'):

@@ -1,4 +1,4 @@
-"""Recordings of OpenPLX scenes know every file that was read, and the bundles' version."""
+"""Recordings of OpenPLX scenes contain all files read, and the bundles' version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ endsolid
 
 @pytest.fixture
 def bag(tmp_path, monkeypatch) -> Path:
-    """Return the bag of a scene that was read from files of all kinds."""
+    """Return the bag of a scene read from files of all kinds."""
     own = tmp_path / 'bundles' / 'Own'
     own.mkdir(parents=True)
     for path, text in (
@@ -63,7 +63,7 @@ def bag(tmp_path, monkeypatch) -> Path:
 
 
 def other_bundles(folder: Path) -> Path:
-    """Return a copy of the installed bundles that says another version."""
+    """Return a copy of the installed bundles with another version."""
     (installed,) = find_spec('openplxbundles').submodule_search_locations
     copy = folder / 'openplxbundles'
     shutil.copytree(installed, copy)
@@ -83,8 +83,8 @@ def other_bundles(folder: Path) -> Path:
         'bundles/Own/Weight.openplx',
     ],
 )
-def test_a_replay_names_the_file_that_has_changed(bag, changed):
-    """Whichever it is; nothing else is named."""
+def test_a_replay_names_the_changed_file(bag, changed):
+    """Name the changed file, whichever it is, and no other."""
     verdict = replay(bag)
     assert verdict.is_same, verdict.difference
     with (bag.parent / changed).open('a') as file:
@@ -94,8 +94,8 @@ def test_a_replay_names_the_file_that_has_changed(bag, changed):
     assert str(error.value).endswith(str(bag.parent / changed))
 
 
-def test_a_replay_tells_other_bundles(bag, tmp_path, monkeypatch):
-    """Installed in another version, and found elsewhere."""
+def test_a_replay_reports_other_bundles(bag, tmp_path, monkeypatch):
+    """Detect bundles installed in another version, or at another place."""
     copy = other_bundles(tmp_path / 'elsewhere')
     with monkeypatch.context() as patch:
         patch.syspath_prepend(str(copy.parent))

@@ -1,4 +1,4 @@
-"""A hand that lifts a ball by commands: what the sensors in its tips publish."""
+"""A hand lifting a ball by commands: readings of its fingertip sensors."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ world:
   robots:
     hand: {{urdf: hand}}
 """
-# s, lift [m], fingers and thumb (mcp, pip, dip) [rad]; closed farther than where the tips touch
+# time [s], lift [m], fingers and thumb (mcp, pip, dip) [rad]; closed beyond first touch
 POSTURES = (
     (0.0, 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),
     (0.3, 0.0, (-0.75, 0.75, 0.5), (-1.15, 1.2, 0.55)),
@@ -36,7 +36,7 @@ POSTURES = (
 
 
 def write_commands(path: Path, names: list[str]) -> None:
-    """Write positions of the hand's servos every 5 ms."""
+    """Write positions for the hand's servos every 5 ms."""
     table = np.array(
         [[lift, *fingers, *fingers, *fingers, 0.0, *thumb] for _, lift, fingers, thumb in POSTURES]
     )
@@ -48,8 +48,8 @@ def write_commands(path: Path, names: list[str]) -> None:
     path.write_text('\n'.join(lines) + '\n')
 
 
-def test_the_tips_of_a_hand_bear_what_it_lifts(tmp_path):
-    """Add up what the tips' topics say, in world axes: the weights of the ball and of the tips."""
+def test_fingertip_sensors_bear_the_lifted_weight(tmp_path):
+    """Compare the summed fingertip forces, in world axes, with the weights of ball and tips."""
     scene, commands, bag = tmp_path / 'scene.yaml', tmp_path / 'commands.csv', tmp_path / 'bag'
     scene.write_text(SCENE)
     hand = sb.World().load_urdf('hand')

@@ -1,4 +1,4 @@
-"""Bags of runs without a graph: what is in them, and what happens when they cannot be written."""
+"""Bags of runs without a graph: their contents, and failed writes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PATIENCE_S = 280.0
 
 
 def record(bag: Path, seconds: float = 0.1, **arguments: object) -> str:
-    """Record a run; give its last state hash."""
+    """Record a run; return its last state hash."""
     return start_recording(bag, **arguments).run(seconds, no_progress)
 
 
@@ -45,7 +45,7 @@ def nanoseconds(stamp: object) -> int:
 
 
 def until(condition: object, what: str) -> None:
-    """Wait for something that is bound to come."""
+    """Wait for an expected condition."""
     end = time.monotonic() + PATIENCE_S
     while not condition():
         assert time.monotonic() < end, f'waited in vain for {what}'
@@ -53,7 +53,7 @@ def until(condition: object, what: str) -> None:
 
 
 def test_every_message_is_there_once_in_order_with_the_stamp_of_its_step(tmp_path):
-    """Hold for each topic its messages at its rate, recorded under their stamps."""
+    """Contain each topic's messages at its rate, recorded with their stamps."""
     record(tmp_path / 'bag', robot='arm', clock_rate=250.0, namespace='left')
     recorded = read_bag(tmp_path / 'bag')
     steps = [step * MS for step in range(1, 101)]
@@ -80,14 +80,14 @@ def test_every_message_is_there_once_in_order_with_the_stamp_of_its_step(tmp_pat
         assert each.time_ns == nanoseconds(deserialize_message(each.data, kind).header.stamp)
     times = [each.time_ns for each in recorded]
     assert times == sorted(times)
-    # of a step the clock comes last but for what is not published
+    # in each step the clock comes last, except for unpublished topics
     of_step = [each.topic for each in recorded if each.time_ns == 4 * MS]
     assert of_step[0] == '/left/joint_states'
     assert of_step[-1] == '/clock'
 
 
 def test_others_understand_the_messages(tmp_path):
-    """Embed definitions by which a reader without ROS gets the same numbers, types and QoS."""
+    """Embed definitions that give a reader without ROS the same numbers, types and QoS."""
     record(tmp_path / 'bag', robot='arm')
     store = get_typestore(Stores.EMPTY)
     with Reader(tmp_path / 'bag') as reader:
@@ -142,7 +142,7 @@ def test_equal_runs_give_equal_bytes(tmp_path):
 
 
 def test_selected_topics_alone_are_recorded_and_replayed(tmp_path):
-    """Keep what matches, and what a replay needs."""
+    """Keep matching topics, and the topics needed for a replay."""
     record(tmp_path / 'bag', record_topics=['joint_st', '^/clock$'])
     found = {each.topic for each in read_bag(tmp_path / 'bag')}
     assert found == {'/joint_states', '/clock', '/sim_bridge/setup', '/sim_bridge/state_hash'}
@@ -166,13 +166,13 @@ def test_commands_of_a_table_act_at_their_steps(tmp_path):
     assert efforts[:11] == [[1.5, 0.0]] * 11
     assert efforts[11:20] == [[1.5, 2.0]] * 9
     assert efforts[20:] == [[3.0, 4.0]] * 80
-    # and a bag drives a robot as well as the table it came from
+    # a bag drives a robot exactly like the table it came from
     record(tmp_path / 'again', commands=tmp_path / 'bag')
     assert read_bag(tmp_path / 'again') == recorded
 
 
 def test_the_readme_records_a_motion(repository, tmp_path, monkeypatch):
-    """Record a second by the command of README.md: the arm falls, by more than half a radian."""
+    """Record one second with README.md's command: the arm falls by more than half a radian."""
     text = (repository / 'README.md').read_text().replace('\\\n', ' ')
     (line,) = (line for line in text.splitlines() if line.startswith('sim_bridge record'))
     words = shlex.split(line)[1:]
@@ -184,8 +184,8 @@ def test_the_readme_records_a_motion(repository, tmp_path, monkeypatch):
     assert max(elbow) - min(elbow) > 0.5
 
 
-def test_commands_after_the_end_are_told(tmp_path, capsys):
-    """Say how many commands of a file were not taken, since the run ended before them."""
+def test_commands_after_the_end_are_reported(tmp_path, capsys):
+    """Report how many commands in a file came after the end of the run."""
     table = tmp_path / 'commands.csv'
     table.write_text('time,elbow\n0,1\n0.01,2\n0.02,3\n0.5,4\n')
     assert (
@@ -222,8 +222,8 @@ def test_commands_after_the_end_are_told(tmp_path, capsys):
     assert 'of 4 commands' not in capsys.readouterr().out
 
 
-def test_parameters_that_are_typed_must_be_known(tmp_path, capsys):
-    """Refuse an unknown -p, of which a file is only warned."""
+def test_typed_parameters_must_be_known(tmp_path, capsys):
+    """Refuse an unknown -p; a file causes only a warning."""
     words = ['record', 'pendulum', '-o', str(tmp_path / 'bag'), '--duration', '0.01', '-p']
     assert main([*words, 'gravty:=[0.0, 0.0, 0.0]']) == 2
     assert "unknown parameter 'gravty' in node 'sim_bridge'. Did you mean 'gravity'?" in (
@@ -245,7 +245,7 @@ def test_parameters_that_are_typed_must_be_known(tmp_path, capsys):
     ],
 )
 def test_a_wrong_table_is_refused(tmp_path, text, error, said):
-    """Name the line or column and what was expected."""
+    """Name the line or column and the expected value."""
     table = tmp_path / 'commands.csv'
     table.write_text(text)
     with pytest.raises(error, match=said):
@@ -254,7 +254,7 @@ def test_a_wrong_table_is_refused(tmp_path, text, error, said):
 
 
 def test_no_bag_is_overwritten(tmp_path):
-    """Refuse a folder that exists, and one that cannot be made."""
+    """Refuse an existing folder, and an impossible one."""
     (tmp_path / 'bag').mkdir()
     (tmp_path / 'file').write_text('')
     with pytest.raises(RecordingError, match='exists already'):
@@ -272,7 +272,7 @@ def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
     )
     storage = bag / 'bag_0.mcap'
     until(lambda: storage.is_file() and storage.stat().st_size > 8_000_000, 'a few chunks')
-    # a write is finished before a process stops, but not before it dies
+    # a stopped process has finished its write; a killed one may not
     process.send_signal(signal.SIGSTOP)
     os.waitpid(process.pid, os.WUNTRACED)
     process.kill()
@@ -288,8 +288,8 @@ def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
     assert verdict.ticks == len(stamps)
 
 
-def test_a_full_disk_ends_a_recording_and_not_what_was_written(tmp_path):
-    """Say so, with exit code 1; leave a bag that is readable and can be replayed."""
+def test_a_full_disk_ends_a_recording_and_keeps_its_messages(tmp_path):
+    """Report it, with exit code 1; leave a readable and replayable bag."""
     bag, limit = tmp_path / 'bag', 700_000
     result = subprocess.run(
         [sys.executable, '-m', 'sim_bridge', 'record', 'pendulum', '-o', bag, '--duration', '60'],
@@ -312,7 +312,7 @@ def test_a_full_disk_ends_a_recording_and_not_what_was_written(tmp_path):
 
 @pytest.fixture
 def stuck_disk(monkeypatch):
-    """Let chunks be written only while the event that this gives is set."""
+    """Allow writing of chunks only while the returned event is set."""
     released, write = threading.Event(), McapFile.add_chunk
 
     def add_chunk(file, entries):
@@ -324,8 +324,8 @@ def stuck_disk(monkeypatch):
     released.set()
 
 
-def test_a_slow_disk_ends_a_recording_and_delays_nobody(tmp_path, stuck_disk):
-    """Never wait in `write`; once too much waits say so, and still write all that was taken."""
+def test_a_slow_disk_ends_a_recording_without_delays(tmp_path, stuck_disk):
+    """Never wait in `write`; report a full queue, and still write all accepted messages."""
     errors = []
     recorder = Recorder(tmp_path / 'bag', queue_bytes=100_000, on_error=errors.append)
     channel = recorder.add_topic(Topic('/a', 'std_msgs/msg/String', '', ''))
@@ -341,8 +341,8 @@ def test_a_slow_disk_ends_a_recording_and_delays_nobody(tmp_path, stuck_disk):
     assert 90 < len(times) < 110
 
 
-def test_a_run_that_nobody_waits_for_waits_for_a_slow_disk(tmp_path, stuck_disk):
-    """Lose nothing where time costs nothing."""
+def test_a_run_without_deadlines_waits_for_a_slow_disk(tmp_path, stuck_disk):
+    """Lose nothing in a run without real-time deadlines."""
     recorder = Recorder(tmp_path / 'bag', queue_bytes=50_000, waits=True)
     channel = recorder.add_topic(Topic('/a', 'std_msgs/msg/String', '', ''))
     threading.Timer(0.1, stuck_disk.set).start()

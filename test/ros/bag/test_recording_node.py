@@ -1,4 +1,4 @@
-"""The running node records what it publishes and takes, and is never stopped by its disk."""
+"""The running node records its inputs and outputs, and is never stopped by its disk."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MS = 1_000_000
 
 
 def test_a_recorded_run_with_a_controller_replays_to_the_same_state(graph, start_node, tmp_path):
-    """Record commands of another process at any time, a servo set up, a pause and a reset."""
+    """Record another process's commands at any time, a servo, a pause and a reset."""
     bag = tmp_path / 'bag'
     process = start_node(robot='pendulum', record=bag, record_hash_period=0.1)
     states = graph.listen(JointState, '/joint_states')
@@ -64,29 +64,29 @@ def test_a_recorded_run_with_a_controller_replays_to_the_same_state(graph, start
         nanoseconds(m.header.stamp) for m in messages_on(recorded, '/joint_states', JointState)
     ]
     assert stamps == [step * MS for step in range(1, len(stamps) + 1)]
-    # a reset takes a step of /clock, but none of the world
+    # a reset takes a step on /clock, but none in the world
     assert verdict.ticks + 1 == len(stamps)
     assert nanoseconds(states[-1].header.stamp) <= stamps[-1]
     moments = [nanoseconds(m.clock) for m in messages_on(recorded, '/clock', Clock)]
-    # and tells of it at once
+    # and publishes at once
     (at_reset,) = set(moments) - set(range(0, stamps[-1] + 1, 5 * MS)) or {5 * MS}
     assert moments == [stamp for stamp in stamps if stamp % (5 * MS) == 0 or stamp == at_reset]
 
 
-def test_a_killed_node_leaves_a_bag_that_is_whole(graph, start_node, tmp_path):
-    """SIGKILL: read and replay what was written, which what was published soon is."""
+def test_a_killed_node_leaves_a_complete_bag(graph, start_node, tmp_path):
+    """SIGKILL: read and replay the written part, which soon contains published messages."""
     bag = tmp_path / 'bag'
     process = start_node(robot='pendulum', record=bag)
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states, 1500)
     published, stamps = nanoseconds(states[-1].header.stamp), [0]
     while stamps[-1] < published:
-        # what is not in the bag yet comes there soon, by nothing but time
+        # pending messages are written soon, after some time
         process.send_signal(signal.SIGCONT)
         graph.wait_for_next(states)
         process.send_signal(signal.SIGSTOP)
         os.waitpid(process.pid, os.WUNTRACED)
-        # none if it was stopped between writing messages and the end of the file
+        # unreadable if the process was stopped between messages and the end of the file
         with contextlib.suppress(ReaderError):
             stamps = [
                 nanoseconds(m.header.stamp)
@@ -99,7 +99,7 @@ def test_a_killed_node_leaves_a_bag_that_is_whole(graph, start_node, tmp_path):
 
 
 def test_a_full_disk_ends_the_recording_alone(graph, start_process, tmp_path):
-    """Say so in the log and on /diagnostics; simulate on, and leave a whole bag."""
+    """Report it in the log and on /diagnostics; simulate on, and leave a complete bag."""
     bag, limit = tmp_path / 'bag', 300_000
     process = start_process(
         '-m',
@@ -165,8 +165,8 @@ print(stamps[-1] - stamps[0] + 1 - len(stamps), 'of', len(stamps), flush=True)
 """
 
 
-def test_a_subscriber_that_stalls_gets_what_it_missed(graph, start_node, start_process):
-    """Keep a second of messages: nothing is lost to a recorder that stands still for less."""
+def test_a_stalled_subscriber_gets_the_missed_messages(graph, start_node, start_process):
+    """Keep one second of messages: a recorder that stalls for less loses nothing."""
     start_node(robot='arm', paused=True)
     recorder = start_process('-c', STALLING)
     heard = ''
@@ -189,14 +189,14 @@ def test_a_subscriber_that_stalls_gets_what_it_missed(graph, start_node, start_p
 
 
 def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
-    """Hold the robot long before the timeout when nobody publishes any more; replay that step."""
+    """Hold the robot long before the timeout once no publisher is left; replay that step."""
     bag = tmp_path / 'bag'
     process = start_node(robot='pendulum', record=bag, command_timeout=1e6)
     states = graph.listen(JointState, '/joint_states')
     joint = graph.wait_for_next(states)[0].name[0]
 
     def swing() -> None:
-        """Command with a publisher that then leaves."""
+        """Command with a publisher that leaves afterwards."""
         publisher = graph.advertise(JointState, '/joint_commands')
         graph.wait(
             lambda: abs(states[-1].velocity[0]) > 0.1,
@@ -207,7 +207,7 @@ def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
 
     swing()
     graph.wait(lambda: states[-1].velocity[0] == 0.0, 'the hold')
-    # the next publisher is obeyed as any other
+    # the next publisher is accepted like any other
     swing()
     graph.wait(lambda: states[-1].velocity[0] == 0.0, 'the second hold')
     code, output = end(process)
@@ -215,5 +215,5 @@ def test_efforts_end_with_their_publisher(graph, start_node, tmp_path):
     verdict = replay(bag)
     assert verdict.is_same, verdict.difference
     inputs = messages_on(read_bag(bag), '/sim_bridge/inputs', String)
-    # once more for each where messages of a publisher come after it was seen to be gone
+    # one more whenever a publisher's messages arrive after it was found gone
     assert sum('senders_left' in each.data for each in inputs) >= 2

@@ -1,4 +1,4 @@
-"""Replays: the same bits from what a bag holds, and a word on the step where that is not so."""
+"""Replays: the same bits from a bag, or the step of the first difference."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def efforts(*values: float) -> bytes:
 
 def record(bag: Path, steps: int = 200, **parameters: object) -> str:
     """
-    Record a run with commands, changes of controls and resets between steps.
+    Record a run with commands, control changes and resets between steps.
 
     Returns its last state hash.
     """
@@ -51,7 +51,7 @@ def record(bag: Path, steps: int = 200, **parameters: object) -> str:
         if step == 50:
             interface.commands.queue.set_control('elbow', 'servo', 20.0, 1.0)
         if step == 90:
-            # never in force
+            # never takes effect
             take(efforts(7.0, 7.0))
             simulator.reset(clock=False)
         if step == 120:
@@ -64,7 +64,7 @@ def record(bag: Path, steps: int = 200, **parameters: object) -> str:
 
 
 def rewrite(bag: Path, copy: Path, change: Callable[[int, Recorded], bytes | None]) -> None:
-    """Write a bag anew, each message as `change` gives it; None: left out."""
+    """Rewrite a bag with each message replaced by `change`; None: left out."""
     recorder = Recorder(copy)
     with Reader(bag) as reader:
         channels = {
@@ -79,7 +79,7 @@ def rewrite(bag: Path, copy: Path, change: Callable[[int, Recorded], bytes | Non
 
 
 def test_a_replay_gives_the_same_bits(tmp_path):
-    """Agree in every message and state hash, through commands, controls, noise and resets."""
+    """Match every message and state hash, through commands, controls, noise and resets."""
     noisy = {'type': 'imu', 'link': 'lower_rod', 'noise': {'angular_velocity': {'stddev': 0.1}}}
     last = record(tmp_path / 'bag', sensors={'imu': noisy}, seed=5)
     verdict = replay(tmp_path / 'bag')
@@ -93,7 +93,7 @@ def test_a_replay_gives_the_same_bits(tmp_path):
 
 
 def test_a_replay_of_servos_gives_the_same_bits(tmp_path):
-    """Agree in messages and hashes while targets move, jump, and go on after a restored state."""
+    """Match messages and hashes while targets move, jump, and continue after a restored state."""
     run = start_recording(
         tmp_path / 'bag',
         record_hash_period=0.005,
@@ -133,8 +133,8 @@ def test_a_replay_of_servos_gives_the_same_bits(tmp_path):
     assert len({tuple(state.position) for state in states}) > 100
 
 
-def test_a_replay_goes_through_all_that_is_done_between_steps(tmp_path):
-    """Take snapshots, move, delete and reset as the run did, whatever /clock does."""
+def test_a_replay_repeats_all_actions_between_steps(tmp_path):
+    """Take snapshots, move, delete and reset like the run, whatever /clock does."""
     run = start_recording(tmp_path / 'bag', record_hash_period=0.005)
     simulator, saved = run.simulator, {}
     take = simulator.interfaces[0].command_topics[0].take
@@ -162,7 +162,7 @@ def test_a_replay_goes_through_all_that_is_done_between_steps(tmp_path):
 
 
 def test_a_replay_switches_settings_when_the_run_did(tmp_path):
-    """Agree in messages and hashes while solver, integrator, sleep and gravity change."""
+    """Match messages and hashes while solver, integrator, sleep and gravity change."""
     run = start_recording(tmp_path / 'bag', record_hash_period=0.005)
     simulator, saved = run.simulator, {}
     between = {
@@ -183,13 +183,13 @@ def test_a_replay_switches_settings_when_the_run_did(tmp_path):
     assert verdict.commands == len(between)
 
 
-def test_a_replay_spawns_what_was_spawned(tmp_path):
-    """Add robots and objects with their topics and commands at their steps, and delete them."""
+def test_a_replay_repeats_spawns(tmp_path):
+    """Add robots and objects with topics and commands at the same steps, and delete them."""
     run = start_recording(
         tmp_path / 'bag', record_hash_period=0.005, collisions='none', namespace='lab'
     )
     simulator, parameters = run.simulator, SimulatorParameters(collisions='none')
-    # the node's own, on this thread alone
+    # the node's own object, here on one thread
     entities = Entities(
         simulator,
         SimpleNamespace(add=lambda one: None, remove=lambda one: None),
@@ -236,7 +236,7 @@ def test_a_replay_spawns_what_was_spawned(tmp_path):
 
 
 def test_a_replay_finds_the_meshes_of_a_description(tmp_path, example_robots):
-    """Replay a robot whose description names its meshes as only the recording could resolve."""
+    """Replay a robot whose description has mesh names resolved only by the recording."""
     urdf = example_robots['ur/ur5_robot']
     assert 'package://' in urdf.read_text()
     start_recording(tmp_path / 'bag', robot=str(urdf), collisions='none').run(0.01, no_progress)
@@ -246,7 +246,7 @@ def test_a_replay_finds_the_meshes_of_a_description(tmp_path, example_robots):
 
 
 def test_a_replay_ends_where_a_program_added_something(tmp_path):
-    """Say which step that was, and what to do instead."""
+    """Name the step, and an alternative."""
     run = start_recording(tmp_path / 'bag')
     run.simulator.tick()
     ball = run.simulator.world.add_body(sb.Sphere(0.1), 'ball')
@@ -258,10 +258,10 @@ def test_a_replay_ends_where_a_program_added_something(tmp_path):
 
 
 def test_time_goes_on_in_a_bag_when_the_clock_is_reset(tmp_path):
-    """Keep the order of what happened, while stamps begin anew; record no message twice."""
+    """Keep messages in order while stamps restart; record no message twice."""
     record(tmp_path / 'bag')
     recorded = [each for each in read_bag(tmp_path / 'bag') if each.topic == '/joint_states']
-    # a reset publishes where it led to, which takes a step of /clock unless that goes back to 0
+    # a reset publishes its result and takes a step on /clock, unless /clock returns to 0
     assert [each.time_ns // MS for each in recorded] == [*range(1, 122), *range(121, 202)]
     stamps = [
         message.header.stamp.nanosec // MS
@@ -273,7 +273,7 @@ def test_time_goes_on_in_a_bag_when_the_clock_is_reset(tmp_path):
 
 
 def test_a_changed_command_is_found_at_its_step(tmp_path, capsys):
-    """Name the first step whose outcome differs: that after the command."""
+    """Name the first step with a different outcome: the one after the command."""
     record(tmp_path / 'bag', 100)
 
     def change(number: int, each: Recorded) -> bytes:
@@ -291,7 +291,7 @@ def test_a_changed_command_is_found_at_its_step(tmp_path, capsys):
 
 
 def test_a_changed_or_missing_message_is_found(tmp_path):
-    """Name topic and step of what was published and is not in the bag as it was."""
+    """Name topic and step of a published message that is changed or missing in the bag."""
     record(tmp_path / 'bag', 100)
     (at,) = (
         number
@@ -316,7 +316,7 @@ def test_a_changed_or_missing_message_is_found(tmp_path):
 
 
 def test_a_changed_state_hash_is_found(tmp_path):
-    """Name the step whose state is not as recorded."""
+    """Name the step with another state than recorded."""
     record(tmp_path / 'bag', 100)
 
     def change(number: int, each: Recorded) -> bytes:
@@ -331,7 +331,7 @@ def test_a_changed_state_hash_is_found(tmp_path):
 
 
 def test_hashes_of_another_kind_are_not_compared(tmp_path, capsys):
-    """Compare the messages of a bag of another version, and say why not its state hashes."""
+    """Compare the messages in a bag of another version; report why its hashes are not compared."""
     record(tmp_path / 'bag', 60)
 
     def change(number: int, each: Recorded) -> bytes:
@@ -351,7 +351,7 @@ def test_hashes_of_another_kind_are_not_compared(tmp_path, capsys):
 
 
 def test_a_bag_without_a_recording_is_refused(tmp_path, capsys):
-    """Say what is missing; end with 2."""
+    """Name the missing topic; end with 2."""
     recorder = Recorder(tmp_path / 'bag')
     recorder.write(recorder.add_topic(Topic('/a', 'std_msgs/msg/String', '', '')), 0, 1, b'')
     recorder.close()
@@ -361,8 +361,8 @@ def test_a_bag_without_a_recording_is_refused(tmp_path, capsys):
     assert 'contains no recording' in capsys.readouterr().err
 
 
-def test_a_world_that_has_changed_is_refused(tmp_path):
-    """Name the scene file that is not what it was; take the robot's description from the bag."""
+def test_a_changed_world_is_refused(tmp_path):
+    """Name the changed scene file; take the robot's description from the bag."""
     scene, robot = tmp_path / 'scene.yaml', tmp_path / 'mine.urdf'
     scene.write_text('world: {objects: {ball: {sphere: 0.1, mass: 1.0, position: [0, 0, 1]}}}\n')
     robot.write_text((Path(__file__).parents[3] / 'urdf' / 'pendulum.urdf').read_text())

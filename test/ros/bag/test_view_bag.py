@@ -1,4 +1,4 @@
-"""Bags to look at: the page with their time, a page to share, pictures and films."""
+"""Viewing of bags: the page with their time, a page to share, pictures and films."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def places(world: sb.World) -> list[np.ndarray]:
 
 @pytest.fixture(scope='module')
 def swing(tmp_path_factory) -> tuple[Path, list[list[np.ndarray]]]:
-    """Provide a bag of a pendulum that swings and is reset, and where its links were."""
+    """Provide a bag of a pendulum that swings and is reset, and the positions of its links."""
     bag = tmp_path_factory.mktemp('swing') / 'swing'
     run = start_recording(bag, hold_until_first_command=False, initial_positions=list(START))
     (interface,) = run.simulator.interfaces
@@ -46,7 +46,7 @@ def swing(tmp_path_factory) -> tuple[Path, list[list[np.ndarray]]]:
                 serialize_message(JointState(name=['nobody'], effort=[1.0]))
             )
         if step == 150:
-            # has a time of its own
+            # the reset has its own time in the bag
             run.simulator.reset(clock=False)
             been.append(places(run.simulator.world))
         run.simulator.tick()
@@ -64,7 +64,7 @@ def tape(swing) -> Tape:
 
 
 def test_a_tape_has_the_states_of_the_run(swing, tape):
-    """Replay a bag: every frame has the links where they were, to the bit."""
+    """Replay a bag: every frame has the recorded link positions, to the bit."""
     (take,) = tape.takes
     assert len(take.moments) == STEPS * 1e-3 * FPS + 1
     for moment in take.moments:
@@ -76,7 +76,7 @@ def test_a_tape_has_the_states_of_the_run(swing, tape):
 
 
 def placed_by(bag: Path, folder: Path) -> Path:
-    """Return a bag as others make them: with joint_states and the description alone."""
+    """Return a bag like those of other tools: with joint_states and the description alone."""
     with (
         Reader(bag) as reader,
         Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer,
@@ -98,18 +98,18 @@ def placed_by(bag: Path, folder: Path) -> Path:
 
 
 def test_bags_of_others_are_shown_by_joint_states(swing, tmp_path):
-    """Show the same motion without what a replay needs."""
+    """Show the same motion without the data needed for a replay."""
     tape, _ = tape_of(placed_by(swing[0], tmp_path / 'other'), FPS, no_progress)
     (take,) = tape.takes
     assert [link.name for link in take.structure.links] == ['world', 'upper_rod', 'lower_rod']
-    # where it is reset another state comes at the same time
+    # at the reset, another state has the same time
     for moment in take.moments[:7]:
         np.testing.assert_allclose(
             moment.poses[:, 9:], swing[1][round(moment.time * 1e3)], atol=1e-12
         )
 
 
-def test_what_cannot_be_shown_is_said(swing, tmp_path):
+def test_bags_without_a_robot_are_refused(swing, tmp_path):
     """Refuse a bag without a robot."""
     with (
         Reader(swing[0]) as reader,
@@ -126,7 +126,7 @@ def test_what_cannot_be_shown_is_said(swing, tmp_path):
 
 
 def test_one_page_plays_a_bag_without_anything_else(swing, tape, capsys):
-    """Decode what the page holds: times, positions of parts, and the marks."""
+    """Decode the page's data: times, positions of parts, and marks."""
     bag, been = swing
     page = bag.parent / 'swing.html'
     assert main(['view', str(bag), '--html', str(page), '--fps', f'{FPS:g}']) == 0
@@ -164,7 +164,7 @@ def test_one_page_plays_a_bag_without_anything_else(swing, tape, capsys):
 
 
 def test_the_page_plays_pauses_and_seeks(tape):
-    """Drive every widget of a bag's page."""
+    """Use every widget on a bag's page."""
     with Player(tape, paused=True) as player, PageClient(player.url) as client:
         thread = threading.Thread(target=player.run)
         thread.start()
@@ -198,10 +198,10 @@ def test_the_page_plays_pauses_and_seeks(tape):
 
 
 def test_two_runs_are_ghosts_or_beside_each_other(tape):
-    """Put a run beside itself, and into itself."""
+    """Show a run beside itself, and inside itself."""
     take = tape.takes[0]
     count, parts = len(take.structure.links), len(take.structure.parts)
-    # those of what hangs on the ceiling
+    # parts hanging on the ceiling
     fixed = sum(part.link == 0 for part in take.structure.parts)
     (both,) = together([tape, tape.cut(0.1, 1.0)], 2.0).takes
     assert len(both.structure.parts) == 2 * parts
@@ -220,11 +220,11 @@ def test_two_runs_are_ghosts_or_beside_each_other(tape):
     )
 
 
-# the library leaves the pipes of a process that has ended to the collector of garbage
+# the library leaves the pipes of an ended process to the garbage collector
 @pytest.mark.filterwarnings('ignore::pytest.PytestUnraisableExceptionWarning')
 @pytest.mark.filterwarnings('ignore:unclosed file:ResourceWarning')
 def test_films_have_a_picture_for_each_frame(tape, tmp_path, monkeypatch):
-    """Write a film of pictures whose brightness is the time; read it with ffmpeg."""
+    """Write a film of pictures with time as brightness; read it with ffmpeg."""
 
     class Stage:
         def __init__(self, time: float) -> None:
@@ -242,7 +242,7 @@ def test_films_have_a_picture_for_each_frame(tape, tmp_path, monkeypatch):
 
 
 def centre_of_colour(pixels: np.ndarray) -> np.ndarray:
-    """Return the mean place (x, y) of what is coloured: neither white, grey nor black [pixels]."""
+    """Return the mean position (x, y) of coloured pixels: not white, grey or black [pixels]."""
     channels = pixels[..., :3].astype(int)
     rows, columns = np.nonzero(np.ptp(channels, axis=2) > 40)
     assert len(rows) > 50
@@ -250,7 +250,7 @@ def centre_of_colour(pixels: np.ndarray) -> np.ndarray:
 
 
 def seen_at(camera: film.Camera, points: np.ndarray, pixels: tuple[int, int]) -> np.ndarray:
-    """Return where points (n, 3) are on a picture, (n, 2) [pixels], by a camera's definition."""
+    """Return the picture positions (n, 2) [pixels] of points (n, 3) by a camera's definition."""
     eye, target, _ = camera._view
     forward = (target - eye) / np.linalg.norm(target - eye)
     aside = np.cross(forward, (0.0, 0.0, 1.0))
@@ -265,11 +265,11 @@ def seen_at(camera: film.Camera, points: np.ndarray, pixels: tuple[int, int]) ->
 @pytest.mark.filterwarnings('ignore::pytest.PytestUnraisableExceptionWarning')
 @pytest.mark.filterwarnings('ignore:unclosed file:ResourceWarning')
 def test_pictures_and_films_show_the_run(swing, tape, tmp_path, capsys):
-    """Draw without a display: the rods where they are, in a picture and each frame of a film."""
+    """Draw without a display: the rods in their places, in a picture and each frame of a film."""
     bag, size = swing[0], (320, 240)
     camera = film.Camera(tape, size)
     (take,) = tape.takes
-    # grey is the colour of other parts
+    # other parts are grey
     moving = [part for part, own in film.drawn(take) if part.link and np.ptp(own.color[:3]) > 0.2]
 
     def expected(time: float) -> np.ndarray:
@@ -302,7 +302,7 @@ def test_pictures_and_films_show_the_run(swing, tape, tmp_path, capsys):
 
 
 def test_surfaces_are_drawn_where_they_are(tape):
-    """Put the corners of each surface where its geometry is."""
+    """Put each surface's corners at its geometry."""
     (take,) = tape.takes
     moment = take.moments[5]
     surfaces = film.drawn(take)
@@ -331,6 +331,6 @@ def test_surfaces_are_drawn_where_they_are(tape):
     ],
 )
 def test_wrong_arguments_of_view(swing, capsys, arguments, words):
-    """Say what is wrong with the command line."""
+    """Name the error in the command line."""
     assert main(['view', str(swing[0]), *arguments]) == 2
     assert words in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Commands: applied whole or not at all, clamped, timed out, and held until they come."""
+"""Commands: applied as a whole or not at all, clamped, timed out; the hold before the first."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ MS = 1_000_000
 
 @pytest.fixture
 def robot(repository):
-    """Return the arm, whose effort limits are finite."""
+    """Return the arm; its effort limits are finite."""
     return sb.World().load_urdf(repository / 'urdf' / 'arm.urdf')
 
 
 @pytest.fixture
 def impatient_threads():
-    """Let threads interrupt each other as often as they can."""
+    """Let threads interrupt each other as often as possible."""
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     yield
@@ -31,12 +31,12 @@ def impatient_threads():
 
 
 def make(robot, **options) -> commands.RobotCommands:
-    """Make commands of all joints in the robot's order."""
+    """Create commands for all joints in the robot's order."""
     return commands.RobotCommands(robot, robot.joint_names, **options)
 
 
 def test_efforts_are_taken_by_name_and_by_order(robot):
-    """Write what was commanded, and leave the joints that were not named."""
+    """Write the commands, and leave unnamed joints unchanged."""
     taken = make(robot)
     taken.queue.accept_ordered([1, 2, 3, 4, 5, 6, 7])
     taken.queue.accept_named(['joint_6', 'joint_2'], effort=[60 / 2, 20.0])
@@ -46,7 +46,7 @@ def test_efforts_are_taken_by_name_and_by_order(robot):
 
 
 def test_the_order_is_the_one_given(robot):
-    """Take a list for the joints that were chosen, in their order."""
+    """Take a list for the chosen joints, in their order."""
     taken = commands.RobotCommands(robot, ['joint_3', 'joint_1'])
     taken.queue.accept_ordered([3.0, 1.0])
     taken.apply(0)
@@ -55,7 +55,7 @@ def test_the_order_is_the_one_given(robot):
 
 
 def test_efforts_are_clamped_to_the_limits_and_counted(robot):
-    """Count messages that asked too much, not those at the limit."""
+    """Count messages beyond the limit, not messages at the limit."""
     taken = make(robot)
     limits = robot.effort_limits
     taken.queue.accept_ordered(limits)
@@ -79,7 +79,7 @@ def test_efforts_are_clamped_to_the_limits_and_counted(robot):
     ],
 )
 def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, said):
-    """Refuse the whole of it, saying why, and neither apply nor remember any part."""
+    """Refuse the whole command with a reason; neither apply nor store any part."""
     taken = make(robot)
     taken.queue.accept_ordered([7.0] * 7)
     taken.apply(0)
@@ -92,7 +92,7 @@ def test_a_bad_command_changes_nothing_and_is_counted(robot, names, efforts, sai
 
 
 def test_a_list_of_the_wrong_size_is_refused_with_the_joints(robot):
-    """Say how many are wanted and of which joints."""
+    """Name the expected number and the joints."""
     taken = make(robot)
     with pytest.raises(
         InvalidValueError, match='7 values, one effort for each of joint_1, joint_2'
@@ -108,7 +108,7 @@ def test_an_unknown_ordered_joint_is_refused_at_the_start(robot):
 
 
 def test_the_robot_is_held_until_the_first_command(robot):
-    """Lock the joints at the start and after a restart; a bad command does not free them."""
+    """Lock the joints at the start and after a restart; an invalid command does not free them."""
     taken = make(robot)
     assert robot.hold
     with pytest.raises(InvalidValueError):
@@ -132,7 +132,7 @@ def test_the_robot_is_free_at_once_if_so_chosen(robot):
 
 
 def test_commands_of_before_a_restart_are_forgotten(robot):
-    """Apply nothing that came before the restart."""
+    """Apply nothing received before the restart."""
     taken = make(robot)
     taken.queue.accept_ordered([5.0] * 7)
     taken.restart(0)
@@ -147,7 +147,7 @@ def test_commands_of_before_a_restart_are_forgotten(robot):
     ('policy', 'effort', 'held'), [('zero', 0.0, False), ('hold', 0.0, True), ('last', 5.0, False)]
 )
 def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
-    """Do nothing before the timeout, then what the policy says; go on at the next command."""
+    """Do nothing before the timeout, then apply the policy; go on at the next command."""
     taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
     taken.apply(100 * MS)
     assert not taken.is_timed_out, 'a command that never came is not late'
@@ -166,12 +166,12 @@ def test_a_command_times_out_by_the_policy(robot, policy, effort, held):
     taken.apply(151 * MS)
     assert not taken.is_timed_out
     assert not robot.hold
-    # efforts that timed out must not come back with a command of another joint
+    # timed-out efforts must not return with another joint's command
     assert robot.u.tolist() == [effort, 2.0, *[effort] * 5]
 
 
 def test_no_timeout_if_so_chosen(robot):
-    """Keep the last command for ever at a timeout of 0."""
+    """Keep the last command forever with a timeout of 0."""
     taken = make(robot, timeout_ns=0, timeout_policy='zero')
     taken.queue.accept_ordered([5.0] * 7)
     taken.apply(0)
@@ -180,7 +180,7 @@ def test_no_timeout_if_so_chosen(robot):
 
 
 def test_a_command_is_never_seen_in_part(robot):
-    """Apply, while another thread commands, rows of one message only."""
+    """While another thread commands, apply only rows of one message."""
     taken = make(robot)
     is_over = threading.Event()
 
@@ -203,7 +203,7 @@ def test_a_command_is_never_seen_in_part(robot):
 
 
 def test_efforts_are_clamped_to_either_limit(robot):
-    """Clamp to the range of a joint that is stronger one way, and count what was clamped."""
+    """Clamp to the range of a joint with different limits in both directions; count clamping."""
     first, *rest = robot.actuated_joints
     robot.joint(first).effort_limit, robot.joint(first).lower_effort_limit = 10.0, -30.0
     taken = make(robot)
@@ -216,7 +216,7 @@ def test_efforts_are_clamped_to_either_limit(robot):
 
 
 def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
-    """Refuse infinity also for a joint without an effort limit, and take everything finite."""
+    """Refuse infinity also for a joint without an effort limit; accept every finite value."""
     free = sb.World().load_urdf(repository / 'urdf' / 'pendulum.urdf')
     assert free.effort_limits.tolist() == [np.inf]
     taken = make(free)
@@ -233,20 +233,20 @@ def test_an_infinite_effort_is_refused_where_there_is_no_limit(repository):
 
 @pytest.fixture
 def driven(robot):
-    """Return the arm, its first four joints driven in the four ways, and its commands."""
+    """Return the arm, its first four joints in the four control modes, and its commands."""
     for number, control in enumerate(('effort', 'velocity', 'position', 'servo'), start=1):
         robot.joint(f'joint_{number}').control = control
     return robot, make(robot)
 
 
 def targets(robot, *joints: str) -> list[tuple[float, float]]:
-    """Return where motors go: positions and velocities."""
+    """Return motor targets: positions and velocities."""
     found = [robot.joint(name) for name in joints]
     return [(joint.target_position, joint.target_velocity) for joint in found]
 
 
-def test_each_joint_takes_what_its_control_goes_for(driven):
-    """Take positions and velocities for motors, and efforts for all, in one message or several."""
+def test_each_joint_takes_the_quantities_of_its_control(driven):
+    """Take positions and velocities for motors, and efforts for all, in one or more messages."""
     robot, taken = driven
     taken.queue.accept_named(['joint_3', 'joint_4'], [0.5, -1.0], [0.1, 0.2], [3.0, 4.0])
     taken.queue.accept_named(['joint_2'], velocity=[0.7])
@@ -255,7 +255,7 @@ def test_each_joint_takes_what_its_control_goes_for(driven):
     assert targets(robot, 'joint_3', 'joint_4') == [(0.5, 0.1), (-1.0, 0.2)]
     assert robot.joint('joint_2').target_velocity == 0.7
     assert robot.u[:4].tolist() == [1.0, 2.0, 3.0, 4.0]
-    # a position alone is one to rest at; what is not named goes on as it did
+    # a position alone means rest there; unnamed joints go on as before
     taken.queue.accept_named(['joint_3'], [0.25])
     taken.apply(MS)
     assert targets(robot, 'joint_3', 'joint_4') == [(0.25, 0.0), (-1.0, 0.2)]
@@ -263,7 +263,7 @@ def test_each_joint_takes_what_its_control_goes_for(driven):
 
 
 def test_every_command_counts_however_little_it_changes(driven):
-    """Take positions that differ by rounding, and what comes beside positions that do not."""
+    """Take positions that differ by rounding, and other values beside unchanged positions."""
     robot, taken = driven
     position = 0.3
     for step in range(1, 6):
@@ -277,8 +277,8 @@ def test_every_command_counts_however_little_it_changes(driven):
         assert (robot.u[0], robot.u[3]) == (1e-7 * step, 1e-7 * step)
 
 
-def test_lists_may_hold_what_each_control_is_named_after(driven):
-    """Take what ros2_control's topic-based hardware sends for joints of several interfaces."""
+def test_lists_may_hold_values_for_one_control_only(driven):
+    """Take messages from ros2_control's hardware for joints with several interfaces."""
     robot, taken = driven
     names = ['joint_4', 'joint_1', 'joint_2', 'joint_3']
     taken.queue.accept_named(names, [0.4, 0.3], [0.2], [0.1])
@@ -306,8 +306,8 @@ def test_lists_may_hold_what_each_control_is_named_after(driven):
         (['joint_3'], {'position': [0.1], 'effort': [float('nan')]}, 'efforts'),
     ],
 )
-def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said):
-    """Say why and what would help, count it, and change nothing."""
+def test_commands_with_unaccepted_quantities_are_refused_as_a_whole(driven, names, lists, said):
+    """Give reason and remedy, count it, and change nothing."""
     robot, taken = driven
     taken.queue.accept_named(['joint_3'], [0.3])
     taken.apply(0)
@@ -319,8 +319,8 @@ def test_what_a_joint_does_not_take_is_refused_whole(driven, names, lists, said)
     assert (taken.counts.accepted, taken.counts.rejected) == (1, 1)
 
 
-def test_what_comes_again_is_checked_again(robot):
-    """Take the same joints many times; refuse what they do not take any more, clamp, and NaN."""
+def test_repeated_commands_are_checked_again(robot):
+    """Take the same joints repeatedly; refuse quantities no longer accepted, clamp, refuse NaN."""
     taken = make(robot)
     names = ['joint_1', 'joint_2']
     for _ in range(3):
@@ -342,7 +342,7 @@ def test_what_comes_again_is_checked_again(robot):
 
 
 def test_a_control_changes_without_a_jerk(robot):
-    """Begin at the present position, at rest; forget targets of before, but not efforts."""
+    """Start at the current position, at rest; drop earlier targets, but not efforts."""
     taken = make(robot)
     robot.joint('joint_2').q = 0.8
     taken.queue.accept_named(['joint_2'], effort=[5.0])
@@ -359,7 +359,7 @@ def test_a_control_changes_without_a_jerk(robot):
     taken.queue.accept_named(['joint_2'], velocity=[0.3])
     taken.apply(MS)
     assert targets(robot, 'joint_2') == [(0.8, 0.3)]
-    # new gains alone leave the target where it was
+    # new gains alone leave the target unchanged
     taken.queue.set_control('joint_2', 'velocity', 50.0, 5.0)
     taken.apply(2 * MS)
     assert targets(robot, 'joint_2') == [(0.8, 0.3)]
@@ -367,7 +367,7 @@ def test_a_control_changes_without_a_jerk(robot):
 
 
 def test_controls_may_change_while_commands_come(robot, impatient_threads):
-    """Take efforts, which go for either control, whatever another thread does meanwhile."""
+    """Take efforts, valid in both control modes, while another thread changes the mode."""
     taken, is_over = make(robot), threading.Event()
 
     def change() -> None:
@@ -386,7 +386,7 @@ def test_controls_may_change_while_commands_come(robot, impatient_threads):
 
 @pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])
 def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
-    """Keep the joints in place, but by 'last'; go on with what a later command names alone."""
+    """Keep the joints in place, except with 'last'; then move only the joints in a new command."""
     robot.joint('joint_2').control = 'velocity'
     robot.joint('joint_3').control = 'position'
     taken = make(robot, timeout_ns=10 * MS, timeout_policy=policy)
@@ -406,7 +406,7 @@ def test_motors_stop_where_they_are_when_commands_cease(robot, policy):
 
 
 def test_crawlers_take_velocities_and_nothing_else(repository):
-    """Run at the speeds commanded by name, and stop when commands cease."""
+    """Run at the commanded speeds, by name; stop when commands cease."""
     vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
     taken = commands.RobotCommands(vehicle, [], timeout_ns=10 * MS, timeout_policy='zero')
     taken.queue.accept_named(['right_track_joint', 'left_track_joint'], velocity=[0.4, 0.3])
@@ -428,8 +428,8 @@ def test_crawlers_take_velocities_and_nothing_else(repository):
     [(14_678 * MS, 14_679 * MS), (14_678 * MS, 0), (300 * MS, 0)],
     ids=['the clock goes on', 'the clock goes back', 'the clock goes back a little'],
 )
-def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after):
-    """Wait for the first command after a reset, though one of before it comes later."""
+def test_answers_to_states_before_a_reset_are_dropped(robot, before, after):
+    """After a reset, wait for the first command and drop earlier ones that arrive late."""
     taken = make(robot, timeout_ns=500 * MS)
     taken.queue.accept_named(['joint_2'], effort=[5.0], stamp_ns=before - 5 * MS)
     taken.apply(before - MS)
@@ -441,20 +441,20 @@ def test_what_answers_a_state_of_before_a_reset_is_dropped(robot, before, after)
     assert taken.is_waiting
     assert robot.hold
     assert taken.counts.outdated == 2
-    # answers to what came since, those without a stamp, and those by another clock
+    # answers to later states, answers without a stamp, and answers by another clock
     for time, stamp in ((after + MS, after + MS), (after + 2 * MS, 0), (after + 3 * MS, 10**18)):
         taken.queue.accept_named(['joint_2'], effort=[float(time % 7)], stamp_ns=stamp)
         taken.apply(time)
         assert robot.u[1] == float(time % 7)
     assert taken.counts.outdated == 2
-    # a second later nothing of before can come any more
+    # a second later, late answers are no longer expected
     taken.apply(after + 1001 * MS)
     taken.queue.accept_named(['joint_2'], effort=[3.0], stamp_ns=before)
     assert taken.counts.outdated == 2
 
 
 def test_commands_end_with_their_senders(robot):
-    """Time out before the timeout; a command that comes later cancels that, whichever it is."""
+    """Time out before the timeout; any later command cancels it."""
     taken = make(robot, timeout_ns=1000 * MS)
     taken.lose_senders()
     taken.apply(0)
@@ -478,7 +478,7 @@ def test_commands_end_with_their_senders(robot):
 
 
 def test_commands_without_a_timeout_outlive_their_senders(robot):
-    """Keep the last command where the timeout is never."""
+    """Keep the last command if there is no timeout."""
     taken = make(robot)
     taken.queue.accept_ordered([1.0] * 7)
     taken.lose_senders()

@@ -1,4 +1,4 @@
-"""Drives on the graph and in the control step: cmd_vel, odometry from wheels, frames."""
+"""Drives on the graph and in the control step: cmd_vel, wheel odometry, frames."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ WHEELS = ['left_wheel_joint', 'right_wheel_joint']
 
 
 class Heard(Nowhere):
-    """A sink that keeps the latest message of every topic."""
+    """A sink storing the latest message of every topic."""
 
     def __init__(self):
         self.latest = {}
@@ -56,13 +56,13 @@ def twist(x=0.0, y=0.0, yaw_rate=0.0) -> Twist:
 
 
 def send(interface, topic, message):
-    """Send a message to a robot, as the graph would."""
+    """Send a message to a robot, like the graph."""
     (take,) = [each.take for each in interface.command_topics if each.name == topic]
     take(serialize_message(message))
 
 
 def drive(made, seconds, *, number=0, command=None, topic='cmd_vel', rate=500.0):
-    """Step, with a command in every tenth of a second."""
+    """Take steps, with a command in every tenth of a second."""
     for step in range(round(seconds * rate)):
         if command is not None and step % 50 == 0:
             send(made.interfaces[number], topic, command)
@@ -76,7 +76,7 @@ def speeds(made, number=0):
 
 
 def test_cmd_vel_drives_and_wheels_reckon():
-    """Move as commanded; publish what the wheels tell beside the truth, with covariances."""
+    """Move as commanded; publish wheel odometry beside the truth, with covariances."""
     heard = Heard()
     made = simulator(heard, robot='rover', rate=500.0)
     (interface,) = made.interfaces
@@ -102,7 +102,7 @@ def test_cmd_vel_drives_and_wheels_reckon():
 
 
 def test_the_truth_has_the_variances_that_are_set():
-    """Tell what a localizer is to assume, and leave the wheels' own and the values as they are."""
+    """Publish the set variances for a localizer; leave wheel variances and values unchanged."""
     heard = Heard()
     made = simulator(
         heard,
@@ -123,7 +123,7 @@ def test_the_truth_has_the_variances_that_are_set():
 
 
 def test_a_drive_stops_within_its_limits_when_commands_cease():
-    """Come to rest with the deceleration of 1 m/s², count the timeout, and wake again."""
+    """Decelerate to rest at 1 m/s², count the timeout, and restart."""
     made = simulator(robot='rover', rate=500.0, command_timeout=0.2)
     (interface,) = made.interfaces
     drive(made, 1.0, command=twist(0.5))
@@ -144,7 +144,7 @@ def test_a_drive_stops_within_its_limits_when_commands_cease():
 
 
 def test_a_drive_may_have_a_timeout_of_its_own():
-    """Let cmd_vel_timeout go before command_timeout; 0 is never."""
+    """Prefer cmd_vel_timeout over command_timeout; 0 is never."""
     block = {
         'base': {
             'type': 'differential',
@@ -163,7 +163,7 @@ def test_a_drive_may_have_a_timeout_of_its_own():
 
 @pytest.mark.parametrize('wrong', [math.nan, math.inf, 1e300])
 def test_absurd_commands_are_refused(wrong):
-    """Reject, count, and go on as before."""
+    """Reject and count the command, and go on as before."""
     made = simulator(robot='rover', rate=500.0)
     (interface,) = made.interfaces
     drive(made, 1.0, command=twist(0.4))
@@ -175,7 +175,7 @@ def test_absurd_commands_are_refused(wrong):
 
 
 def test_twists_may_have_stamps():
-    """Take TwistStamped where a parameter says so, and measure the age of its stamp."""
+    """Take TwistStamped if a parameter requires it, and measure its stamp's age."""
     made = simulator(robot='rover', rate=500.0, cmd_vel_stamped=True)
     (interface,) = made.interfaces
     message = TwistStamped(twist=twist(0.3))
@@ -191,7 +191,7 @@ def test_twists_may_have_stamps():
 
 
 def test_other_commands_take_the_wheels_and_give_them_back():
-    """Obey what came last: velocities of wheels, or a twist, from the speed there is."""
+    """Follow the last command, wheel velocities or a twist, from the current speed."""
     made = simulator(robot='rover', rate=500.0)
     (interface,) = made.interfaces
     drive(made, 0.5, command=twist(0.3))
@@ -211,7 +211,7 @@ def test_other_commands_take_the_wheels_and_give_them_back():
 
 
 def test_the_wheels_of_a_drive_are_its_own():
-    """Leave them out of the default trajectory controller, and refuse them in another."""
+    """Exclude them from the default trajectory controller, and refuse them in another."""
     made = simulator(robot='rover')
     (controller,) = made.interfaces[0].trajectories.controllers
     assert controller.joints == ('caster_swivel_joint', 'caster_wheel_joint')
@@ -241,14 +241,14 @@ world:
 
 @pytest.fixture
 def two(tmp_path):
-    """Return the path of a world with two rovers."""
+    """Return the path to a world with two rovers."""
     path = tmp_path / 'scene.yaml'
     path.write_text(SCENE)
     return str(path)
 
 
 def test_two_robots_drive_in_their_namespaces(two):
-    """Command and reckon each alone, in frames of its own."""
+    """Command each robot alone, with its own odometry and frames."""
     heard = Heard()
     made = simulator(heard, world=two, rate=500.0)
     drive(made, 1.0, number=1, command=twist(0.4), topic='b/cmd_vel')
@@ -261,7 +261,7 @@ def test_two_robots_drive_in_their_namespaces(two):
 
 
 def test_snapshots_and_resets_include_the_drive():
-    """Repeat to the bit from a snapshot in mid-motion; reckon from the origin after a reset."""
+    """Repeat to the bit from a snapshot in mid-motion; restart odometry after a reset."""
     made = simulator(robot='rover', rate=500.0)
     (interface,) = made.interfaces
     drive(made, 0.5, command=twist(0.6, 0.0, 1.0))
@@ -300,7 +300,7 @@ def test_a_recorded_drive_is_replayed_to_the_bit(robot, tmp_path):
 
 
 def test_frames_are_one_tree_in_which_the_odom_frame_drifts(monkeypatch):
-    """Tell odom -> base by the wheels and world -> odom by the rest, as a localizer would."""
+    """Publish odom -> base by wheel odometry, world -> odom by the rest, like a localizer."""
     monkeypatch.setattr(
         frames,
         'optional_messages',
@@ -353,12 +353,12 @@ def test_frames_are_one_tree_in_which_the_odom_frame_drifts(monkeypatch):
     in_world = poses['odom'] @ poses['base_link']
     np.testing.assert_allclose(in_world[:3, 3], root.p, atol=1e-12)
     np.testing.assert_allclose(in_world[:3, :3], root.R, atol=1e-12)
-    # it skids: the frame has drifted
+    # it skids: the odom frame has drifted
     assert abs(math.atan2(*poses['odom'][1::-1, 0])) > 0.05
 
 
 def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
-    """Drive by messages, and tell how the drive is on /diagnostics."""
+    """Drive by messages, and report the drive's state on /diagnostics."""
     start_node(robot='rover', command_timeout=0.2, diagnostics_rate=20.0)
     odometry = graph.listen(Odometry, '/diff_drive/odom')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -371,7 +371,7 @@ def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
         lambda: abs(speed() - 0.4) < 1e-6, 'the speed', also=lambda: commands.publish(twist(0.4))
     )
     graph.wait(lambda: abs(speed()) < 1e-9, 'rest')
-    # more than one where commands were late on their way
+    # more than one if commands were late
     graph.wait(
         lambda: int(told(diagnostics, 'commands of rover').get('timeouts since start', 0)) > 0,
         'the timeout',
@@ -384,7 +384,7 @@ def test_cmd_vel_drives_a_rover_on_the_graph(graph, start_node):
 
 
 def test_run_drives_the_rover_along_a_square(graph, start_process):
-    """Start what `make run ROBOT=rover` does: a metre ahead, then to the left."""
+    """Start the processes of `make run ROBOT=rover`: a metre ahead, then to the left."""
     odometry = graph.listen(Odometry, '/odom')
     process = start_process(
         '-m',
@@ -410,7 +410,7 @@ def test_run_drives_the_rover_along_a_square(graph, start_process):
 
 
 def test_a_drive_of_a_file_of_controllers_is_replayed_from_anywhere(tmp_path):
-    """Keep the path of the file with the description, and its fingerprint in the bag."""
+    """Store the path of the file with the description, and its fingerprint, in the bag."""
     folder = tmp_path / 'robot'
     folder.mkdir()
     (folder / 'c.yaml').write_text(
@@ -439,7 +439,7 @@ def test_a_drive_of_a_file_of_controllers_is_replayed_from_anywhere(tmp_path):
 
 
 def test_a_parameter_file_declares_a_drive(graph, start_node, tmp_path):
-    """Read the block as ros2_control's files have it, and refuse what is wrong by its name."""
+    """Read the block in ros2_control's format, and refuse invalid parts by name."""
     robot = tmp_path / 'robot.urdf'
     robot.write_text(skid_steered())
     given = tmp_path / 'given.yaml'
@@ -479,7 +479,7 @@ def test_wrong_drives_end_the_start_with_a_reason(refusals, tmp_path):
 
 @pytest.mark.parametrize('policy', ['hold', 'zero', 'last'])
 def test_a_drive_outlasts_other_commands(policy):
-    """Drive on when commands to joints have timed out, with those joints held, and no others."""
+    """Keep driving after the timeout of joint commands; hold only the commanded joints."""
     made = simulator(robot='rover', rate=500.0, command_timeout=0.2, command_timeout_policy=policy)
     (interface,) = made.interfaces
     robot = interface.robot

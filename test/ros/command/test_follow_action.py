@@ -1,4 +1,4 @@
-"""Goals of FollowJointTrajectory: on the graph, and tick by tick without one."""
+"""FollowJointTrajectory goals: on the graph, and tick by tick without one."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ with _executor() as executor:
 """
 
 
-def test_goals_end_when_somebody_says_so(graph, start_process):
-    """Reject, accept, tell progress, succeed, abort and cancel, with the node's own executor."""
+def test_goals_end_when_finished_by_other_code(graph, start_process):
+    """Reject, accept, report progress, succeed, abort and cancel, with the node's own executor."""
     process = start_process('-c', SERVER)
     client = graph.action_client(Fibonacci, 'follow', '/server')
     progress = []
@@ -100,7 +100,7 @@ def test_goals_end_when_somebody_says_so(graph, start_process):
     assert result(long) == (5, [3, 3])
     last = send(4)
     future = last.get_result_async()
-    # who asks for a result of a server that is gone gets none: let the question arrive
+    # a result request to a destroyed server gets no answer: let the request arrive before
     seen = progress.count([4])
     graph.wait(lambda: progress.count([4]) > seen + 2, 'progress')
     last.cancel_goal_async()
@@ -135,12 +135,12 @@ def test_a_goal_is_followed_on_the_graph(graph, start_node):
         graph.wait(future.done, 'a result')
         return future.result().status, future.result().result
 
-    # a client drops feedback that it reads after the end: stalls must be shorter than the motion
+    # a client drops feedback read after the end: stalls must be shorter than the motion
     goal = send(0.5, 3.0)
     graph.wait(lambda: feedback, 'feedback')
     status, told = result(goal)
     assert (status, told.error_code) == (GoalStatus.STATUS_SUCCEEDED, Action.Result.SUCCESSFUL)
-    # older ones may still be on their way
+    # earlier messages may still be in transit
     graph.wait(
         lambda: (
             states
@@ -179,7 +179,7 @@ def tolerance(name, position=0.0, velocity=0.0, acceleration=0.0):
 
 
 def test_tolerances_of_goals_go_before_those_of_the_controller():
-    """Take the default for 0 and none for -1; refuse other joints and values."""
+    """Use the default for 0 and none for -1; refuse other joints and values."""
     block = {'arm': {'constraints': {'goal_time': 2.0, 'a': {'trajectory': 0.1, 'goal': 0.2}}}}
     (arm,) = controllers_of(block, ['a', 'b'], ['a', 'b'])
     given = goal_of(
@@ -200,7 +200,7 @@ def test_tolerances_of_goals_go_before_those_of_the_controller():
 
 
 class Handle:
-    """A goal as the server has it."""
+    """A goal on the server's side."""
 
     is_cancel_requested = False
 
@@ -213,7 +213,7 @@ class Handle:
 
 @pytest.fixture
 def follow_action(monkeypatch):
-    """Return a simulator, its action with a server that no graph knows, and the ends."""
+    """Return a simulator, its action with a server without a graph, and the goals' ends."""
     ends = {}
 
     class Server:
@@ -236,8 +236,8 @@ def follow_action(monkeypatch):
     return made, action, ends
 
 
-def test_goals_are_followed_and_their_ends_are_told(follow_action):
-    """Tell progress, success, what violated tolerances, cancellation and replacement."""
+def test_goals_are_followed_and_their_ends_are_reported(follow_action):
+    """Report progress, success, violated tolerances, cancellation and replacement."""
     made, action, ends = follow_action
     server = action._server
 
@@ -290,7 +290,7 @@ def test_goals_are_followed_and_their_ends_are_told(follow_action):
         goal_of(trajectory(['elbow'], (1.0, [0.0])), multi_dof_trajectory=many)
     )
 
-    # one is under way, one has not begun
+    # one goal is in progress, one has not begun
     start(6, 1.0, 5.0)
     made.tick()
     start(7, 1.0, 5.0)

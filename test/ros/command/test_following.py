@@ -21,8 +21,8 @@ TOPIC = '/joint_trajectory_controller/joint_trajectory'
 
 
 def test_a_trajectory_is_followed_at_the_times_of_its_stamps(graph, start_node):
-    """Be where the cubic is at each stamp, and stay there when no command comes any more."""
-    # so slow that the trajectory comes before it begins, however long that takes
+    """Follow the cubic at each stamp, and stay at its end without further commands."""
+    # slow enough for the trajectory to arrive before its start time
     start_node(
         robot='double_pendulum', command_timeout=0.2, diagnostics_rate=20.0, real_time_factor=0.01
     )
@@ -53,7 +53,7 @@ def test_a_trajectory_is_followed_at_the_times_of_its_stamps(graph, start_node):
     )
     assert told(diagnostics, 'commands of double_pendulum')['timeouts since start'] == '0'
 
-    # an effort takes its joint; the other stays
+    # an effort command takes over its joint; the other joint stays
     efforts = graph.advertise(JointState, '/joint_commands')
     efforts.publish(JointState(name=['elbow'], effort=[0.0]))
     graph.wait(lambda: abs(states[-1].position[1] + 0.4) > 0.01, 'the elbow falling')
@@ -79,8 +79,8 @@ MALFORMED = {
 }
 
 
-def test_malformed_trajectories_are_refused_with_a_word_and_counted(graph, start_node):
-    """Say what is wrong with each, count all, and move nothing."""
+def test_malformed_trajectories_are_refused_with_a_reason_and_counted(graph, start_node):
+    """Name the error in each, count all, and move nothing."""
     process = start_node(robot='double_pendulum', diagnostics_rate=20.0)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     states = graph.listen(JointState, '/joint_states')
@@ -103,8 +103,8 @@ def test_malformed_trajectories_are_refused_with_a_word_and_counted(graph, start
 
 
 @pytest.mark.parametrize('said', MALFORMED)
-def test_the_word_names_what_is_wrong(said):
-    """Name point and joint, or what is known."""
+def test_the_reason_names_the_error(said):
+    """Name point and joint, or the known names."""
     made = simulator(robot='double_pendulum')
     made.tick()
     trajectories = made.interfaces[0].trajectories
@@ -114,7 +114,7 @@ def test_the_word_names_what_is_wrong(said):
 
 
 def test_physics_steps_sample_trajectories_too():
-    """Follow the cubic within control steps of ten physics steps, to its rounding."""
+    """Follow the cubic within control steps of ten physics steps, up to rounding."""
     made = simulator(robot='double_pendulum', rate=100.0, substeps=10)
     trajectories = made.interfaces[0].trajectories
     trajectories.follow(
@@ -127,7 +127,7 @@ def test_physics_steps_sample_trajectories_too():
 
 
 def test_a_reset_gives_the_joints_back():
-    """End what is followed, and hold until the first command again."""
+    """End followed trajectories, and hold until the first command again."""
     made = simulator(robot='double_pendulum')
     (interface,) = made.interfaces
     (controller,) = interface.trajectories.controllers
@@ -149,7 +149,7 @@ def test_a_reset_gives_the_joints_back():
 
 
 def test_a_snapshot_on_the_way_is_gone_on_from():
-    """Follow again to the bit what was followed at the save, whether /clock goes back or on."""
+    """Follow the saved trajectories again to the bit, whether /clock goes back or on."""
     made = simulator(robot='double_pendulum')
     (interface,) = made.interfaces
     (controller,) = interface.trajectories.controllers
@@ -177,7 +177,7 @@ def test_a_snapshot_on_the_way_is_gone_on_from():
 
 
 def test_commands_that_cease_leave_trajectories_alone():
-    """Hold what lost its commands by its motor while another joint is followed."""
+    """Hold joints without commands by their motors while another joint follows a trajectory."""
     made = simulator(robot='double_pendulum', initial_positions=[0.5, 0.0], command_timeout=0.05)
     (interface,) = made.interfaces
     interface.commands.queue.accept_named(['shoulder'], effort=[3.0])
@@ -197,11 +197,11 @@ def test_commands_that_cease_leave_trajectories_alone():
 
 
 def test_late_and_missed_commands_are_counted():
-    """Compare stamps and times with the rate that is expected, in simulated time."""
+    """Compare stamps and times with the expected rate, in simulated time."""
     made = simulator(robot='double_pendulum', command_rate=500.0)
     (interface,) = made.interfaces
     commands = interface.commands
-    # at steps 2, 4, 10 and 12, of which two carry the stamp of three steps ago
+    # at steps 2, 4, 10 and 12; two of them carry a stamp three steps old
     for step in range(1, 13):
         if step in (2, 4, 10, 12):
             age = 3_000_000 if step > 4 else 1_000_000
@@ -215,7 +215,7 @@ def test_late_and_missed_commands_are_counted():
 
 
 def test_controllers_are_configured_as_in_ros2_control(graph, start_node, tmp_path):
-    """Take names, joints and constraints of a controller; refuse what is not its own."""
+    """Take names, joints and constraints of a controller; refuse other controllers' joints."""
     parameters = tmp_path / 'controllers.yaml'
     parameters.write_text("""
 /**:
@@ -277,7 +277,7 @@ def test_controllers_that_make_no_sense_are_refused(block, said):
 
 
 def test_a_robot_has_the_controllers_whose_joints_it_has():
-    """Leave out those of other robots; complete defaults, gains and tolerances."""
+    """Leave out other robots' controllers; complete defaults, gains and tolerances."""
     block = {
         'arm': {'joints': ['a'], 'constraints': {'a': {'trajectory': 0.1, 'goal': 0.2}}},
         'leg': {'joints': ['b'], 'gains': {'b': {'p': 100, 'ff_velocity_scale': 0.5}}},

@@ -18,7 +18,7 @@ NODE = '/sim_bridge'
 
 @pytest.fixture
 def parameter_file(tmp_path):
-    """Return a function that writes parameters of simulator, and gives the arguments for it."""
+    """Return a function that writes simulator parameters, and returns the arguments for them."""
 
     def write(text: str) -> tuple[str, str]:
         file = tmp_path / f'given_{len(list(tmp_path.iterdir()))}.yaml'
@@ -30,7 +30,7 @@ def parameter_file(tmp_path):
 
 
 def rejected(diagnostics: list[DiagnosticArray]) -> int:
-    """Return how many commands were rejected so far."""
+    """Return the number of rejected commands so far."""
     for status in diagnostics[-1].status if diagnostics else ():
         told = {item.key: item.value for item in status.values}
         if 'rejected since start' in told:
@@ -38,8 +38,8 @@ def rejected(diagnostics: list[DiagnosticArray]) -> int:
     return 0
 
 
-def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
-    """Keep a velocity; tell what the motor gives; hold still when commands cease."""
+def test_a_motor_keeps_the_commanded_velocity(graph, start_node, parameter_file):
+    """Keep a velocity; publish the motor's effort; hold still when commands cease."""
     start_node(
         *parameter_file('control:\n  pivot: velocity'),
         robot='pendulum',
@@ -52,7 +52,7 @@ def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
     def command() -> None:
         commands.publish(JointState(name=['pivot'], velocity=[0.5]))
 
-    # without a break between commands that is longer than the timeout
+    # no interval between commands may exceed the timeout
     graph.wait(
         lambda: [each.velocity[0] for each in states[-20:]] == [0.5] * 20,
         'the velocity',
@@ -61,14 +61,14 @@ def test_a_motor_keeps_what_is_commanded(graph, start_node, parameter_file):
     state, later = states[-20], states[-1]
     elapsed = (nanoseconds(later.header.stamp) - nanoseconds(state.header.stamp)) * 1e-9
     assert later.position[0] - state.position[0] == pytest.approx(0.5 * elapsed, rel=1e-9)
-    # what holds the pendulum against its weight
+    # the motor holds the pendulum against its weight
     assert abs(later.effort[0]) > 1.0
     assert later.effort[0] * np.sin(later.position[0]) > 0.0
     graph.wait(lambda: states[-1].velocity[0] == 0.0, 'rest')
 
 
-def test_a_position_needs_a_control_that_goes_for_it(graph, start_node):
-    """Refuse and count it with a hint; take it once the control is set; hold on in between."""
+def test_a_position_needs_a_position_control(graph, start_node):
+    """Refuse and count it with a hint; take it once the control mode is set; hold in between."""
     process = start_node(
         robot='pendulum', initial_positions=[0.5], command_timeout=0.0, diagnostics_rate=20.0
     )
@@ -92,7 +92,7 @@ def test_a_position_needs_a_control_that_goes_for_it(graph, start_node):
     commands.publish(position)
     graph.wait(lambda: states[-1].position[0] == pytest.approx(0.8, abs=1e-9), 'the position')
 
-    # stiff enough to sag by little, and implicit: stable with any gains
+    # stiff enough for little sag, and implicit: stable with any gains
     assert graph.set_parameter(NODE, 'gains.pivot.p', 1e7).successful
     assert graph.set_parameter(NODE, 'gains.pivot.d', 100000).successful
     assert graph.set_parameter(NODE, 'control.pivot', 'servo').successful
@@ -109,7 +109,7 @@ def test_a_position_needs_a_control_that_goes_for_it(graph, start_node):
 
 
 def test_bad_controls_are_refused(refusals, parameter_file):
-    """Say what is wrong with each, without a traceback."""
+    """Name the error in each, without a traceback."""
     cases = [
         ('control:\n  pivt: velocity', "Did you mean 'control.pivot'"),
         ('control:\n  pivot: fast', "'effort' or 'velocity' or 'position' or 'servo'"),
@@ -146,7 +146,7 @@ def test_robots_of_a_world_have_controls_in_their_namespaces(
 
 
 def test_cmd_vel_drives_a_tracked_vehicle(graph, start_node):
-    """Drive at the velocity, turn the way the twist says, and stop when commands cease."""
+    """Drive at the velocity, turn in the twist's direction, and stop when commands cease."""
     start_node(robot='tracked_vehicle', command_timeout=0.2, diagnostics_rate=20.0)
     objects = graph.listen(MultiDOFJointState, '/object_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -187,14 +187,14 @@ def test_cmd_vel_drives_a_tracked_vehicle(graph, start_node):
 
 
 def test_only_tracked_vehicles_take_cmd_vel(graph, start_node):
-    """Leave the topic alone otherwise."""
+    """Do not subscribe otherwise."""
     start_node(robot='pendulum')
     graph.wait_for_next(graph.listen(JointState, '/joint_states'))
     assert not graph.node.get_subscriptions_info_by_topic('/cmd_vel')
 
 
 def test_extra_joints_close_loops(graph, start_node, tmp_path):
-    """Tie a pendulum's bob to the world: it stays where gravity would let it swing."""
+    """Tie a pendulum's bob to the world: it stays in place instead of swinging under gravity."""
     joints = tmp_path / 'joints.yaml'
     joints.write_text(
         'joints:\n  - {name: pin, type: ball, link1: lower_rod, link2: world, '
@@ -213,7 +213,7 @@ def test_extra_joints_close_loops(graph, start_node, tmp_path):
 
 
 def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
-    """Start simulator and controller as `make run ROBOT=four_bar` does."""
+    """Start simulator and controller like `make run ROBOT=four_bar`."""
     process = start_process('-m', 'sim_bridge', 'run', 'four_bar')
     states = graph.listen(JointState, '/joint_states')
     graph.wait(
@@ -222,10 +222,10 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
     assert states[-1].name == ['crank_joint', 'coupler_joint', 'rocker_joint', 'coupler_rocker']
     crank, coupler, rocker, closing = states[-1].position
     d_crank, d_coupler, d_rocker, d_closing = states[-1].velocity
-    # all turn about y: the hinge that closes the loop from how coupler and rocker turn
+    # all turn about y: the angle of the loop-closing hinge follows from coupler and rocker
     assert closing == pytest.approx(rocker - crank - coupler, abs=1e-9)
     assert d_closing == pytest.approx(d_rocker - d_crank - d_coupler, abs=1e-9)
-    # the ends of coupler and rocker, where the loop closes
+    # the ends of coupler and rocker, at the closed loop
     along = crank + coupler
     end_of_coupler = np.array(
         [
@@ -241,7 +241,7 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
 
 
 def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
-    """Start what `make run ROBOT=tracked_vehicle` does: half a metre a second, to the left."""
+    """Start the processes of `make run ROBOT=tracked_vehicle`: half a metre per second, left."""
     states = graph.listen(JointState, '/joint_states')
     process = start_process('-m', 'sim_bridge', 'run', 'tracked_vehicle')
     objects = graph.listen(MultiDOFJointState, '/object_states')
@@ -268,7 +268,7 @@ def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
 
 
 def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, start_process):
-    """Answer states with velocities: steady ones and the slopes of sinusoids, begun smoothly."""
+    """Answer states with constant and sinusoidal velocities, started smoothly."""
     start_process(
         '-m',
         'sim_bridge.control.velocity_controller',
@@ -303,7 +303,7 @@ def test_the_velocity_controller_lets_joints_swing_at_the_pace_of_states(graph, 
     slope = 0.5 * np.pi / 2
     assert answer(7_000_000_000) == pytest.approx([1.0, -slope])
     assert answer(8_000_000_000) == pytest.approx([1.0, 0.0], abs=1e-12)
-    # time went back: begin anew; b, which was late, is led back at 5 / s
+    # time went back: start again; b, which was late, is led back at 5 / s
     assert answer(1_000_000_000, b=3.0) == [0.0, 0.0]
     led = 5.0 * (3.0 - 3.2)
     assert answer(3_000_000_000, b=3.2) == pytest.approx([1.0, led - slope])

@@ -29,7 +29,7 @@ MS = 1_000_000
 
 
 class Bench:
-    """A lockstep, a clock to be set, and what was applied."""
+    """A lockstep, a settable clock, and the applied commands."""
 
     def __init__(self, *sources, timeout_s=0.0):
         self.now, self.applied, self.wakes = 0.0, [], 0
@@ -45,14 +45,14 @@ class Bench:
         )
 
     def step(self, time_ns):
-        """Take a step, to a state of this stamp."""
+        """Take a step to a state with this stamp."""
         self.lockstep.release()
         for topic in TOPICS:
             self.lockstep.ask(topic, time_ns)
 
 
 def test_a_step_waits_for_all_sources_and_applies_them_in_order():
-    """Answer in the wrong order; be woken by the last answer only."""
+    """Answer in the wrong order; only the last answer wakes the lockstep."""
     bench = Bench(LEFT, RIGHT)
     bench.step(5)
     assert bench.lockstep.missing == [LEFT, RIGHT]
@@ -67,7 +67,7 @@ def test_a_step_waits_for_all_sources_and_applies_them_in_order():
     assert not bench.lockstep.is_open()
 
 
-def test_sources_on_one_topic_are_told_apart_by_their_frames():
+def test_sources_on_one_topic_are_distinguished_by_their_frames():
     """Wait for two controllers of one robot."""
     bench = Bench(f'{LEFT}:wrist', f'{LEFT}:arm')
     bench.step(5)
@@ -81,8 +81,8 @@ def test_sources_on_one_topic_are_told_apart_by_their_frames():
         bench.offer(LEFT, 6, 'leg')
 
 
-def test_what_is_late_is_counted_and_dropped():
-    """Answer twice, and answer what was answered before."""
+def test_late_answers_are_counted_and_dropped():
+    """Answer twice, and answer a state already answered."""
     bench = Bench(LEFT)
     bench.step(5)
     bench.offer(LEFT, 5, mark='first')
@@ -95,7 +95,7 @@ def test_what_is_late_is_counted_and_dropped():
 
 
 class Answering(Nowhere):
-    """A sink whose joint states are answered before they are out of the simulator's hands."""
+    """A sink whose joint states are answered before `publish` returns."""
 
     def __init__(self):
         self.answer = lambda state: None
@@ -110,7 +110,7 @@ class Answering(Nowhere):
 
 
 def test_an_answer_may_come_before_the_state_is_out_of_hand():
-    """Take the answers of a controller that is quicker than the publisher."""
+    """Take the answers of a controller quicker than the publisher."""
     sink = Answering()
     made = simulator(sink, robot='pendulum', lockstep=['joint_commands'])
     (interface,) = made.interfaces
@@ -130,7 +130,7 @@ def test_an_answer_may_come_before_the_state_is_out_of_hand():
 
 @pytest.mark.parametrize('time_ns', [0, 7])
 def test_stamps_that_no_state_had_are_refused(time_ns):
-    """Answer without a stamp, and what was not asked yet."""
+    """Answer without a stamp, and answer a state not published yet."""
     bench = Bench(LEFT)
     bench.step(5)
     with pytest.raises(InvalidValueError, match='header.stamp.*the latest is 5'):
@@ -138,12 +138,12 @@ def test_stamps_that_no_state_had_are_refused(time_ns):
 
 
 def test_a_step_is_taken_when_the_time_for_an_answer_is_over():
-    """Count it, and apply what came."""
+    """Count it, and apply the received answers."""
     bench = Bench(LEFT, RIGHT, timeout_s=2.0)
     bench.step(5)
     bench.offer(LEFT, 5)
     bench.now = 1.9
-    bench.lockstep.ask(RIGHT, 5)  # asking again gives no more time
+    bench.lockstep.ask(RIGHT, 5)  # asking again does not extend the time
     assert not bench.lockstep.is_open()
     bench.now = 2.0
     assert bench.lockstep.is_open()
@@ -154,7 +154,7 @@ def test_a_step_is_taken_when_the_time_for_an_answer_is_over():
     assert not bench.lockstep.is_open()
 
 
-def test_states_are_published_again_for_those_who_were_not_there():
+def test_states_are_published_again_for_late_sources():
     """Ask at once, and again after half a second without an answer."""
     bench = Bench(LEFT)
     assert bench.lockstep.should_ask
@@ -164,8 +164,8 @@ def test_states_are_published_again_for_those_who_were_not_there():
     assert bench.lockstep.should_ask
 
 
-def test_states_that_were_answered_are_not_published_again():
-    """Let time go by after an answer, and after a step that brings no state."""
+def test_answered_states_are_not_published_again():
+    """Let time pass after an answer, and after a step without a state."""
     bench = Bench(LEFT)
     bench.lockstep.ask(LEFT, 1)
     bench.offer(LEFT, 1)
@@ -183,7 +183,7 @@ def test_states_that_were_answered_are_not_published_again():
     ],
 )
 def test_sources_that_make_no_sense_are_refused(sources, error, word):
-    """Name the parameter and what could be meant."""
+    """Name the parameter and the probably meant name."""
     with pytest.raises(error, match=word):
         Lockstep(sources, TOPICS)
 
@@ -194,7 +194,7 @@ def test_sources_that_make_no_sense_are_refused(sources, error, word):
 def test_a_controller_in_another_process_gives_the_same_state_each_time(
     graph, start_node, start_process, tmp_path
 ):
-    """Run twice, as fast as it goes, once with the controller starting late."""
+    """Run twice, as fast as possible, once with a late start of the controller."""
     hashes = []
     for run in range(2):
         bag = tmp_path / str(run)
@@ -232,7 +232,7 @@ def test_a_controller_in_another_process_gives_the_same_state_each_time(
     assert hashes[0][100] == hashes[1][100] != hashes[0][0]
 
 
-def test_time_stands_still_without_an_answer_and_says_who_is_waited_for(graph, start_node):
+def test_time_stands_still_without_an_answer_and_missing_sources_are_named(graph, start_node):
     """Answer one state by hand, wrongly at first; then no more."""
     process = start_node(robot='pendulum', lockstep="['joint_commands']", diagnostics_rate=10.0)
     states = graph.listen(JointState, '/joint_states')

@@ -1,4 +1,4 @@
-"""Commands like the one before do what they did when they were taken one by one."""
+"""Commands similar to the previous one have the same effect as when parsed one by one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = [f'joint_{number}' for number in (2, 1, 7)]
 
 
 class Taker:
-    """A robot that takes serialized commands as an interface of it does."""
+    """A robot taking serialized commands like its interface."""
 
     def __init__(self, can_repeat: bool, control: str = 'effort'):
         self.world = sb.World(gravity=(0.0, 0.0, 0.0))
@@ -30,7 +30,7 @@ class Taker:
         self.repeated = 0
 
     def take(self, message: JointState) -> str:
-        """Take a command; give what is wrong with it."""
+        """Take a command; return its error."""
         data = serialize_message(message)
         if self.can_repeat and self.commands.queue.accept_repeat(data):
             self.repeated += 1
@@ -46,7 +46,7 @@ class Taker:
         return ''
 
     def found(self) -> list[list[float]]:
-        """Return what the robot is to do, once it has been told; and what was counted."""
+        """Return the robot's commands after applying them, and the counts."""
         self.commands.apply(5)
         counts = self.commands.counts
         return [
@@ -57,14 +57,14 @@ class Taker:
 
 
 def stamped(number: int, **values) -> JointState:
-    """Return a command with a stamp of its own."""
+    """Return a command with its own stamp."""
     message = JointState(**values)
     message.header.stamp.sec, message.header.stamp.nanosec = number, 7 * number
     return message
 
 
 def both(messages, control='effort') -> Taker:
-    """Have commands taken with and without repeats, step by step alike; give the former."""
+    """Take commands with and without repeats, with equal results each step; return the former."""
     takers = [Taker(True, control), Taker(False, control)]
     for message in messages:
         errors = [taker.take(message) for taker in takers]
@@ -76,8 +76,8 @@ def both(messages, control='effort') -> Taker:
     return takers[0]
 
 
-def test_repeats_do_what_any_command_does():
-    """Take efforts of some joints; only the first two are taken apart."""
+def test_repeats_have_the_effect_of_any_command():
+    """Take efforts for some joints; only the first two messages are parsed."""
     taker = both([stamped(k + 1, name=NAMES, effort=[0.1 * k, -0.2, 0.3]) for k in range(6)])
     assert taker.repeated == 4
 
@@ -92,7 +92,7 @@ def test_repeats_do_what_any_command_does():
     ],
 )
 def test_all_quantities_repeat(lists):
-    """Take targets with and without the velocities that go with them."""
+    """Take targets with and without their velocities."""
     taker = both(
         [
             stamped(
@@ -111,15 +111,15 @@ def test_all_quantities_repeat(lists):
 
 
 @pytest.mark.parametrize('effort', [[1e9, 0.0, 0.0], [np.nan, 0.0, 0.0], [0.0, np.inf, 0.0]])
-def test_what_is_beyond_limits_is_looked_at_closely(effort):
-    """Clamp, or refuse, what is like the one before but for its numbers."""
+def test_repeats_beyond_limits_are_checked_in_full(effort):
+    """Clamp or refuse a message similar to the previous one except for its numbers."""
     usual = [stamped(k + 1, name=NAMES, effort=[0.1, 0.2, 0.3]) for k in range(3)]
     taker = both([*usual, stamped(9, name=NAMES, effort=effort), *usual])
     assert taker.repeated == 4
 
 
 def test_other_names_are_no_repeat():
-    """Take commands of as many bytes for other joints, and of fewer."""
+    """Take commands of equal size for other joints, and smaller ones."""
     usual = [stamped(k + 1, name=NAMES, effort=[0.1, 0.2, 0.3]) for k in range(3)]
     others = [
         stamped(9, name=['joint_3', *NAMES[1:]], effort=[0.5, 0.6, 0.7]),
@@ -131,7 +131,7 @@ def test_other_names_are_no_repeat():
 
 
 def test_a_changed_control_is_noticed():
-    """Refuse what a joint no longer takes."""
+    """Refuse a quantity no longer accepted by a joint."""
     taker = Taker(True)
     for k in range(3):
         taker.take(stamped(k + 1, name=NAMES, effort=[0.1, 0.2, 0.3]))

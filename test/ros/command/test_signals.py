@@ -65,14 +65,14 @@ TURNING, TORQUES, FORCE, FLIGHT = (
 
 @pytest.fixture
 def file(tmp_path):
-    """Return the file of a scene."""
+    """Return a scene file."""
     path = tmp_path / 'scene.openplx'
     path.write_text(SCENE, encoding='utf-8')
     return str(path)
 
 
 def send(made, topic, message):
-    """Send a message to the scene, as the graph would."""
+    """Send a message to the scene, like the graph."""
     (take,) = [
         each.take for one in made.interfaces for each in one.command_topics if each.name == topic
     ]
@@ -85,13 +85,13 @@ def run(made, ticks):
 
 
 def turning(made):
-    """Return the speed of the wheel [rad/s]."""
+    """Return the wheel's speed [rad/s]."""
     (scene,) = made.world.openplx.values()
     return scene.outputs['hinge/angular_velocity_output'].read()
 
 
 def test_inputs_act_without_other_commands(file):
-    """Turn from the start, then as commanded; a reset gives the speed of the file again."""
+    """Turn from the start, then as commanded; a reset restores the speed in the file."""
     made = simulator(robot=file)
     counts = made.interfaces[-1].commands.counts
     run(made, 50)
@@ -110,7 +110,7 @@ def test_inputs_act_without_other_commands(file):
 
 
 def test_a_motor_is_disabled_by_a_flag(file):
-    """Run out undriven from a Bool of false to one of true, and tell it as a Bool."""
+    """Run without drive between a Bool of false and one of true; publish it as a Bool."""
     made = simulator(robot=file)
     run(made, 50)
     send(made, ENABLE, Bool(data=False))
@@ -144,7 +144,7 @@ def test_flags_are_messages():
     ],
 )
 def test_wrong_values_are_refused_whole(file, topic, message):
-    """Count the message, and go on as if it had not come."""
+    """Count the message, and go on without it."""
     made, other = simulator(robot=file), simulator(robot=file)
     counts = made.interfaces[0].commands.counts
     send(made, topic, message)
@@ -154,8 +154,8 @@ def test_wrong_values_are_refused_whole(file, topic, message):
     assert made.world.state_hash() == other.world.state_hash()
 
 
-def test_a_reset_and_a_snapshot_drop_what_has_not_acted(file):
-    """Nothing of before comes into force afterwards."""
+def test_a_reset_and_a_snapshot_drop_pending_inputs(file):
+    """Earlier commands have no effect afterwards."""
     made = simulator(robot=file)
     ball = made.world.openplx['Scene'].link('ball')
     run(made, 5)
@@ -169,7 +169,7 @@ def test_a_reset_and_a_snapshot_drop_what_has_not_acted(file):
 
 
 def test_scenes_have_signals_in_namespaces_of_their_names(tmp_path, file):
-    """Of a scene without joints a body carries them."""
+    """In a scene without joints, a body carries them."""
     (tmp_path / 'ball.openplx').write_text(
         f'Scene is Physics3D.System:\n    ball is{SCENE.partition("ball is")[2]}', encoding='utf-8'
     )
@@ -187,15 +187,15 @@ def test_scenes_have_signals_in_namespaces_of_their_names(tmp_path, file):
     }
 
 
-def test_lockstep_refuses_what_has_no_stamp(file):
-    """Say which topic tells what state is answered."""
+def test_lockstep_refuses_messages_without_a_stamp(file):
+    """Name the topic with stamps."""
     made = simulator(robot=file, lockstep=['joint_commands'])
     send(made, SPEED, Float64(data=1.0))
     assert made.interfaces[0].commands.counts.rejected == 1
 
 
 def test_robots_that_leave_take_their_signals_along(tmp_path):
-    """Remove one of two robots of a scene, whose signals the other one carries."""
+    """Remove the robot that carries the signals in a scene with two robots."""
     two = 'Wheel is' + SCENE.partition('Scene is')[2].partition('    ball is')[0]
     (tmp_path / 'two.openplx').write_text(
         f'{two}Pair is Physics3D.System:\n    left is Wheel\n    right is Wheel:\n'
@@ -245,8 +245,8 @@ def test_a_recorded_run_is_replayed_to_the_bit(file, tmp_path):
     assert {each.header.frame_id for each in flight} == {'world'}
 
 
-def test_messages_have_what_the_outputs_read(tmp_path):
-    """Of joints in trees and in loops, through a reset and after the arrays were laid out anew."""
+def test_messages_have_the_values_of_the_outputs(tmp_path):
+    """For joints in trees and in loops, through a reset and after a new array layout."""
     path = tmp_path / 'scene.openplx'
     path.write_text(
         find_robot('excavator')
@@ -289,7 +289,7 @@ def test_messages_have_what_the_outputs_read(tmp_path):
     found = read_bag(tmp_path / 'bag')
     for name, values in expected.items():
         heard = [each.data for each in messages_on(found, f'/outputs/{name}', Float64)]
-        # joints that close loops were measured before the step closed them to rounding
+        # loop-closing joints were measured before the step closed them up to rounding
         assert heard == pytest.approx(values, rel=1e-12, abs=1e-9), name
     lengths = expected['signals/boom_length']
     assert lengths[19] > lengths[0] + 1e-3
@@ -331,7 +331,7 @@ def test_inputs_become_outputs_on_the_graph(graph, start_node, file):
 
 
 def test_names_of_topics_are_valid_and_distinct():
-    """Indices lose their brackets; what would be the same is numbered."""
+    """Indices lose their brackets; equal names are numbered."""
     assert signal_topics(['motors[0]/torque', 'motors_0/torque', 'a/2b', 'ä/x']) == {
         'motors[0]/torque': 'motors_0/torque',
         'motors_0/torque': 'motors_0/torque_2',

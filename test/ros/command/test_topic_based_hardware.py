@@ -1,4 +1,4 @@
-"""The other side of ros2_control's topic-based hardware: what it sends and reads."""
+"""The other side of ros2_control's topic-based hardware: its messages in both directions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ URDF = """<robot name="gripper">
 
 
 class Plugin:
-    """The part of JointStateTopicSystem: its names, qualities, and what it sends and reads."""
+    """Stand-in for JointStateTopicSystem: its names, QoS, and messages in both directions."""
 
     JOINTS = {
         'lift': ('position', 'effort'),
@@ -77,7 +77,7 @@ class Plugin:
             self.states[name] = tuple(values)
 
     def write(self):
-        """Send what the real one sends: NaN for interfaces that no controller has claimed."""
+        """Send the real plugin's message: NaN for interfaces without a controller."""
         message = JointState()
         for joint, interfaces in self.JOINTS.items():
             message.name.append(joint)
@@ -87,21 +87,21 @@ class Plugin:
 
 
 def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp_path):
-    """Play the plugin: move by position, velocity and effort; leave joint_states to others."""
+    """Act as the plugin: move by position, velocity and effort; leave joint_states to others."""
     urdf = tmp_path / 'gripper.urdf'
     urdf.write_text(URDF)
     process = start_node(robot=str(urdf), diagnostics_rate=20.0)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     plugin = Plugin(graph)
     assert plugin.states['lift'][0] == 0.2, 'it starts where ros2_control says'
-    # no controller has claimed anything yet, which is neither a command nor wrong
+    # without any controller, a message is neither a command nor an error
     for _ in range(3):
         plugin.write()
     graph.wait_for_next(diagnostics, 2)
     commands = told(diagnostics, 'commands of gripper')
     assert (commands['accepted since start'], commands['rejected since start']) == ('0', '0')
     assert commands['joints held'] == 'True'
-    # the first controller claims one of the interfaces, the next the others
+    # the first controller claims one of the interfaces, the next one the others
     plugin.commands['lift', 'position'] = 0.3
     graph.wait(
         lambda: plugin.states['lift'][0] == pytest.approx(0.3, abs=1e-9),
@@ -119,14 +119,14 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
             plugin.states['lift'][0] == pytest.approx(0.5, abs=1e-9)
             and plugin.states['wheel'][1] == pytest.approx(3.0, abs=1e-9)
             and plugin.states['finger'][0] == pytest.approx(0.04, abs=1e-9)
-            # the motor bears the weight of all
+            # the motor bears the weight of all links
             and plugin.states['lift'][2] == pytest.approx(4.0 * 9.81, rel=1e-6)
         ),
         'the commands in effect',
         also=plugin.write,
     )
     assert plugin.states['thumb'][0] == pytest.approx(0.04, abs=1e-9)
-    # nothing is too small a change to be made
+    # even small changes are applied
     for target in (0.500002, 0.5):
         plugin.commands['lift', 'position'] = target
         graph.wait(
@@ -134,7 +134,7 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
             'a small move',
             also=plugin.write,
         )
-    # efforts add to what a motor gives, which then gives less
+    # a commanded effort adds to the motor's, which decreases accordingly
     plugin.commands['lift', 'effort'] = 30.0
     graph.wait_for_next(diagnostics)
     plugin.write()
@@ -146,8 +146,8 @@ def test_topic_based_hardware_works_without_configuration(graph, start_node, tmp
     assert code == 0, output
 
 
-def test_what_no_controller_has_claimed_is_not_commanded(graph, start_node):
-    """Take efforts for some of the joints of an arm, where the plugin sends NaN for the others."""
+def test_unclaimed_interfaces_are_not_commanded(graph, start_node):
+    """Take efforts for some of an arm's joints, with NaN from the plugin for the others."""
     start_node(robot='arm', diagnostics_rate=20.0)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     states = graph.listen(JointState, '/joint_states')

@@ -1,4 +1,4 @@
-"""The message packages that are generated beside the ROS wheels."""
+"""Message packages generated beside the ROS wheels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sim_bridge.ros.interfaces import build, definitions, store
 
 pytestmark = [pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
 
-# of the released packages: control_msgs 5.8.0, simulation_interfaces 1.5.1, tf2_msgs 0.36.4
+# hashes in the released packages: control_msgs 5.8.0, simulation_interfaces 1.5.1, tf2_msgs 0.36.4
 HASHES = {
     'control_msgs/msg/JointTolerance': 'c254f9cece0f3b73',
     'control_msgs/msg/JointComponentTolerance': '739ea7566931944d',
@@ -55,7 +55,7 @@ HASHES = {
 
 
 def declared() -> dict[str, str]:
-    """Return the name of every interface that has a definition, and its text."""
+    """Return name and text of every interface with a definition."""
     packages = map(definitions.read, definitions.files())
     return {
         f'{package.name}/{Path(file).with_suffix("").as_posix()}': text
@@ -65,7 +65,7 @@ def declared() -> dict[str, str]:
 
 
 def test_types_are_those_of_the_released_packages():
-    """Have the hashes by which ROS tells whether two processes mean the same type."""
+    """Have the hashes used by ROS to compare types between processes."""
     generated = {}
     for name in declared():
         package, kind, stem = name.split('/')
@@ -80,14 +80,14 @@ def test_types_are_those_of_the_released_packages():
 
 
 def test_a_second_build_finds_the_first():
-    """Give the same folder without a compiler."""
+    """Return the same folder without a compiler."""
     prefix, is_new = build.build()
     assert not is_new
     assert store.find() == prefix
 
 
-def test_what_decides_the_result_decides_its_key(tmp_path, monkeypatch):
-    """Give another key for other definitions, wheels and Pythons, the same for the same."""
+def test_everything_affecting_the_result_affects_its_key(tmp_path, monkeypatch):
+    """Give another key for other definitions, wheels and Pythons, the same key for the same."""
     path = tmp_path / 'a.txt'
     path.write_text('package a 1.0')
     key = store.key_of([path], ['ros_rcutils-6.7.4.dist-info'])
@@ -97,8 +97,8 @@ def test_what_decides_the_result_decides_its_key(tmp_path, monkeypatch):
     assert store.key_of([path], ['ros_rcutils-6.7.4.dist-info']) != key
 
 
-def test_what_is_missing_is_named(tmp_path, monkeypatch):
-    """Say which compiler or which kind of ROS is missing, and what helps; leave nothing."""
+def test_missing_tools_are_named(tmp_path, monkeypatch):
+    """Name the missing compiler or ROS kind, with a remedy; leave nothing."""
     monkeypatch.setenv('PATH', str(tmp_path))
     for variable in ('CC', 'CXX'):
         monkeypatch.delenv(variable, raising=False)
@@ -113,7 +113,7 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
 
 
 def test_processes_that_build_at_once_build_once(tmp_path):
-    """Let all but one wait; give all of them the same package, that can be used."""
+    """Let all but one wait; give all of them the same usable package."""
     path = tmp_path / 'one_msgs.txt'
     path.write_text('package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
     script = (
@@ -141,7 +141,7 @@ def test_processes_that_build_at_once_build_once(tmp_path):
     assert len(left) == 2, 'the package and its lock'
 
 
-# what `ros2 interface show` does, in a Python that has not imported sim_bridge
+# like `ros2 interface show`, in a Python without sim_bridge
 SHOW = """
 from pathlib import Path
 from ament_index_python import get_package_share_path, get_resource
@@ -153,8 +153,8 @@ print((get_package_share_path('control_msgs') / file).read_text())
 """
 
 
-def test_a_shell_finds_the_packages_by_what_the_verb_prints():
-    """Print the variables by which other programs find modules and definitions; be repeatable."""
+def test_a_shell_finds_the_packages_by_the_printed_variables():
+    """Print the variables by which other programs find modules and definitions; repeatably."""
     script = """
         eval "$("$0" -m sim_bridge interfaces)" && once=$PYTHONPATH:$AMENT_PREFIX_PATH
         eval "$("$0" -m sim_bridge interfaces)" && test "$once" = "$PYTHONPATH:$AMENT_PREFIX_PATH"

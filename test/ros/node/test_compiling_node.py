@@ -1,4 +1,4 @@
-"""What users are told while kernels are compiled, and who compiles them."""
+"""Messages to users during kernel compilation, and the compiling process."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.engine.dynamics.energy import energy, momentum
 build([energy.unit, momentum.unit])
 """
 
-# compiles in another process, then loads; says what this process read of the compiler's sources
+# compiles in another process, then loads; prints whether this process imported the compiler
 APART = """
 import sys
 from sim_bridge.compiler.build import build_apart, missing
@@ -40,12 +40,12 @@ print('sim_bridge.compiler.module' in sys.modules)
 
 @pytest.fixture
 def empty_cache(tmp_path, monkeypatch):
-    """Let processes that are started find no compiled kernels, and keep theirs apart."""
+    """Give started processes an empty, separate cache."""
     monkeypatch.setenv('SIM_BRIDGE_CACHE_DIR', str(tmp_path / 'kernels'))
 
 
 def run_on_terminal(code):
-    """Return what a program writes to standard error where that is a terminal."""
+    """Return a program's standard error on a terminal."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen([sys.executable, '-c', code], stderr=theirs)
     os.close(theirs)
@@ -53,7 +53,7 @@ def run_on_terminal(code):
     while True:
         try:
             piece = os.read(ours, 1024)
-        except OSError:  # how a terminal says that nobody writes any more
+        except OSError:  # a terminal's report that no writer is left
             piece = b''
         if not piece:
             break
@@ -64,7 +64,7 @@ def run_on_terminal(code):
 
 
 def test_library_shows_progress_on_a_terminal(empty_cache):
-    """Say how many of the units are done, and erase the line; say nothing the second time."""
+    """Show the number of compiled units, and erase the line; show nothing the second time."""
     said = run_on_terminal(LIBRARY)
     lines = said.split('\r\x1b[K')
     assert 'compiling kernels, once for this machine: 0 of' in lines[1]
@@ -74,21 +74,21 @@ def test_library_shows_progress_on_a_terminal(empty_cache):
 
 
 def test_library_is_quiet_in_logs(empty_cache):
-    """Write nothing where standard error is no terminal."""
+    """Write nothing if standard error is not a terminal."""
     done = subprocess.run([sys.executable, '-c', LIBRARY], capture_output=True, check=True)
     assert (done.stdout, done.stderr) == (b'', b'')
 
 
 def test_a_process_of_its_own_compiles(empty_cache):
-    """Compile without reading a kernel here, which would keep other threads waiting."""
+    """Compile without reading a kernel here, as this would delay other threads."""
     done = subprocess.run(
         [sys.executable, '-c', APART], stdout=subprocess.PIPE, text=True, check=True
     )
     assert done.stdout == 'False\n'
 
 
-def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
-    """Count up to all units on /diagnostics before the first joint states come."""
+def test_node_reports_the_compilation(empty_cache, graph, start_node):
+    """Count up to all units on /diagnostics before the first joint states."""
     statuses = []
 
     def take(message):
@@ -101,6 +101,6 @@ def test_node_tells_what_it_compiles(empty_cache, graph, start_node):
     graph.wait(lambda: statuses and 'compiled in' in statuses[-1].message, 'the end of compiling')
     counts = [{value.key: value.value for value in status.values} for status in statuses]
     done = [int(each['compiled']) for each in counts]
-    # whoever is discovered late misses the first
+    # a late subscriber misses the first messages
     assert done == sorted(done) and done[0] < done[-1]
     assert counts[-1]['compiled'] == counts[-1]['units']

@@ -1,4 +1,4 @@
-"""Steps of the host's clock: nothing that simulates or records goes by the time of day."""
+"""Steps of the host's clock: simulation and recording do not depend on the time of day."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 MS = 1_000_000
 
-# The time of day jumps by half a day, back and forth, at every second look at it.
+# The time of day jumps by half a day, back and forth, at every second query.
 BENT = """
 import itertools, sys, time
 steps, then, then_ns = itertools.cycle((0, 0, 43_200, 43_200)), time.time, time.time_ns
@@ -27,7 +27,7 @@ from sim_bridge.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """
 
-# who may ask for the time of day, and why
+# files allowed to use the time of day, with the reason
 MAY_ASK = {
     'sim_bridge/compiler/objects.py': 'how long ago kernels were used that nobody needs any more',
     'sim_bridge/cli/launch_plan.py': 'a folder named after the time',
@@ -42,7 +42,7 @@ OF_THE_DAY = {
 
 
 def looks_at_clocks(path: Path) -> list[str]:
-    """Return the lines of a file that go by the time of day, or by ROS time that may be it."""
+    """Return the lines in a file that use the time of day, or possibly equal ROS time."""
     found = []
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.Call):
@@ -67,8 +67,8 @@ def looks_at_clocks(path: Path) -> list[str]:
     return found
 
 
-def test_nothing_goes_by_the_time_of_day(repository):
-    """Find no look at it in the sources but those that are listed; timers are steady ones."""
+def test_nothing_depends_on_the_time_of_day(repository):
+    """Find no use in the sources except the listed ones; timers are steady ones."""
     files = [*(repository / 'sim_bridge').rglob('*.py'), *(repository / 'launch').glob('*.py')]
     asking = {
         path.relative_to(repository).as_posix(): lines
@@ -79,7 +79,7 @@ def test_nothing_goes_by_the_time_of_day(repository):
 
 
 def test_the_time_of_day_may_jump(graph, start_process, tmp_path):
-    """Bend the time of day back and forth all the time: no state is missed, late or misdated."""
+    """Change the time of day back and forth all the time: no state is missed, late or misdated."""
     process = start_process(
         '-c',
         BENT,

@@ -1,4 +1,4 @@
-"""Files that are attacks: what is read of them is bounded, and they are refused with a reason."""
+"""Malicious files: reading is bounded, and they are refused with a reason."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SOLID = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz
 
 @pytest.fixture
 def traps(tmp_path):
-    """Return a folder of what is no file, or too much of one, under names that end in anything."""
+    """Return a folder with non-files and huge files, under names with any ending."""
     for suffix in ('urdf', 'stl', 'yaml', 'npy'):
         os.mkfifo(tmp_path / f'pipe.{suffix}')
         (tmp_path / f'endless.{suffix}').symlink_to('/dev/zero')
@@ -51,7 +51,7 @@ def traps(tmp_path):
 
 
 def refusal(source: str | Path, code: str) -> str:
-    """Return why a description is refused."""
+    """Return the reason for refusing a description."""
     (finding,) = check_description(source).errors
     assert finding.code == code
     return finding.message
@@ -74,14 +74,14 @@ def test_entities_are_never_expanded(tmp_path):
 
 
 def test_documents_have_a_greatest_size():
-    """Refuse a text, and a tree of elements, that no robot is as large as."""
+    """Refuse a text, and an element tree, larger than any robot."""
     assert str(TEXT_BYTES) in refusal(f'<robot name="{"x" * TEXT_BYTES}"/>', 'too-large')
     deep = '<a>' * MOST_ELEMENTS + '</a>' * MOST_ELEMENTS
     assert str(MOST_ELEMENTS) in refusal(f'<robot name="r">{deep}</robot>', 'too-large')
 
 
-def test_long_names_are_told_in_short():
-    """Show the beginning and end of a name of 10 MB, and search no similar one for it."""
+def test_long_names_are_shortened():
+    """Show the beginning and end of a name of 10 MB, without searching similar names."""
     name = 'x' * 10_000_000
     assert len(str(UnknownNameError('joint', name, ['elbow']))) < 500
     assert len(str(InvalidValueError('efforts', [0.0] * 1_000_000, '7 values'))) < 500
@@ -108,7 +108,7 @@ def test_long_names_are_told_in_short():
     ],
 )
 def test_xacro_is_bounded(traps, monkeypatch, content, said):
-    """End what recurs, doubles, computes or waits for ever; let expressions reach no module."""
+    """End endless recursion, growth, computation and waiting; keep expressions out of modules."""
     if 'not done' in said:
         monkeypatch.setattr(xacro_file, 'LIMITS', replace(xacro_file.LIMITS, seconds=1.0))
     text = XACRO.format(content.replace('{traps}', str(traps)))
@@ -118,7 +118,7 @@ def test_xacro_is_bounded(traps, monkeypatch, content, said):
 
 
 def test_only_files_of_sensible_size_are_read(traps):
-    """Refuse pipes, devices and huge files at once, whatever they are given as."""
+    """Refuse pipes, devices and huge files at once, wherever they are given."""
     for name, reason in (
         ('pipe', 'not a regular file'),
         ('endless', 'not a regular file'),
@@ -144,7 +144,7 @@ def test_only_files_of_sensible_size_are_read(traps):
 
 
 def test_yaml_is_bounded(tmp_path):
-    """Refuse lists in lists without end, in a scene as in parameters."""
+    """Refuse endless nested lists, in a scene and in parameters."""
     file = tmp_path / 'deep.yaml'
     file.write_text('world: ' + '[' * 5_000)
     with pytest.raises(DescriptionError, match='nested too deeply'):
@@ -164,7 +164,7 @@ def test_yaml_is_bounded(tmp_path):
     ],
 )
 def test_packages_are_not_left(tmp_path, uri):
-    """Find nothing outside of the package that a URI names, and say so."""
+    """Find nothing outside a URI's package, and report it."""
     (tmp_path / 'bot' / 'meshes').mkdir(parents=True)
     (tmp_path / 'secret.stl').write_text('solid')
     paths = [tmp_path, tmp_path / 'bot']
@@ -206,8 +206,8 @@ for path in sys.argv[1:]:
 """
 
 
-def test_files_that_lie_about_their_size_are_refused_in_little_memory(tmp_path):
-    """Promise billions of triangles and heights, with 2 GB of memory to try it in."""
+def test_files_with_a_false_size_are_refused_in_little_memory(tmp_path):
+    """Declare billions of triangles and heights, with a memory limit of 2 GB."""
     files = [tmp_path / name for name in LIARS]
     for file in files:
         file.write_bytes(LIARS[file.name])

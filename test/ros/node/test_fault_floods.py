@@ -1,4 +1,4 @@
-"""What users throw at a running node: floods, huge messages, wrong parameters, listeners."""
+"""Attacks on a running node: floods, huge messages, wrong parameters, many subscribers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# of the node; its states are to be heard without a gap, on a busy machine too
+# of the node; low enough to receive its states without a gap on a busy machine
 RATE_HZ = 100.0
 PERIOD_NS = 10_000_000
 JOINT = 'shoulder'
@@ -44,14 +44,14 @@ print('done', flush=True)
 
 
 def memory_of(pid: int) -> int:
-    """Return the most memory that a process ever had [MB]."""
+    """Return the peak memory of a process [MB]."""
     lines = Path(f'/proc/{pid}/status').read_text().splitlines()
     (peak,) = (int(line.split()[1]) for line in lines if line.startswith('VmHWM'))
     return peak // 1024
 
 
 class Attack:
-    """A node of a double pendulum, and how it fares."""
+    """A node with a double pendulum, and checks of its state."""
 
     def __init__(self, graph, start_node) -> None:
         self.graph = graph
@@ -64,21 +64,21 @@ class Attack:
         self.memory = memory_of(self.process.pid)
 
     def count(self, key: str) -> int:
-        """Return a count of commands as told last."""
+        """Return the latest count of commands."""
         status = next(s for s in self.diagnostics[-1].status if 'commands of' in s.name)
         return int(next(v.value for v in status.values if v.key == f'{key} since start'))
 
     def expect(self, key: str, more_than: int) -> None:
-        """Wait until so many are counted."""
+        """Wait for a count greater than this."""
         self.graph.wait(lambda: self.count(key) > more_than, f'{key} > {more_than}')
 
     def goes_on(self) -> None:
-        """See that steps are taken, told of and stamped without a gap, and memory is bounded."""
+        """Check that steps are taken, reported and stamped without a gap, in bounded memory."""
         self.graph.wait_for_next(self.states, 20)
-        # what huge messages on their way pushed out of buffers is not what counts
+        # states pushed out of buffers by huge messages in transit do not count as gaps
         self.graph.wait(self._has_no_gap, 'states without a gap')
         self.graph.wait_for_next(self.diagnostics, 2)
-        # ten messages of 10 MB wait at most in either process' middleware
+        # at most ten messages of 10 MB wait in either process's middleware
         assert memory_of(self.process.pid) < self.memory + 400
 
     def _has_no_gap(self) -> bool:
@@ -102,7 +102,7 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     # commands, from two processes at once
     flooders = [start_process('-c', FLOODER) for _ in range(2)]
     graph.wait(lambda: all(f.poll() == 0 for f in flooders), 'the floods')
-    # most are overwritten by newer ones before anybody has time for them
+    # most are overwritten by newer ones before they are read
     attack.expect('accepted', 0)
     attack.goes_on()
 
@@ -113,11 +113,11 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     accepted = attack.count('accepted')
     for _ in range(1000):
         followed.publish(whole)
-    # how many of a burst arrive is the middleware's affair
+    # the middleware decides how many messages of a burst arrive
     attack.expect('accepted', accepted)
     attack.goes_on()
 
-    # what is too large, what is odd, and what is garbage
+    # too large, unusual and malformed messages
     million = np.zeros(1_000_000)
     for publisher, message in (
         (named, JointState(name=['x' * 10_000_000], effort=[1.0])),
@@ -137,12 +137,12 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     attack.goes_on()
     code, output = end(attack.process)
     assert code == 0, output
-    # a complaint a second at most, and each short
+    # at most one short complaint per second
     assert len(output) < 20_000
     assert '\x1b' not in output
 
 
-# by name of the parameter: a value, and words of the refusal beside the name
+# by parameter name: a value, and words in the refusal besides the name
 WRONG_PARAMETERS = [
     ('real_time_factor', -1.0, ['-1', '1000']),
     ('real_time_factor', 1e-320, ['1e-320', 'at least 1e-06', '1000']),
@@ -165,7 +165,7 @@ WRONG_PARAMETERS = [
 
 
 def test_wrong_parameters_are_refused_while_it_runs(attack):
-    """Name the parameter, the value and what would be accepted; change nothing and go on."""
+    """Name the parameter, the value and the accepted values; change nothing and go on."""
     unexplained = []
     for name, value, words in WRONG_PARAMETERS:
         result = attack.graph.set_parameter('/sim_bridge', name, value)
@@ -178,7 +178,7 @@ def test_wrong_parameters_are_refused_while_it_runs(attack):
 
 
 def test_subscribers_come_and_go_by_the_hundred(attack):
-    """Join and leave 200 times, reliably or not, with qualities that do not fit; go on."""
+    """Join and leave 200 times, reliably or not, with incompatible QoS; go on."""
     graph, node = attack.graph, attack.graph.node
     said = graph.listen(Log, '/rosout')
     for number in range(200):
@@ -194,7 +194,7 @@ def test_subscribers_come_and_go_by_the_hundred(attack):
         if number % 20 == 0:
             graph.wait_for_next(attack.states)
         node.destroy_subscription(subscription)
-    # it asks for the past, which is not kept: it gets nothing, and the node says why
+    # it requests past messages, which are not kept: it gets nothing, and the node logs the reason
     latched = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     refused = graph.listen(JointState, '/joint_states', latched)
     graph.wait(

@@ -1,4 +1,4 @@
-"""What befalls a running node: garbage, stops and continuations, listeners that stall and die."""
+"""Faults around a running node: garbage, stops and resumption, stalled and killed subscribers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytest_plugins = ['node_fixtures']
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 MS = 1_000_000
-# of the nodes; their states are to be heard without a gap, on a busy machine too
+# of the nodes; low enough to receive their states without a gap on a busy machine
 RATE_HZ, PERIOD_MS = 200.0, 5
 
 LISTENER = """
@@ -41,7 +41,7 @@ def stamps_of(states):
 
 
 def counted(diagnostics, key):
-    """Return a count of the commands, as told last."""
+    """Return the latest count of commands."""
     status = next(s for s in diagnostics[-1].status if 'commands of' in s.name)
     return int(next(each.value for each in status.values if each.key == key))
 
@@ -52,7 +52,7 @@ def follow_each_other(states):
 
 
 def go_on(graph, states, steps=100):
-    """Wait for so many more states, and until the latest follow each other."""
+    """Wait for this many further states, and until the latest are consecutive."""
     graph.wait_for_next(states, steps)
     graph.wait(lambda: follow_each_other(states[-50:]), 'states without a gap')
 
@@ -66,7 +66,7 @@ def go_on(graph, states, steps=100):
     ],
 )
 def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, message):
-    """Send bytes that are no message: cut off, of lengths that cannot be, of nothing at all."""
+    """Send malformed bytes: truncated, with impossible lengths, or empty."""
     process = start_node(robot='tracked_vehicle', rate=RATE_HZ, diagnostics_rate=20.0)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -88,7 +88,7 @@ def test_garbage_on_a_command_topic_is_refused(graph, start_node, topic, kind, m
 
 
 def test_a_stopped_simulator_goes_on_where_it_was(graph, start_node):
-    """Stop the process as a debugger or a suspended machine does: no burst, no lost message."""
+    """Stop the process like a debugger or a suspended machine: no burst, no lost message."""
     process = start_node(robot='pendulum', rate=RATE_HZ, **keeping('/joint_states'))
     states = graph.listen_to_all(JointState, '/joint_states')
     clock = graph.listen(Clock, '/clock')
@@ -105,8 +105,8 @@ def test_a_stopped_simulator_goes_on_where_it_was(graph, start_node):
     assert end(process)[0] == 0
 
 
-def test_listeners_that_stall_and_die_are_nobody_elses_trouble(graph, start_node, start_process):
-    """Stop one listener, kill another, and lose nothing oneself; then the stalled one goes on."""
+def test_stalled_and_killed_subscribers_affect_no_others(graph, start_node, start_process):
+    """Stop one listener, kill another, and lose nothing; then the stalled one goes on."""
     process = start_node(robot='pendulum', rate=RATE_HZ)
     states = graph.listen(JointState, '/joint_states')
     alive = graph.listen(JointState, '/listening')
@@ -117,7 +117,7 @@ def test_listeners_that_stall_and_die_are_nobody_elses_trouble(graph, start_node
     stalled.send_signal(signal.SIGSTOP)
     end(killed, signal.SIGKILL)
     start_process.started.remove(killed)
-    # twice what is kept for who stalls
+    # twice the number of messages kept for a stalled subscriber
     go_on(graph, states, round(2 * RATE_HZ))
     stalled.send_signal(signal.SIGCONT)
     graph.wait_for_next(alive)

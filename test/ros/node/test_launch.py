@@ -1,4 +1,4 @@
-"""The launch file, run by the real `launch` where it is installed, else by a stand-in."""
+"""The launch file, run by the real `launch` if it is installed, else by a stand-in."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning')
 
 @pytest.fixture
 def start_launch(start_process, repository):
-    """Return a function that launches the launch file with arguments."""
+    """Return a function starting the launch file with arguments."""
 
     def start(*arguments: str, **options: object) -> subprocess.Popen:
         file = repository / 'launch' / 'sim_bridge.launch.py'
@@ -30,14 +30,14 @@ def start_launch(start_process, repository):
 
 
 def end(process: subprocess.Popen) -> str:
-    """End the launch as Ctrl-C in a terminal does, nodes included; give all it said."""
+    """End the launch like Ctrl-C in a terminal, nodes included; return all output."""
     os.killpg(process.pid, signal.SIGINT)
     output, _ = process.communicate(timeout=PATIENCE_S)
     return output
 
 
 def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
-    """Launch with a robot, a rate and a namespace; both nodes do their work and end cleanly."""
+    """Launch with a robot, a rate and a namespace; both nodes work and end cleanly."""
     process = start_launch(
         'robot:=double_pendulum', 'rate:=500', 'namespace:=left', 'controller:=pd'
     )
@@ -46,18 +46,18 @@ def test_the_launch_file_runs_simulator_and_controller(graph, start_launch):
     graph.wait_for_next(states, 100)
     graph.wait_for_next(commands, 10)
     stamps = [nanoseconds(state.header.stamp) for state in states]
-    # of a busy machine a message may be lost
+    # a busy machine may lose a message
     assert min(late - early for early, late in itertools.pairwise(stamps)) == 2_000_000
     both = {('sim_bridge', '/left'), ('pd_controller', '/left')}
     graph.wait(lambda: both <= set(graph.node.get_node_names_and_namespaces()), 'both names')
     output = end(process)
     assert output.count('process has finished cleanly') == 2, output
-    # what a node says is marked with its name
+    # each node's output is marked with its name
     assert '[pd_controller-2]' in output
 
 
 def test_the_launch_file_starts_paused_and_without_controller(graph, start_launch, tmp_path):
-    """Take a parameter file, and leave out what was not wanted."""
+    """Take a parameter file, and leave out unwanted nodes."""
     parameters = tmp_path / 'mine.yaml'
     parameters.write_text(
         '/**/sim_bridge:\n  ros__parameters:\n    robot: pendulum\n    clock_rate: 50.0\n'
@@ -88,7 +88,7 @@ def test_the_launch_file_starts_paused_and_without_controller(graph, start_launc
     ],
 )
 def test_bad_arguments_are_named(start_launch, tmp_path, argument, said):
-    """Launch nothing, and say in one line which argument is wrong."""
+    """Launch nothing, and name the wrong argument in one line."""
     nothing = {**os.environ, 'AMENT_PREFIX_PATH': str(tmp_path)}
     process = start_launch(argument, env=nothing)
     output, _ = process.communicate(timeout=PATIENCE_S)
@@ -99,7 +99,7 @@ def test_bad_arguments_are_named(start_launch, tmp_path, argument, said):
 
 
 def test_the_launch_file_records(graph, start_launch, tmp_path):
-    """Record with record:=true to a folder named after the time, and record:=FOLDER to that."""
+    """Record with record:=true to a folder named after the time, else to the given folder."""
     process = start_launch(
         'robot:=pendulum', f'record:={tmp_path / "bag"}', 'controller:=none', 'paused:=true'
     )
@@ -114,7 +114,7 @@ def test_the_launch_file_records(graph, start_launch, tmp_path):
 
 
 def test_the_end_of_one_node_ends_all(start_launch, tmp_path):
-    """Leave no controller commanding nobody when the simulator refuses; fail like it."""
+    """Leave no controller running when the simulator refuses; fail like it."""
     file = tmp_path / 'joints.yaml'
     file.write_text('/**/sim_bridge:\n  ros__parameters:\n    joints: [elbow]\n')
     process = start_launch(f'params:={file}')

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 @pytest.fixture
 def change(graph):
-    """Return a function that asks for a transition and tells whether it went well."""
+    """Return a function requesting a transition and returning its success."""
 
     def ask(transition: int) -> bool:
         request = ChangeState.Request(transition=Transition(id=transition))
@@ -33,13 +33,13 @@ def change(graph):
 
 
 def state_of(graph) -> int:
-    """Return the state the node is in."""
+    """Return the state of the node."""
     return graph.call(GetState, '/sim_bridge/get_state', GetState.Request()).current_state.id
 
 
 def topics_of(graph) -> set[str]:
-    """Return the names of topics that the node publishes."""
-    # asked of each topic, since the node itself may not have been discovered when its services are
+    """Return the names of topics published by the node."""
+    # queried per topic, since the node's services may be discovered before the node itself
     node = graph.node
     return {
         topic
@@ -49,7 +49,7 @@ def topics_of(graph) -> set[str]:
 
 
 def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, change, tmp_path):
-    """Publish nothing before it is configured, run only while active, twice over; record each."""
+    """Publish nothing before it is configured, run only while active, twice; record each run."""
     process = start_process(
         '-m',
         'sim_bridge',
@@ -94,7 +94,7 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
     for bag in ('bag', 'bag_2'):
         recorded = messages_on(read_bag(tmp_path / bag), '/joint_states', JointState)
         assert len(recorded) > 50
-        # a break while it is not active is none of simulated time
+        # a break while inactive takes no simulated time
         assert [nanoseconds(state.header.stamp) for state in recorded] == [
             number * 1_000_000 for number in range(1, len(recorded) + 1)
         ]
@@ -103,7 +103,7 @@ def test_a_managed_node_loads_runs_pauses_and_unloads(graph, start_process, chan
 def test_a_managed_node_with_actions_lives_through_ten_configurations(
     graph, start_process, change
 ):
-    """Follow a goal in each of them; end one under way, and leave no action behind."""
+    """Follow a goal in each configuration; end one in progress; leave no action behind."""
     process = start_process(
         '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=double_pendulum'
     )
@@ -124,7 +124,7 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
             if seconds < 1.0:
                 graph.wait(ended.done, 'a result')
             codes.append(ended)
-        # what is answered now was asked later: the goal's client has asked for its result
+        # by the time of this answer, the client has requested its result
         graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
         assert change(Transition.TRANSITION_DEACTIVATE)
         assert change(Transition.TRANSITION_CLEANUP)
@@ -148,8 +148,8 @@ def test_a_managed_node_with_actions_lives_through_ten_configurations(
     assert 'FATAL' not in output
 
 
-def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, change):
-    """Say what is wrong, and stay to be told better; leave nothing behind."""
+def test_a_failed_load_leaves_the_node_unconfigured(graph, start_process, change):
+    """Name the error, and wait for valid parameters; leave nothing behind."""
     process = start_process(
         '-m', 'sim_bridge', 'node', '--managed', '--ros-args', '-p', 'robot:=pendulun'
     )
@@ -164,8 +164,8 @@ def test_what_cannot_be_loaded_leaves_it_unconfigured(graph, start_process, chan
 
 
 @pytest.mark.parametrize('is_managed', [True, False])
-def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, change, is_managed):
-    """Answer steps that are under way, and those that wait for them, before the services go."""
+def test_waiting_clients_are_told_about_the_end(graph, start_process, change, is_managed):
+    """Answer steps in progress and waiting ones, before the services are destroyed."""
     process = start_process(
         '-m',
         'sim_bridge',
@@ -186,7 +186,7 @@ def test_whoever_waits_is_told_that_the_simulation_ends(graph, start_process, ch
     client = graph.client(Trigger, '/sim_bridge/step')
     waiting = [client.call_async(Trigger.Request()) for _ in range(2)]
     graph.wait_for_next(states, 5)
-    # what is answered now was asked later: both have come
+    # by the time of this answer, both requests have arrived
     graph.call(Trigger, '/sim_bridge/list_snapshots', Trigger.Request())
     if is_managed:
         assert change(Transition.TRANSITION_ACTIVE_SHUTDOWN)

@@ -1,4 +1,4 @@
-"""Other nodes that do what a simulator does: it warns of each once."""
+"""Nodes in conflict with a simulator: it warns of each once."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# also what was said before the listener was discovered
+# includes messages from before the listener's discovery
 LATCHED_LOGS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def test_two_simulators_in_a_domain_are_told(graph, start_node):
-    """Warn of the name and of /clock, at the start and when another comes; of each once."""
+def test_two_simulators_in_a_domain_cause_a_warning(graph, start_node):
+    """Warn about the name and about /clock, at the start and later; about each once."""
     log = graph.listen(Log, '/rosout', LATCHED_LOGS)
     first = start_node(robot='pendulum')
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
-    # a clock beside it, which comes and goes until that has been seen twice
+    # another /clock publisher, which comes and goes until two warnings are seen
 
     def told(since: int) -> bool:
         return any('/clock is also published by /test:' in each.msg for each in log[since:])
@@ -34,7 +34,7 @@ def test_two_simulators_in_a_domain_are_told(graph, start_node):
     while count < 2:
         before, begun = len(log), len(states)
         publisher = graph.node.create_publisher(Clock, '/clock', 1)
-        # longer than two looks at the graph
+        # longer than two queries of the graph
         graph.wait(
             lambda before=before, begun=begun: told(before) or len(states) > begun + 2500,
             'a warning, or time for it',
@@ -56,14 +56,14 @@ def test_two_simulators_in_a_domain_are_told(graph, start_node):
 
 
 class Publisher:
-    """One of a topic, as the graph tells of it."""
+    """A publisher on a topic, as described by the graph."""
 
     def __init__(self, node_name: str) -> None:
         self.node_name, self.node_namespace = node_name, '/'
 
 
 class LonelyNode:
-    """A node on a graph of which the test knows all."""
+    """A node on a graph defined by the test."""
 
     def __init__(self) -> None:
         self.warnings: list[str] = []
@@ -79,20 +79,20 @@ class LonelyNode:
         return [('sim_bridge', '/')]
 
     def get_publishers_info_by_topic(self, topic: str) -> list[Publisher]:
-        """Return who publishes on a topic."""
+        """Return the publishers on a topic."""
         return [Publisher(name) for name in self.publishers[topic]]
 
     def get_logger(self) -> LonelyNode:
-        """Return what has `warning`."""
+        """Return the object with the method `warning`."""
         return self
 
     def create_timer(self, *given: object, **options: object) -> None:
-        """Do nothing: the test looks."""
+        """Do nothing; the test calls the query."""
 
 
 @pytest.mark.parametrize('publishes_links', [False, True])
-def test_links_that_come_twice_are_told(publishes_links):
-    """Warn where robot_state_publisher publishes what publish_link_tf does, and only there."""
+def test_links_published_twice_cause_a_warning(publishes_links):
+    """Warn if robot_state_publisher publishes the same links as publish_link_tf, and only then."""
     node = LonelyNode()
     neighbours = Neighbours(node, publishes_links)
     neighbours.look()

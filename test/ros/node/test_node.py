@@ -1,4 +1,4 @@
-"""The simulator node as a process of its own: its topics and what is in them, its commands."""
+"""The simulator node in its own process: topics, their contents, commands."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def xyz(vector: object) -> list[float]:
 
 
 def values(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
-    """Return what the latest diagnostics say under a name, with 'level' and 'message'."""
+    """Return the latest diagnostics under a name, with 'level' and 'message'."""
     (status,) = (s for s in diagnostics[-1].status if s.name == f'sim_bridge: {name}')
     told = {item.key: item.value for item in status.values}
     return {**told, 'level': status.level, 'message': status.message}
@@ -54,15 +54,16 @@ def values(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
 
 def step(graph: Graph) -> None:
     """
-    Have a paused node take the steps of its parameter step_count.
+    Make a paused node take the steps in its parameter step_count.
 
-    Of fewer than its queues hold, one who stalls gets all messages. It hears those who listen.
+    With fewer steps than its queue depth, a stalled subscriber gets all messages. The node has
+    discovered all its subscribers.
     """
     assert graph.call(Trigger, '/sim_bridge/step', Trigger.Request()).success
 
 
 def test_topics_have_their_types_and_qualities(graph, start_node):
-    """Publish the table of topics, reliably, with the description and nothing else latched."""
+    """Publish the table of topics, reliably; only the description is latched."""
     start_node()
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)
@@ -155,7 +156,7 @@ def test_readings_at_rest_have_the_signs_and_frames_of_the_conventions(
 
 
 def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
-    """Stamp every topic with the step's number times its length; never 0, back, or with a gap."""
+    """Stamp every topic with step number times step length; never 0, backwards, or with a gap."""
     start_node(
         rate=400.0,
         substeps=2,
@@ -170,7 +171,7 @@ def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
     step(graph)
     graph.wait(lambda: (len(states), len(gyro)) == (150, 300), 'messages of all steps')
     graph.wait(lambda: nanoseconds(clock[-1].clock) == 750 * MS, 'the clock')
-    # before the first step it stands at what is no "no time yet", afterwards where it is
+    # before the first step /clock stands at 1 ns, which does not mean "no time yet"
     clock = [tick for tick in clock[: clock.index(clock[-1]) + 1] if nanoseconds(tick.clock) > 1]
     assert len(clock) == 75
     for stamps, period in (
@@ -184,7 +185,7 @@ def test_stamps_are_whole_steps_and_the_clock_follows_them(graph, start_node):
 
 
 def test_diagnostics_are_stamped_with_simulated_time(graph, start_node):
-    """Stamp them between the states around them, as nothing else tells which those are."""
+    """Stamp them between the surrounding states; no other message shows the order."""
     start_node(robot='pendulum', diagnostics_rate=20.0, real_time_factor=0.5)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -197,7 +198,7 @@ def test_diagnostics_are_stamped_with_simulated_time(graph, start_node):
 
 
 def test_noise_has_its_covariance_and_the_truth_has_none(graph, start_node, tmp_path):
-    """Declare a sensor in YAML: its own topics, rate, frame, noise, covariance and twin."""
+    """Declare a sensor in YAML: its own topics, rate, frame, noise, covariance and truth topic."""
     parameters = tmp_path / 'sensors.yaml'
     parameters.write_text("""
 /**:
@@ -233,7 +234,7 @@ def test_noise_has_its_covariance_and_the_truth_has_none(graph, start_node, tmp_
 
 
 def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
-    """Hold until a command; take both kinds; refuse bad ones whole, with few words, and count."""
+    """Hold until a command; take both kinds; refuse invalid ones whole, with few log lines."""
     process = start_node(
         robot='double_pendulum',
         initial_positions=[0.5, 0.0],
@@ -295,13 +296,13 @@ def test_commands_move_the_robot_and_bad_ones_do_not(graph, start_node):
     code, output = end(process)
     assert code == 0
     lines = [line for line in output.splitlines() if 'rejected' in line]
-    # one a second, however long that took
+    # at most one per second, for any duration
     assert 1 <= len(lines) < int(told()['rejected since start']) / 4, 'throttled'
     assert "unknown joint 'wrist'" in lines[0]
 
 
 def test_efforts_are_clamped_to_the_limits_of_the_description(graph, start_node):
-    """Apply the limit where more is asked for, and count it."""
+    """Apply the limit to larger efforts, and count it."""
     start_node(diagnostics_rate=20.0, command_timeout=0.0)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -320,7 +321,7 @@ def test_efforts_are_clamped_to_the_limits_of_the_description(graph, start_node)
 
 
 def test_the_order_of_a_command_is_that_of_the_joints_parameter(graph, start_node):
-    """Take a list in the order the user chose."""
+    """Take a list in the order chosen by the user."""
     start_node(joints='[joint_5, joint_2]', command_timeout=0.0)
     states = graph.listen(JointState, '/joint_states')
     graph.advertise(Float64MultiArray, '/effort_controller/commands').publish(
@@ -332,7 +333,7 @@ def test_the_order_of_a_command_is_that_of_the_joints_parameter(graph, start_nod
 
 
 @pytest.mark.parametrize('policy', ['zero', 'hold', 'last'])
-def test_a_robot_without_commands_does_what_the_policy_says(graph, start_node, policy):
+def test_a_robot_without_commands_follows_the_policy(graph, start_node, policy):
     """Time out in simulated time: the effort vanishes, the joints lock, or all goes on."""
     start_node(
         robot='pendulum',
@@ -375,12 +376,12 @@ def test_a_robot_without_commands_does_what_the_policy_says(graph, start_node, p
 
 
 def test_threads_of_the_middleware_do_not_push_the_physics_thread_aside(graph, start_node):
-    """Schedule them, and the executor's, as those that wait their turn; the physics thread not."""
+    """Give them and the executor's threads a policy that yields; the physics thread not."""
     process = start_node()
     graph.wait_for_next(graph.listen(JointState, '/joint_states'))
     policies: dict[str, int] = {}
     for task in Path(f'/proc/{process.pid}/task').iterdir():
-        # one may end meanwhile
+        # a thread may end meanwhile
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             policies[(task / 'comm').read_text().strip()] = os.sched_getscheduler(int(task.name))
     assert policies['physics'] in {os.SCHED_OTHER, os.SCHED_FIFO}
@@ -390,7 +391,7 @@ def test_threads_of_the_middleware_do_not_push_the_physics_thread_aside(graph, s
 
 
 def test_a_namespace_moves_everything_but_clock_and_diagnostics(graph, start_node):
-    """Keep what belongs to the whole graph at the root."""
+    """Keep topics of the whole graph at the root."""
     start_node('-r', '__ns:=/left')
     states = graph.listen(JointState, '/left/joint_states')
     graph.wait_for_next(states)
@@ -434,7 +435,7 @@ def test_a_signal_ends_the_node_cleanly(graph, start_node, number):
 
 
 def test_bad_parameters_are_refused(refusals):
-    """Say what is wrong with each, without a traceback."""
+    """Name the error in each, without a traceback."""
     cases = [
         ({'robot': 'elephant'}, "unknown robot 'elephant'"),
         ({'rate': -5.0}, "parameter 'rate' = -5.0: expected a finite number, at least 1.0"),
@@ -450,7 +451,7 @@ def test_bad_parameters_are_refused(refusals):
 
 
 def test_a_bad_description_ends_the_node_with_its_defects(start_node, tmp_path):
-    """Name the element and the line of what cannot be simulated."""
+    """Name the element and the line of each error."""
     urdf = Path(tmp_path / 'bad.urdf')
     urdf.write_text(
         '<robot name="bad">\n<link name="a"/>\n<joint name="j" type="hinge"/>\n</robot>\n'
@@ -464,7 +465,7 @@ def test_a_bad_description_ends_the_node_with_its_defects(start_node, tmp_path):
 
 
 def test_a_failing_step_pauses_the_node_and_leaves_it_alive(graph: Graph, start_node):
-    """Blow a pendulum up: the node says so, pauses, and goes on after a reset."""
+    """Make a pendulum diverge: the node reports it, pauses, and goes on after a reset."""
     process = start_node(robot='pendulum', diagnostics_rate=20.0)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')

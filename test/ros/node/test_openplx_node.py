@@ -1,4 +1,4 @@
-"""OpenPLX scenes in the node: topics of their robots, motors that run, parameters they exclude."""
+"""OpenPLX scenes in the node: topics of their robots, running motors, excluded parameters."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def file(tmp_path):
 
 
 def test_one_robot_has_the_topics_of_a_robot_and_its_motor_runs(graph, start_node, file):
-    """The joint is called like the mate, and turns at the target speed of its motor."""
+    """The joint has the mate's name, and turns at its motor's target speed."""
     start_node(robot=file, openplx_model='Wheel')
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states, 20)
@@ -59,7 +59,7 @@ def test_one_robot_has_the_topics_of_a_robot_and_its_motor_runs(graph, start_nod
 
 
 def test_the_excavator_has_a_description_and_frames(graph, start_node):
-    """All links hang in one tree below the world, of which the URDF knows the joints."""
+    """All links form one tree below the world; the URDF contains its joints."""
     start_node(robot='excavator', publish_tf=True, publish_link_tf=True)
     texts = graph.listen(String, '/robot_description', LATCHED_QOS)
     moving, fixed = (
@@ -87,7 +87,7 @@ def test_the_excavator_has_a_description_and_frames(graph, start_node):
 
 
 def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, file, tmp_path):
-    """Of a scene file as of a file given as robot."""
+    """In a scene file and in a file given as robot."""
     scene = tmp_path / 'scene.yaml'
     scene.write_text('world: {openplx: {pair: {file: wheels.openplx}}}\n', encoding='utf-8')
     start_node(world=scene)
@@ -100,8 +100,8 @@ def test_robots_of_a_scene_have_namespaces_of_their_names(graph, start_node, fil
         assert heard[side][-1].velocity[0] == pytest.approx(speed, abs=1e-6)
 
 
-def test_a_robot_without_axes_tells_where_its_links_are(tmp_path):
-    """A pendulum on a ball joint: it is no object, whose root alone would be told."""
+def test_a_robot_without_axes_publishes_its_links(tmp_path):
+    """A pendulum on a ball joint is no object; of an object, only the root would be published."""
     path = tmp_path / 'ball.openplx'
     path.write_text(
         TWO.partition('    hinge is')[0].replace('Wheel', 'Ball')
@@ -112,7 +112,7 @@ def test_a_robot_without_axes_tells_where_its_links_are(tmp_path):
     assert {'joint_states', 'multi_dof_joint_states'} <= set(made.topics)
 
 
-def test_what_the_scene_says_itself_is_no_parameter(refusals, file):
+def test_parameters_defined_by_the_scene_are_refused(refusals, file):
     """A base, an unknown model and a defect are refused by name."""
     base, model = refusals(
         {'robot': file, 'base': 'fixed'}, {'robot': file, 'openplx_model': 'Weel'}

@@ -1,4 +1,4 @@
-"""Objects and joints of scene files in the node: what has topics, and where it is."""
+"""Objects and joints of scene files in the node: their topics and poses."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ world:
 
 @pytest.fixture(scope='module')
 def loaded(tmp_path_factory):
-    """Return the world of the scene, as the node loads it."""
+    """Return the world of the scene, as loaded by the node."""
     folder = tmp_path_factory.mktemp('scene')
     (folder / 'swing.urdf').write_text(URDF)
     (folder / 'scene.yaml').write_text(SCENE)
     return load_world(checked(SimulatorParameters, {'world': str(folder / 'scene.yaml')}))
 
 
-def test_robots_start_where_they_are_told_before_they_are_joined(loaded):
+def test_robots_start_at_initial_values_before_they_are_joined(loaded):
     """Join a robot at its initial values, and give objects with sensors topics."""
     assert {each.robot.name: each.namespace for each in loaded.robots} == {
         'swing': 'swing',
@@ -57,8 +57,8 @@ def test_robots_start_where_they_are_told_before_they_are_joined(loaded):
     assert max(loaded.world.joint('tie').error) < 1e-12
 
 
-def test_objects_that_hang_on_joints_are_where_their_links_are(loaded):
-    """Tell poses and twists of free objects and of what hangs on a joint."""
+def test_objects_on_joints_are_published_at_their_links(loaded):
+    """Publish poses and twists of free objects and of objects on joints."""
     world = loaded.world
     world.step(300)
     robots = [world.robots[name] for name in ('ball', 'stone', 'leaf')]

@@ -1,4 +1,4 @@
-"""One control step, in the test's own process: what is published when, and what is not built."""
+"""One control step, in the test's own process: times of publishing, and unfilled messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MS = 1_000_000
 
 @pytest.fixture
 def node(ros_environment):
-    """Provide a node in a domain of the test's own."""
+    """Provide a node in the test's own domain."""
     context = rclpy.Context()
     rclpy.init(context=context)
     made = Node('sim_bridge', context=context)
@@ -38,7 +38,7 @@ def node(ros_environment):
 
 @pytest.fixture
 def make_simulator(node):
-    """Return a function that makes a simulator from parameters."""
+    """Return a function creating a simulator from parameters."""
 
     def make(**values: object) -> Simulator:
         parameters = checked(SimulatorParameters, values)
@@ -49,7 +49,7 @@ def make_simulator(node):
 
 @pytest.fixture
 def published(monkeypatch):
-    """Return the list that every publication goes to, as (topic, stamp [ns])."""
+    """Return the list of all publications, as (topic, stamp [ns])."""
     record: list[tuple[str, int]] = []
 
     def publish(stream: streams.Stream, stamp: bytes) -> None:
@@ -70,7 +70,7 @@ def published(monkeypatch):
 
 
 def test_the_clock_comes_after_the_messages_of_its_step(make_simulator, published):
-    """Wake nobody by the clock before this step's state is out; stamp all alike."""
+    """Publish the step's state before /clock wakes any node; stamp all alike."""
     simulator = make_simulator(clock_rate=0.0)
     for _ in range(3):
         simulator.tick()
@@ -83,7 +83,7 @@ def test_the_clock_comes_after_the_messages_of_its_step(make_simulator, publishe
 
 
 def test_every_topic_keeps_its_own_rate(make_simulator, published):
-    """Publish at whole multiples of each period, sensors with the stamp of their sample."""
+    """Publish at whole multiples of each period, sensors with their sample's stamp."""
     gyro = {'type': 'gyro', 'link': 'box', 'update_rate': 250.0}
     simulator = make_simulator(
         robot='floating_box',
@@ -104,17 +104,17 @@ def test_every_topic_keeps_its_own_rate(make_simulator, published):
         '/gyro/gyro': [4, 8, 12, 16, 20],
         **imu,
         '/contacts': [8, 16],
-        # when the box touches down
+        # at touchdown of the box
         '/contacts/events': [2],
         '/object_states': [20],
         '/odom': [6, 10, 16, 20],
         '/contacts/markers': [4, 8, 12, 16, 20],
-        # every 5 ms, as near as steps of 2 ms come
+        # every 5 ms, rounded to steps of 2 ms
         '/clock': [6, 10, 16, 20],
     }
 
 
-def test_a_reset_of_the_clock_starts_all_rates_anew(make_simulator, published):
+def test_a_clock_reset_restarts_all_rates(make_simulator, published):
     """Publish the first step after a reset, with its own stamp, on every topic."""
     simulator = make_simulator(clock_rate=0.0)
     simulator.tick()
@@ -127,7 +127,7 @@ def test_a_reset_of_the_clock_starts_all_rates_anew(make_simulator, published):
 
 
 def test_equal_seeds_give_equal_worlds(make_simulator):
-    """Arrive at one state hash, another seed at another, with noise and commands."""
+    """Reach the same state hash, with another seed another one, with noise and commands."""
     noisy = {'type': 'imu', 'link': 'rod', 'noise': {'angular_velocity': {'stddev': 0.1}}}
 
     def run(seed: int) -> str:
@@ -141,8 +141,8 @@ def test_equal_seeds_give_equal_worlds(make_simulator):
     assert run(1) != run(2)
 
 
-def test_nothing_is_filled_while_nobody_listens(node):
-    """Fill a message only when there is a subscriber."""
+def test_nothing_is_filled_without_subscribers(node):
+    """Fill a message only if there is a subscriber."""
     fillings = []
     stream = streams.Stream(
         GraphSink(node), '/x', Clock, ClockMessage(), lambda: fillings.append(1), rate_hz=1.0
@@ -155,8 +155,8 @@ def test_nothing_is_filled_while_nobody_listens(node):
     assert fillings == [1]
 
 
-def test_a_name_that_no_topic_can_have_is_refused(make_simulator):
-    """Name the topic, and say what is wrong with it."""
+def test_an_invalid_topic_name_is_refused(make_simulator):
+    """Name the topic, and its error."""
     name = 'x' * 300
     with pytest.raises(InvalidValueError, match='at most 247 characters') as refusal:
         make_simulator(robot='pendulum', sensors={name: {'type': 'gyro', 'link': 'rod'}})
@@ -172,7 +172,7 @@ def test_two_sensors_cannot_share_a_topic(make_simulator):
 
 
 def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published):
-    """Publish where the description says, the parts of an IMU where they always are."""
+    """Publish on the topic in the description, parts of an IMU on their usual topics."""
     assert sensors_from_mapping({'s': {'type': 'imu', 'link': 'rod', 'topic': '/base/imu'}})
     sensors = {
         's': {'type': 'imu', 'link': 'rod', 'topic': '/base/imu', 'truth': True},
@@ -188,7 +188,7 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
 def test_imus_are_published_as_rep_145_names_them(
     make_simulator, published, monkeypatch, enable_orientation
 ):
-    """Publish data_raw without an orientation, and data with it where there is one."""
+    """Publish data_raw without an orientation, and data with it if there is one."""
     sent = {}
 
     def send(stream: streams.PreparedStream) -> None:
@@ -216,7 +216,7 @@ def test_imus_are_published_as_rep_145_names_them(
     ('given', 'policy'),
     [('reliable', ReliabilityPolicy.RELIABLE), ('sensor_data', ReliabilityPolicy.BEST_EFFORT)],
 )
-def test_sensors_have_the_qos_that_is_asked_for(make_simulator, node, given, policy):
+def test_sensors_have_the_requested_qos(make_simulator, node, given, policy):
     """Publish sensors with it, and nothing else."""
     make_simulator(robot='arm', sensor_qos=given, publish_truth=True)
 
@@ -238,12 +238,12 @@ def test_sensors_have_the_qos_that_is_asked_for(make_simulator, node, given, pol
     [('imu', 'imu'), ('left foot-imu', 'left_foot_imu'), ('2nd', '_2nd'), ('a::b', 'a_b')],
 )
 def test_any_sensor_name_makes_a_topic(name, topic):
-    """Replace what a topic name may not hold."""
+    """Replace invalid characters in topic names."""
     assert qos.topic_name(name) == topic
 
 
-def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulator, published):
-    """Repeat noise and motion to the last bit after a reset, with stamps that only go up."""
+def test_resets_affect_the_requested_parts_and_the_clock_goes_on(make_simulator, published):
+    """Repeat noise and motion to the last bit after a reset, with increasing stamps."""
     noisy = {
         'type': 'gyro',
         'link': 'rod',
@@ -259,7 +259,7 @@ def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulato
     )
 
     def run(steps: int) -> list[tuple[str, int]]:
-        """Return what is published in some steps, as (topic, ns since the step before them)."""
+        """Return the publications in some steps, as (topic, ns since the step before them)."""
         published.clear()
         start = simulator.time_ns
         for _ in range(steps):
@@ -270,7 +270,7 @@ def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulato
     def reading() -> list[float]:
         return simulator.interfaces[0].robot.device('gyro').w.tolist()
 
-    # the first clock is at 1 ns, so that the second run is to be compared
+    # the first /clock is at 1 ns, so the second run is compared
     run(43)
     simulator.reset(clock=False)
     first, hashed, measured = run(43), simulator.world.state_hash(), reading()
@@ -303,7 +303,7 @@ def test_resets_take_back_what_they_are_told_and_the_clock_goes_on(make_simulato
 
 
 def test_snapshots_keep_the_age_of_commands(make_simulator):
-    """Time out as many steps after a restore as after the save."""
+    """Time out after as many steps since the restore as since the save."""
     simulator = make_simulator(robot='pendulum', command_timeout=0.05)
     commands = simulator.interfaces[0].commands
     commands.queue.accept_ordered([0.2])
@@ -331,8 +331,8 @@ def test_snapshots_keep_the_age_of_commands(make_simulator):
 @pytest.mark.parametrize(
     ('factor', 'depth'), [(0.5, 200), (1.0, 200), (2.5, 500), (0.0, 2000), (50.0, 5000)]
 )
-def test_what_stalled_subscribers_miss_is_kept_for_a_second_of_wall_time(factor, depth):
-    """Keep the more messages the faster simulated time goes."""
+def test_messages_are_kept_for_a_second_of_wall_time(factor, depth):
+    """Keep more messages, the faster simulated time goes."""
     kept = qos.at_pace(qos.stream_qos(200.0), factor)
     assert kept.depth == depth
     assert kept.reliability == qos.stream_qos(200.0).reliability

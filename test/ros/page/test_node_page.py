@@ -1,4 +1,4 @@
-"""The page of the node: everything done there, with a node, a page and a recording as they are."""
+"""The page of the node: all its controls, with a real node, page and recording."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 ROBOTS = Path(__file__).resolve().parents[3] / 'urdf'
 SIZE = (0.2, 0.25, 0.22)
-_PULLS, _PULL_S = 3, 20.0  # how often the arm is pulled, and for how long
+_PULLS, _PULL_S = 3, 20.0  # number of pulls on the arm, longest duration of each [s]
 SCENE = f"""
 world:
   ground: true
@@ -39,7 +39,7 @@ world:
 
 @pytest.fixture(scope='module')
 def running(tmp_path_factory):
-    """Yield a node that records, a client of its page, and a node on the graph beside it."""
+    """Yield a recording node, a client of its page, and a node on the graph beside it."""
     folder = tmp_path_factory.mktemp('page')
     scene = folder / 'scene.yaml'
     scene.write_text(SCENE)
@@ -52,7 +52,7 @@ def running(tmp_path_factory):
     )
     try:
         with PageClient(own.hear(r'live page: (\S+)')) as client, Graph([own.process]) as graph:
-            # a first start compiles, in minutes on a busy machine
+            # a first start compiles, for minutes on a busy machine
             own.hear('ready: ')
             client.wait('a frame', lambda: says(client) > 0.0)
             yield own, client, graph, folder / 'bag'
@@ -62,7 +62,7 @@ def running(tmp_path_factory):
 
 @pytest.fixture
 def client(running) -> PageClient:
-    """Return the client of the page; the simulation runs before and afterwards."""
+    """Return the page's client; the simulation runs before and afterwards."""
     _, client, *_ = running
     client.wait_for('Pause')
     yield client
@@ -75,13 +75,13 @@ def says(client: PageClient) -> float:
 
 
 def measured(client: PageClient, joint: str) -> float:
-    """Return the position of a joint; not a number while its slider commands it."""
+    """Return a joint's position; nan while its slider commands it."""
     slider = client.widgets[joint]
     return slider['value'] if slider['disabled'] else np.nan
 
 
 def go_on_and_back(client: PageClient, name: str) -> None:
-    """Pause, keep this moment by a name, and come back to it after some steps."""
+    """Pause, save a snapshot with this name, and restore it after some steps."""
     client.pause()
     client.set('Name', name)
     client.click('Save')
@@ -94,9 +94,9 @@ def go_on_and_back(client: PageClient, name: str) -> None:
     client.wait('the snapshot', lambda: says(client) == before)
 
 
-def test_the_page_says_what_goes_on_and_shows_the_world(client):
-    """Say what is loaded, then show bodies where they are."""
-    # of before there was anything to see
+def test_the_page_shows_the_progress_and_the_world(client):
+    """Show the loading progress, then bodies in their places."""
+    # progress before the first frame
     assert any(text.startswith('⏳') for text in client.texts)
     client.wait(
         'the box in its place',
@@ -115,7 +115,7 @@ def test_the_token_is_on_no_topic(running):
 
 
 def test_time_stands_and_goes_by_steps_and_speed(client):
-    """Take as many steps as asked for; pause where it runs."""
+    """Take the requested number of steps; pause a running simulation first."""
     client.pause()
     before = says(client)
     client.set('Steps at once', 3)
@@ -127,7 +127,7 @@ def test_time_stands_and_goes_by_steps_and_speed(client):
 
 
 def test_the_speed_is_a_parameter(running, client):
-    """Let the parameter follow the page."""
+    """Update the parameter from the page."""
     _, _, graph, _ = running
     client.set('Speed', 2.0)
 
@@ -145,7 +145,7 @@ def test_the_speed_is_a_parameter(running, client):
 
 
 def test_snapshots_and_resets(client):
-    """Go back to a name; say which there are where a browser asks for another."""
+    """Return to a named snapshot; list the names when another browser connects."""
     go_on_and_back(client, 'here')
     client.set('Kept', 'elsewhere')
     client.click('Restore')
@@ -159,8 +159,8 @@ def test_snapshots_and_resets(client):
     client.wait('the start', lambda: says(client) == 0.0)
 
 
-def test_sliders_command_joints_as_long_as_they_say_so(running, client):
-    """A command by hand outlives the timeout of commands."""
+def test_sliders_command_joints_until_released(running, client):
+    """A command from the page outlives the command timeout."""
     _, _, graph, _ = running
     client.set('Command', 'position')
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
@@ -178,7 +178,7 @@ def test_sliders_command_joints_as_long_as_they_say_so(running, client):
 
 
 def test_trajectories_by_hand_are_followed(client):
-    """Follow typed points; say which line is wrong."""
+    """Follow typed points; name the invalid line."""
     client.wait_for('Points')
     client.click('Add point')
     line = client.wait('a point', lambda: client.widgets['Points']['value'])
@@ -204,7 +204,7 @@ def test_bodies_are_pulled(client):
 
 
 def test_bodies_are_pushed(client):
-    """Push a box by a force for some time; refuse a link that cannot move."""
+    """Push a box with a force for some time; refuse an immovable link."""
     client.wait('the box', lambda: client.box(SIZE))
     client.pause()
     client.wait('the link', lambda: 'box/box' in client.widgets['Link']['options'])
@@ -215,16 +215,16 @@ def test_bodies_are_pushed(client):
     height = client.box(SIZE)[2][2]
     client.click('Push')
     client.play()
-    # 11 kg, lifted for 0.2 s with 200 N: 0.17 m, and as much again as it falls up
+    # 11 kg, lifted for 0.2 s with 200 N: 0.17 m, and as much again in free flight
     client.wait('the box in the air', lambda: client.box(SIZE)[2][2] > height + 0.1)
     client.wait('the box on the ground', lambda: client.box(SIZE)[2][2] < height + 0.02)
 
 
 def test_arms_on_fixed_bases_are_pulled(client):
-    """Say that the joints of an arm are locked; pull its farthest link once it is commanded."""
+    """Report the locked joints of an arm; pull its farthest link after a first command."""
 
     def hand():
-        """Return the node, place in it and position of the arm's part farthest from its base."""
+        """Return node, index and position of the arm's part farthest from its base."""
         found = [
             (name, k, position)
             for name, node in client.nodes.items()
@@ -235,7 +235,7 @@ def test_arms_on_fixed_bases_are_pulled(client):
         return max(found, key=lambda each: np.linalg.norm(each[2]))
 
     def pulled():
-        """Pull the hand down; return whether it came."""
+        """Pull the hand down; return whether it followed."""
         name, number, place = client.wait('the hand', hand)
         target = 0.8 * place + (0.3, 0.0, 0.0)
 
@@ -262,14 +262,14 @@ def test_arms_on_fixed_bases_are_pulled(client):
     client.wait('sliders for commands', lambda: not client.widgets['joint_2']['disabled'])
     for joint in range(1, 8):
         client.set(f'joint_{joint}', 0.1)
-    # friction holds it upright; on a busy machine it may still be grabbed beside where it was seen
+    # friction holds it upright; on a busy machine the grabbed point may be out of date
     came = any(pulled() for _ in range(_PULLS))
     client.set('Command', 'measured')
     assert came
 
 
 def test_sensors_and_the_solver_can_be_plotted(client):
-    """Offer the numbers of all sensors, with units."""
+    """Offer all sensor values, with units."""
     names = client.wait_for('Value')['options']
     assert 'arm/wrist_ft force z [N]' in names
     assert 'arm/imu linear acceleration x [m/s²]' in names
@@ -277,8 +277,8 @@ def test_sensors_and_the_solver_can_be_plotted(client):
     client.wait('timing', lambda: any('control steps per second' in each for each in client.texts))
 
 
-def test_refused_commands_are_told(running, client):
-    """Show a warning of the node, and who commands."""
+def test_refused_commands_are_shown(running, client):
+    """Show a warning of the node, and the commanding nodes."""
     _, _, graph, _ = running
     publisher = graph.advertise(JointState, '/arm/joint_commands')
     publisher.publish(JointState(name=['elbow'], effort=[1.0]))
@@ -289,9 +289,9 @@ def test_refused_commands_are_told(running, client):
 
 
 def test_it_goes_on_without_its_page_and_all_replays(running):
-    """Kill the page's process; replay what was done there to the same bits."""
+    """Kill the page's process; replay all actions on the page to the same bits."""
     own, client, graph, bag = running
-    # some of all kinds, whichever tests ran here before
+    # some actions of all kinds, whichever tests ran before
     client.wait_for('Pause')
     go_on_and_back(client, 'last')
     client.play()
@@ -339,8 +339,8 @@ def test_it_goes_on_without_its_page_and_all_replays(running):
 
 
 @pytest.mark.parametrize('cause', ['port', 'viser'])
-def test_it_runs_without_a_page_that_cannot_be(cause):
-    """A port that is taken, and a Python without viser, cost the page alone."""
+def test_it_runs_without_an_impossible_page(cause):
+    """An occupied port, and a Python without viser, disable only the page."""
     with socket.create_server(('127.0.0.1', 0)) as taken:
         port = taken.getsockname()[1]
         gone = 'import sys; sys.modules["viser"] = None; ' if cause == 'viser' else ''

@@ -1,4 +1,4 @@
-"""The page of a node in a headless browser: the controls that a program's page does not have."""
+"""The node's page in a headless browser: controls missing on a program's page."""
 
 from page_hand import Hand, launched
 import pytest
@@ -6,14 +6,14 @@ from ros_graph import Graph
 from running_node import node
 from sensor_msgs.msg import JointState
 
-# a processor that draws takes seconds for each picture
+# software rendering takes seconds per picture
 pytestmark = [
     pytest.mark.long,
     pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]
 
-# those of every page, which test_page_in_a_browser.py drives
+# controls of every page, tested in test_page_in_a_browser.py
 COMMON = {
     'Pause',
     'Step',
@@ -36,12 +36,12 @@ COMMON = {
 
 @pytest.fixture(scope='module')
 def page():
-    """Yield a hand on the page of a node that runs an arm, and a node on the graph beside it."""
+    """Yield a hand on the page of a node with an arm, and a node on the graph beside it."""
     own = node('robot:=arm', 'view:=true', 'rate:=250.0')
     try:
         with launched() as browser, Graph([own.process]) as graph:
             hand = Hand(browser, own.hear(r'live page: (\S+)'))
-            # a first start compiles, in minutes on a busy machine
+            # a first start compiles, for minutes on a busy machine
             own.hear('ready: ')
             yield hand, graph
             hand.close()
@@ -50,7 +50,7 @@ def page():
 
 
 def test_points_by_hand_are_followed(page):
-    """Teach a point, add another by typing, follow both; say which line is wrong."""
+    """Teach a point, add another by typing, follow both; name the invalid line."""
     hand, _ = page
     hand.tab('Joints')
     hand.wait('the sliders', lambda: hand.has('joint_7'))
@@ -71,7 +71,7 @@ def test_points_by_hand_are_followed(page):
 
 
 def test_a_command_by_hand_moves_a_joint(page):
-    """Move a slider's number; let go, and read what is measured."""
+    """Move a slider; release it, and read the measured position."""
     hand, _ = page
     hand.tab('Joints')
     hand.wait('the sliders', lambda: hand.has('joint_3'))
@@ -93,7 +93,7 @@ def test_a_command_by_hand_moves_a_joint(page):
 
 
 def test_refused_commands_are_seen(page):
-    """Read the warning of the node on the page."""
+    """Read the node's warning on the page."""
     hand, graph = page
     hand.tab('Run')
     graph.advertise(JointState, '/joint_commands').publish(
@@ -103,7 +103,7 @@ def test_refused_commands_are_seen(page):
 
 
 def test_every_control_has_a_test(page):
-    """Find no control of the node's own that the tests above do not touch."""
+    """Find no control of the node's own untouched by the tests above."""
     hand, _ = page
     labels = set()
     for name in ('Run', 'Joints'):

@@ -1,4 +1,4 @@
-"""Parameter files without a node: what rcl would take from them."""
+"""Parameter files without a node: the same values as in rcl."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from sim_bridge.ros.params.parameters import SimulatorParameters
     ],
 )
 def test_names_of_nodes_are_patterns(tmp_path, name, node, is_meant):
-    """Take the blocks whose name fits, as ROS does."""
+    """Take the blocks with a matching name, like ROS."""
     file = tmp_path / 'p.yaml'
     file.write_text(f'{name}:\n  ros__parameters:\n    rate: 500\n')
     assert parameters_in(file, node) == ({'rate': 500} if is_meant else {})
 
 
 def test_nested_names_and_later_blocks(tmp_path):
-    """Join nested names by dots; let later blocks go before earlier ones; nest nodes, too."""
+    """Join nested names by dots; prefer later blocks; nest nodes, too."""
     file = tmp_path / 'p.yaml'
     file.write_text(
         '/**:\n  ros__parameters: {rate: 1, gains: {elbow: {p: 3.0}}}\n'
@@ -41,13 +41,13 @@ def test_nested_names_and_later_blocks(tmp_path):
 
 
 def test_the_shipped_file_gives_the_defaults(repository):
-    """Read what config/sim_bridge.yaml says as the table has it."""
+    """Read config/sim_bridge.yaml: all values equal the table's."""
     values = parameters_in(repository / 'config' / 'sim_bridge.yaml', '/sim_bridge')
     assert from_flat(SimulatorParameters, values, pytest.fail) == SimulatorParameters()
 
 
 def test_words_are_yaml():
-    """Take 'name:=value' as on a command line of ROS."""
+    """Accept 'name:=value' like the command line of ROS."""
     assert parameter_in('rate:=500') == ('rate', 500)
     assert parameter_in('joints:=[a, b]') == ('joints', ['a', 'b'])
     for word in ('rate', ':=5', 'a:=[1'):
@@ -58,8 +58,8 @@ def test_words_are_yaml():
 @pytest.mark.parametrize(
     'text', ['[1, 2]', 'a: [', 'rate: 5\n', '/**:\n  rate: 5\n', '/**:\n  ros__parameters: 5\n']
 )
-def test_what_is_no_parameter_file_is_refused(tmp_path, text):
-    """Name the file and what it should hold."""
+def test_other_files_are_no_parameter_files(tmp_path, text):
+    """Name the file and the expected contents."""
     file = tmp_path / 'p.yaml'
     file.write_text(text)
     with pytest.raises(InvalidValueError, match=r'p\.yaml.*ros__parameters'):

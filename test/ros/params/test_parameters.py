@@ -1,4 +1,4 @@
-"""The parameters: what is accepted, what is refused and how; the file and ROS say the same."""
+"""Parameters: accepted values, refusals and their messages; file and ROS descriptions agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from sim_bridge.ros.params.parameter_table import (
 )
 from sim_bridge.ros.params.parameters import SimulatorParameters
 
-# of a parser that the message packages import when they are first used
+# from a parser imported by the message packages at first use
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers', 'drives'}
@@ -32,7 +32,7 @@ BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers', 'drives'}
 
 @pytest.fixture
 def make_node(ros_environment):
-    """Provide a function that makes a node with parameters given as on its command line."""
+    """Provide a function creating a node with parameters given as on its command line."""
     context = rclpy.Context()
     rclpy.init(context=context)
     nodes = []
@@ -58,7 +58,7 @@ def make_node(ros_environment):
 
 @pytest.mark.parametrize('table', TABLES.values(), ids=TABLES)
 def test_every_default_is_accepted_and_described(table):
-    """Check each default against its own specification; a word on every parameter."""
+    """Check each default against its own specification; every parameter has a description."""
     for name, spec in specifications(table).items():
         assert spec.check(spec.default) == getattr(table(), name)
         assert len(spec.description) > 10
@@ -90,8 +90,8 @@ def test_every_default_is_accepted_and_described(table):
         ('sensors', 'imu', 'a block of named values'),
     ],
 )
-def test_a_bad_value_is_refused_by_name_value_and_what_is_accepted(name, value, accepted):
-    """Name the parameter, its value and what would have been accepted."""
+def test_a_bad_value_is_refused_with_name_value_and_accepted_values(name, value, accepted):
+    """Name the parameter, its value and the accepted values."""
     with pytest.raises(InvalidValueError) as refusal:
         checked(SimulatorParameters, {name: value})
     message = str(refusal.value)
@@ -100,13 +100,13 @@ def test_a_bad_value_is_refused_by_name_value_and_what_is_accepted(name, value, 
 
 
 def test_an_unknown_name_is_refused_with_a_hint():
-    """Suggest the name that was probably meant."""
+    """Suggest the probably meant name."""
     with pytest.raises(UnknownNameError, match="Did you mean 'command_timeout'"):
         checked(SimulatorParameters, {'comand_timeout': 1.0})
 
 
-def test_whole_numbers_and_empty_lists_mean_what_the_user_means():
-    """Take 500 for 500.0, and the three ways ROS has for an empty list."""
+def test_integers_and_empty_lists_are_accepted():
+    """Take 500 for 500.0, and ROS's three forms of an empty list."""
     values = checked(SimulatorParameters, {'rate': 500, 'position': [1, 2, 3]})
     assert values.rate == 500.0
     assert isinstance(values.rate, float)
@@ -123,13 +123,13 @@ def test_times_are_whole_nanoseconds():
     assert values.tick_ns == 7 * values.time_step_ns
 
 
-def test_the_parameter_file_is_what_the_tables_say(repository):
-    """Fail if config/sim_bridge.yaml was not made anew after an edit of a table."""
+def test_the_parameter_file_equals_the_tables(repository):
+    """Fail if config/sim_bridge.yaml was not regenerated after an edit of a table."""
     assert (repository / 'config' / 'sim_bridge.yaml').read_text() == parameter_file()
 
 
 def test_the_parameter_file_holds_every_default(repository):
-    """Read the file as YAML: every value is the default of its table."""
+    """Read the file as YAML: every value is its table's default."""
     nodes = yaml.safe_load((repository / 'config' / 'sim_bridge.yaml').read_text())
     assert set(nodes) == {f'/**/{name}' for name in TABLES}
     for name, table in TABLES.items():
@@ -148,7 +148,7 @@ def test_ros_loads_the_parameter_file(make_node, repository):
 
 
 def test_declared_parameters_have_types_and_ranges(make_node):
-    """Describe to ROS what the table says."""
+    """Describe the table's contents to ROS."""
     node = make_node()
     declare(node, SimulatorParameters)
     assert set(specifications(SimulatorParameters)) - BLOCKS <= set(node._parameters)
@@ -192,7 +192,7 @@ def test_a_block_of_parameters_becomes_a_tree(make_node):
 
 
 def test_an_undeclared_name_is_warned_of(make_node, capfd):
-    """Tell the user of a parameter that nothing comes of."""
+    """Warn the user about a parameter without effect."""
     node = make_node(comand_timeout=1.0, use_sim_time=False)
     declare(node, SimulatorParameters)
     errors = capfd.readouterr().err
@@ -203,7 +203,7 @@ def test_an_undeclared_name_is_warned_of(make_node, capfd):
 
 
 def test_parameters_of_other_nodes_are_not_warned_of(make_node, repository, capfd):
-    """Let a file for all nodes, /**, hold what the controllers take."""
+    """Accept the controllers' parameters in a file for all nodes, /**."""
     node = make_node('--params-file', str(repository / 'docs' / 'sinusoid.yaml'))
     declare(node, SimulatorParameters)
     assert 'unknown parameter' not in capfd.readouterr().err
@@ -249,8 +249,8 @@ class _Small:
     gain: float = parameter(1.0, 'A gain for this test', read_only=False)
 
 
-def test_a_change_can_be_refused_by_who_uses_it(make_node):
-    """Give the user's reason to whoever sets the parameter, and keep the old value."""
+def test_a_change_can_be_refused_by_its_user(make_node):
+    """Return the refusal's reason to the caller setting the parameter; keep the old value."""
 
     def refuse(values: _Small) -> None:
         raise InvalidValueError("parameter 'gain'", values.gain, 'something else')

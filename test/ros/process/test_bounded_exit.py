@@ -1,4 +1,4 @@
-"""The bound on leaving the graph."""
+"""The time limit for leaving the graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ print('never')
 
 @pytest.mark.parametrize('code', [0, 2])
 def test_process_that_hangs_with_the_interpreters_lock_exits(start_process, code):
-    """Exit with the code given, although no Python runs any more."""
+    """Exit with the given code, although no Python code can run."""
     process = start_process('-c', HUNG.format(code=code))
     output, _ = process.communicate(timeout=PATIENCE_S)
     assert output == 'leaving\n'
@@ -27,7 +27,7 @@ def test_process_that_hangs_with_the_interpreters_lock_exits(start_process, code
 
 
 def test_process_that_leaves_in_time_goes_on(start_process):
-    """Disarm the bound at the end of the block."""
+    """Disarm the limit at the end of the block."""
     process = start_process(
         '-c',
         """

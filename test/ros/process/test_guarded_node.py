@@ -1,4 +1,4 @@
-"""Callbacks that raise: each kind, in a process of its own that goes on."""
+"""Callbacks of all kinds that raise, in a process that goes on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ sys.exit(process.run('guarded', Program))
 
 @pytest.fixture
 def program(start_process):
-    """Return the process of a node whose callbacks raise."""
+    """Return the process of a node with raising callbacks."""
     return start_process('-c', PROGRAM)
 
 
@@ -113,8 +113,8 @@ def test_a_node_outlives_its_callbacks(graph, program):
         polled.publish(String())
         heard.publish(String(data='bad'))
         heard.publish(String(data='good'))
-    # none is forgotten with the one that failed
-    graph.wait(lambda: len(said) == 3, 'what was heard')
+    # no message is lost with the failed one
+    graph.wait(lambda: len(said) == 3, 'the messages')
     for _ in range(2):
         answer = graph.call(Trigger, '/guarded/ask', Trigger.Request())
         assert (answer.success, answer.message) == (False, "TypeError: 'asked'")
@@ -147,8 +147,8 @@ def test_a_node_outlives_its_callbacks(graph, program):
     assert output.count('Traceback') == 8
 
 
-def test_parameters_that_are_refused_leave_no_trace(graph, program):
-    """Name an unknown parameter and those like it; keep the described type of a refused one."""
+def test_refused_parameters_leave_no_trace(graph, program):
+    """Suggest names for an unknown parameter; keep the described type of a refused one."""
     refused = graph.set_parameter('/guarded', 'number', 'fast')
     assert not refused.successful
     assert graph.describe_parameters('/guarded')['number'].type == Parameter.Type.DOUBLE.value

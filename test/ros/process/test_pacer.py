@@ -1,4 +1,4 @@
-"""The physics thread's schedule, by a clock that the test turns."""
+"""The physics thread's schedule, with a clock controlled by the test."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TICK_NS = 1_000_000
 
 
 class SteppedClock:
-    """Time that passes only by sleeping, and by what the test adds."""
+    """Time that passes only by sleeping and by additions of the test."""
 
     def __init__(self) -> None:
         self.time_ns = 5_000_000_000
@@ -43,7 +43,7 @@ class SteppedClock:
 
 
 class Script:
-    """What a test has paced: does nothing but what it is given."""
+    """The paced object of a test: calls only the given functions."""
 
     def __init__(self, tick, **functions) -> None:
         self.tick = tick
@@ -55,7 +55,7 @@ class Script:
 
 
 class Run:
-    """A pacer run in the test's own thread, with a script of what happens at each tick."""
+    """A pacer run in the test's own thread, with a script of events at each tick."""
 
     def __init__(
         self, script=lambda run: None, ticks: int = 10, functions=MappingProxyType({}), **options
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def offsets(self) -> list[int]:
-        """When the ticks began, in periods of real time 1 since the start."""
+        """Start times of ticks since the start, in periods at real-time factor 1."""
         return [(time - self.start_ns) // TICK_NS for time in self.times_ns]
 
     def _tick(self) -> None:
@@ -99,7 +99,7 @@ class Run:
 
 
 def test_ticks_come_at_absolute_deadlines():
-    """Begin at once and keep the period, whatever the ticks take, as long as it is less."""
+    """Start at once and keep the period for any tick duration below it."""
 
     def take_a_while(run: Run) -> None:
         run.clock.time_ns += 300_000 * (len(run.times_ns) % 3)
@@ -108,7 +108,7 @@ def test_ticks_come_at_absolute_deadlines():
 
 
 def test_oversleeping_does_not_add_up():
-    """Measure each lateness from a deadline that does not move."""
+    """Measure each lateness from a fixed deadline."""
     run = Run(ticks=50)
     run.clock.oversleep_ns = 70_000
     run.go()
@@ -120,8 +120,8 @@ def test_oversleeping_does_not_add_up():
 
 
 @pytest.mark.parametrize('duration_ns', [TICK_NS, 3 * TICK_NS // 2, 20 * TICK_NS])
-def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
-    """Tell so after a tenth of a second without a rest, and again when there is one."""
+def test_a_thread_too_slow_for_the_pace_rushes_until_it_sleeps(duration_ns):
+    """Report it after a tenth of a second without sleep, and again at the first sleep."""
     changes = []
 
     def labour(run: Run) -> None:
@@ -143,7 +143,7 @@ def test_who_cannot_keep_the_pace_rushes_until_there_is_a_rest(duration_ns):
     assert 100_000_000 < began_ns <= 100_000_000 + duration_ns
 
 
-def test_who_rests_between_ticks_does_not_rush():
+def test_a_thread_sleeping_between_ticks_does_not_rush():
     """Take nine tenths of every period, for a second."""
 
     def labour(run: Run) -> None:
@@ -168,14 +168,14 @@ def test_a_short_delay_is_made_up_for():
 
 
 def test_missed_deadlines_are_counted_and_not_made_up_for():
-    """After 5.5 periods of nothing, go on at the next deadline of the old schedule: no burst."""
+    """After 5.5 periods without ticks, go on at the next deadline of the old schedule."""
 
     def stall(run: Run) -> None:
         if len(run.times_ns) == 3:
             run.clock.time_ns += 5_500_000
 
     run = Run(stall).go()
-    # the tick after the stall is late by 4.5 periods: four deadlines are gone
+    # the tick after the stall is late by 4.5 periods: four deadlines have passed
     assert [time - run.start_ns for time in run.times_ns[3:6]] == [7_500_000, 8_000_000, 9_000_000]
     assert run.pacer.statistics.missed == 4
     assert np.diff(run.times_ns[4:]).tolist() == [TICK_NS] * 5
@@ -185,7 +185,7 @@ def test_missed_deadlines_are_counted_and_not_made_up_for():
     ('factor', 'period_ns'), [(0.5, 2_000_000), (2.0, 500_000), (0.01, 100_000_000)]
 )
 def test_real_time_factor_stretches_the_period(factor, period_ns):
-    """Divide the period by the factor; sleep in pieces so that requests do not wait."""
+    """Divide the period by the factor; sleep in pieces, so requests do not wait."""
     run = Run(real_time_factor=factor).go()
     assert np.diff(run.times_ns).tolist() == [period_ns] * 9
     assert run.clock.longest_sleep_ns <= 10_000_000
@@ -202,7 +202,7 @@ def test_without_a_factor_nothing_is_slept():
 
 
 def test_the_factor_changes_while_running():
-    """Count nothing of the past as missed; do not wait for what a slower pace had planned."""
+    """Count no earlier deadlines as missed; drop the deadline of a slower pace."""
 
     def change(run: Run) -> None:
         run.clock.time_ns += 10
@@ -220,7 +220,7 @@ def test_the_factor_changes_while_running():
 
 
 def test_a_pause_stops_the_ticks_and_not_the_idling():
-    """Call `idle` while paused, and begin anew on resuming: the pause is no lateness."""
+    """Call `idle` while paused, and restart the schedule on resuming: no lateness."""
 
     def pause(run: Run) -> None:
         if len(run.times_ns) == 4:
@@ -244,7 +244,7 @@ def test_a_pause_stops_the_ticks_and_not_the_idling():
 
 
 def test_steps_are_taken_at_the_usual_pace_and_answered_when_done():
-    """Take exactly the ticks asked for while paused, one request after the other."""
+    """Take exactly the requested ticks while paused, one request after the other."""
     done: list[tuple[str, int, Exception | None]] = []
     run = Run(ticks=1000, paused=True)
 
@@ -261,7 +261,7 @@ def test_steps_are_taken_at_the_usual_pace_and_answered_when_done():
 
 
 def test_stepping_can_end_early():
-    """Tell after each tick how many remain, and take no more where the answer is no."""
+    """Report the remaining ticks after each one, and stop when the answer is no."""
     told: list[int] = []
     done: list[tuple[int, Exception | None]] = []
     run = Run(ticks=1000, paused=True)
@@ -288,7 +288,7 @@ def test_stepping_can_end_early():
 
 
 def test_requests_are_served_between_ticks_in_order():
-    """Serve what was asked during a tick before the next; look first for what came before it."""
+    """Serve requests made during a tick before the next; take earlier messages first."""
     order: list[object] = []
 
     def ask(run: Run) -> None:
@@ -302,8 +302,8 @@ def test_requests_are_served_between_ticks_in_order():
 
 
 @pytest.mark.parametrize('options', [{'paused': True}, {'real_time_factor': 1e-3}])
-def test_it_attends_to_what_comes_while_no_tick_is_taken(options):
-    """Look every 10 ms, paused or between two ticks that are a second apart."""
+def test_it_polls_while_no_tick_is_taken(options):
+    """Poll every 10 ms, paused or between two ticks a second apart."""
     looks: list[int] = []
 
     def attend() -> None:
@@ -317,7 +317,7 @@ def test_it_attends_to_what_comes_while_no_tick_is_taken(options):
 
 
 def test_an_error_pauses_and_is_reported_and_the_thread_lives_on():
-    """Report what a tick raised, end its stepping, and tick again when resumed."""
+    """Report a tick's exception, end its stepping, and tick again when resumed."""
 
     def fail(run: Run) -> None:
         if len(run.times_ns) == 3:
@@ -332,7 +332,7 @@ def test_an_error_pauses_and_is_reported_and_the_thread_lives_on():
 
 
 def test_an_error_is_the_answer_of_the_steps_it_ends():
-    """Tell everybody who waits for steps."""
+    """Report it to all waiting callers of `step`."""
     answers: list[Exception | None] = []
 
     def fail(run: Run) -> None:
@@ -348,8 +348,8 @@ def test_an_error_is_the_answer_of_the_steps_it_ends():
     assert len(run.times_ns) == 2
 
 
-def test_what_raises_beside_ticks_is_reported_and_ticks_go_on():
-    """Neither pause nor end when a request, polling or the question for readiness fails."""
+def test_exceptions_beside_ticks_are_reported_and_ticks_go_on():
+    """Neither pause nor end when a request, polling or the readiness check fails."""
     calls: Counter[str] = Counter()
 
     def once(name: str) -> None:
@@ -376,7 +376,7 @@ def test_what_raises_beside_ticks_is_reported_and_ticks_go_on():
     assert len(run.times_ns) == 10
 
 
-def test_what_raises_while_stepping_ends_the_steps():
+def test_exceptions_while_stepping_end_the_steps():
     """Answer the caller of `step` although its function fails, and serve the next one."""
     answers: list[Exception | None] = []
 
@@ -392,7 +392,7 @@ def test_what_raises_while_stepping_ends_the_steps():
 
 
 def test_the_thread_ticks_and_ends():
-    """Run on a thread and the system's clock: it ticks, serves, and stops when told to."""
+    """Run on a thread and the system's clock: it ticks, serves, and stops on request."""
     ticked, served = threading.Event(), threading.Event()
     pacer = Pacer(Script(ticked.set), TICK_NS)
     pacer.start()
@@ -403,8 +403,8 @@ def test_the_thread_ticks_and_ends():
     assert not pacer._thread.is_alive()
 
 
-def test_statistics_cover_what_happened_since_the_last_report():
-    """Give rates and percentiles of the new ticks alone, across the end of the window."""
+def test_statistics_cover_the_ticks_since_the_last_report():
+    """Give rates and percentiles for the new ticks alone, across the end of the window."""
     statistics = TickStatistics(TICK_NS)
     statistics.report(0)
     for tick in range(TickStatistics.WINDOW - 10):
@@ -425,7 +425,7 @@ def test_statistics_cover_what_happened_since_the_last_report():
 
 
 def test_others_wait_longer_for_the_interpreter_during_a_tick():
-    """Lengthen the switch interval for a tick, and shorten it again, also when that fails."""
+    """Lengthen the switch interval for a tick, and restore it, also after a failure."""
     before, seen = sys.getswitchinterval(), []
 
     def tick():

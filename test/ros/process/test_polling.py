@@ -1,4 +1,4 @@
-"""Subscriptions that no executor serves."""
+"""Subscriptions not served by any executor."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ NEVER = 1 << 63
 @pytest.fixture
 def spinning(ros_environment):
     """
-    Provide a function that makes a polling node and what spins it once, of a kind of executor.
+    Provide a function creating a polling node and a function that spins it once.
 
-    Further arguments follow --ros-args.
+    It takes the executor kind and arguments after --ros-args.
     """
 
     @contextmanager
@@ -52,7 +52,7 @@ def spinning(ros_environment):
 
 
 def publisher_of(node, served: list, spin):
-    """Return a function that publishes numbers, each when the one before has come."""
+    """Return a function publishing numbers, each after the arrival of the previous one."""
     publisher = node.create_publisher(Int32, 'numbers', QOS)
 
     def publish(*numbers: int) -> None:
@@ -70,7 +70,7 @@ def publisher_of(node, served: list, spin):
 
 @pytest.mark.parametrize('kind', [EventsExecutor, SingleThreadedExecutor])
 def test_messages_wait_until_they_are_polled(spinning, kind):
-    """Leave them to the executor for nothing; take at most as many as are kept, in order."""
+    """Do not wake the executor; take at most the queue depth, in order."""
     with spinning(kind) as (node, spin):
         polled, served = [], []
         poll = node.create_poll(
@@ -92,8 +92,8 @@ def test_messages_wait_until_they_are_polled(spinning, kind):
         assert polled == [1, 2, 3, *range(9, 14)]
 
 
-def test_a_few_messages_are_taken_however_little_time_there_is(spinning):
-    """Leave the others for later, so that a flood holds nobody up."""
+def test_a_few_messages_are_taken_in_any_time(spinning):
+    """Leave the others for later, so a flood delays nothing."""
     with spinning(EventsExecutor) as (node, spin):
         polled, served = [], []
         poll = node.create_poll(Int32, 'numbers', polled.append, QoSProfile(depth=20))
@@ -104,8 +104,8 @@ def test_a_few_messages_are_taken_however_little_time_there_is(spinning):
             assert len(polled) == count
 
 
-def test_what_is_polled_is_listed_apart_and_destroyed_like_the_others(spinning):
-    """Show executors only what they are to serve."""
+def test_polled_subscriptions_are_listed_apart_and_destroyed_like_others(spinning):
+    """Show executors only the subscriptions they serve."""
     with spinning(EventsExecutor) as (node, _):
         before = list(node.subscriptions)
         node.create_poll(Int32, 'numbers', lambda data: None, QOS)
@@ -120,7 +120,7 @@ def test_what_is_polled_is_listed_apart_and_destroyed_like_the_others(spinning):
 @pytest.mark.filterwarnings('ignore:A zero depth')
 @pytest.mark.parametrize('depth', [0, 2, 9])
 def test_the_user_overrides_the_qualities_of_service_of_one_topic(spinning, depth):
-    """Take all that is kept then, and change no other topic."""
+    """Take all messages kept with that depth, and change no other topic."""
     given = '-p', f'qos_overrides./numbers.subscription.depth:={depth}'
     with spinning(EventsExecutor, *given) as (node, spin):
         polled, served = [], []

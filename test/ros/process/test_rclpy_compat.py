@@ -1,4 +1,4 @@
-"""What is used of rclpy beyond its public interface does what it is used for."""
+"""Uses of rclpy beyond its public interface work as intended."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPIN_S = 0.01
 
 @pytest.fixture
 def bench(ros_environment):
-    """Provide a node that was given a parameter, and a function that spins it till something."""
+    """Provide a node with a given parameter, and a function spinning it until a condition."""
     context = Context()
     rclpy.init(
         context=context,
@@ -50,7 +50,7 @@ def bench(ros_environment):
     context.try_shutdown()
 
 
-def test_make_executor_makes_what_spins_a_node(ros_environment):
+def test_make_executor_returns_an_executor(ros_environment):
     """Run a timer of a node once."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node, called = Node('spun'), []
@@ -68,7 +68,7 @@ def test_make_executor_makes_what_spins_a_node(ros_environment):
 
 
 def test_serialized_messages_go_out_and_come_in(bench):
-    """Publish and take bytes, past what rclpy does with messages; count the publishers."""
+    """Publish and take bytes without rclpy's message objects; count the publishers."""
     publisher = bench.node.create_publisher(Int32, 'numbers', QoSProfile(depth=5))
     subscription = Node('other', context=bench.context).create_subscription(
         Int32, 'numbers', print, QoSProfile(depth=5), raw=True
@@ -85,14 +85,14 @@ def test_serialized_messages_go_out_and_come_in(bench):
     assert take() is None
 
 
-def test_given_parameters_are_those_nobody_declared(bench):
+def test_given_parameters_include_undeclared_ones(bench):
     """List a parameter from the command line without declaring it."""
     assert rclpy_compat.given_parameters(bench.node)['given'].value == 7
     assert not bench.node.has_parameter('given')
 
 
 def test_read_only_parameters_are_undeclared(bench):
-    """Undeclare what rclpy declared for a publisher, which its public interface refuses."""
+    """Undeclare a parameter declared by rclpy for a publisher; its public interface refuses."""
     bench.node.create_publisher(
         Int32, 'numbers', 5, qos_overriding_options=QoSOverridingOptions.with_default_policies()
     )
@@ -104,7 +104,7 @@ def test_read_only_parameters_are_undeclared(bench):
 
 
 def test_responses_are_sent_when_they_are_ready(bench):
-    """Keep a request without an answer until the answer is given."""
+    """Leave a request unanswered until the answer is given."""
     service = bench.node.create_service(Trigger, 'later', lambda request, response: request)
     taken = []
     rclpy_compat.take_over_responses(service, lambda *given: taken.append(given))
@@ -121,7 +121,7 @@ def test_responses_are_sent_when_they_are_ready(bench):
 
 
 def test_the_callback_of_a_service_is_wrapped(bench):
-    """Change what a service answers that somebody else made."""
+    """Change the answer of a service created by other code."""
     bench.node.create_service(Trigger, '~/guarded', lambda request, response: response)
 
     def guard(callback):
@@ -140,7 +140,7 @@ def test_the_callback_of_a_service_is_wrapped(bench):
 
 
 def test_silenced_entities_do_nothing(bench):
-    """Call what an executor would call of a timer and of a service."""
+    """Call a timer's and a service's callback like an executor."""
     called = []
     timer = bench.node.create_timer(1e3, lambda: called.append('timer'))
     service = bench.node.create_service(Trigger, 'c', lambda *given: called.append('service'))
@@ -152,7 +152,7 @@ def test_silenced_entities_do_nothing(bench):
 
 
 class StandInServer:
-    """What rclpy's ActionServer is in the parts that goals are held by."""
+    """Stand-in for rclpy's ActionServer, with the parts used to hold goals."""
 
     action_type = object
 
@@ -174,7 +174,7 @@ class StandInServer:
 
 
 def test_goals_are_concluded_at_once():
-    """Answer those who asked before the end of a goal when it ends, and others by rclpy."""
+    """Answer requests made before a goal's end when it ends, and leave later ones to rclpy."""
     server = StandInServer()
     held = rclpy_compat.HeldGoals(server)
     ended = []
@@ -192,8 +192,8 @@ def test_goals_are_concluded_at_once():
     assert server.answered == [asking]
 
 
-def test_action_servers_have_what_goals_are_held_by(bench):
-    """Find an action server among what a node waits for, and in it the names that are used."""
+def test_action_servers_have_the_private_names_in_use(bench):
+    """Find an action server among a node's waitables, with the used private names."""
     from rclpy.action import ActionServer
     from test_msgs.action import Fibonacci
 

@@ -1,4 +1,4 @@
-"""Entities that are changed while the node runs: rest, masses, shapes; and what parameters say."""
+"""Changes of entities while the node runs: sleep, masses, shapes; and reported parameters."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FIELD = '{push: {type: uniform, acceleration: [1, 0, 0], links: [stone]}}'
 
 
 class Node:
-    """The services and parameters of a running node."""
+    """Services and parameters of a running node."""
 
     def __init__(self, graph):
         self._graph = graph
@@ -63,7 +63,7 @@ class Node:
 
 
 def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
-    """Disable, weigh and reshape a crate; refuse the rest; replay to the same bits."""
+    """Disable, weigh and reshape a crate; refuse invalid changes; replay to the same bits."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     bag = tmp_path / 'bag'
     process = start_node(
@@ -81,7 +81,7 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
     def height() -> float:
         return poses[-1].pose.pose.position.z
 
-    # the scene comes before the node's parameters, which say so
+    # the scene overrides the node's parameters, which report its values
     assert node.get('solver', 'gravity', 'sleep') == ['split', [0.0, 0.0, -5.0], False]
     assert node.change('{crate: {disabled: true}}').success
     resume = SetBool.Request(data=False)
@@ -96,7 +96,7 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
         ('force_fields', FIELD),
     ):
         assert node.set(name, value).successful
-    # a support of 1 m, half of which is off
+    # a support of 1 m; half of it is disabled
     done = node.change(
         '{crate: {disabled: false, mass: 3, shapes: {stilt: '
         '{box: [1, 1, 1], position: [0, 0, -0.5]}}}}'
@@ -110,7 +110,7 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
         ),
         'a crate at rest',
     )
-    # older snapshots are of another crate
+    # earlier snapshots have another crate
     refused = node.call('restore_snapshot')
     assert not refused.success and 'the same geometries' in refused.message
     assert node.set('snapshot', 'second').successful and node.call('save_snapshot').success
@@ -130,7 +130,7 @@ def test_entities_are_changed_by_a_service(graph, start_node, tmp_path):
         FIELD,
     ]
     graph.wait(lambda: height() < 1.2, 'the crate of the snapshot')
-    # what is set anew acts, though it was set before the restore as well
+    # a parameter set again takes effect, even if set to the same value before the restore
     assert node.set('gravity', [0.0, 0.0, 2.0]).successful
     graph.wait(lambda: height() > 1.5, 'a crate that rises again')
     for wrong, why in (

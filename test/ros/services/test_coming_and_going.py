@@ -1,4 +1,4 @@
-"""What robots that come and go leave behind on the node: nothing."""
+"""Robots added and removed leave nothing behind on the node."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARAMETERS = checked(SimulatorParameters, {'robot': 'pendulum'})
 
 @pytest.fixture
 def make_node(ros_environment):
-    """Provide a function that makes a node with arguments after --ros-args."""
+    """Provide a function creating a node with arguments after --ros-args."""
     context = rclpy.Context()
     made: list[PollingNode] = []
 
@@ -48,12 +48,12 @@ def make_node(ros_environment):
 
 
 def parameters_of(node: PollingNode) -> dict[str, object]:
-    """Return all parameters that are declared on a node."""
+    """Return all parameters declared on a node."""
     return node.get_parameters_by_prefix('')
 
 
 def spawn(simulator: Simulator, namespace: str, update_rate: float = 100.0):
-    """Add a pendulum with a gyroscope; give its interface."""
+    """Add a pendulum with a gyroscope; return its interface."""
     sensors = sensors_from_mapping(
         {'gyro': {'type': 'gyro', 'link': 'rod', 'update_rate': update_rate}}
     )
@@ -64,7 +64,7 @@ def spawn(simulator: Simulator, namespace: str, update_rate: float = 100.0):
 
 
 def test_a_part_takes_all_it_made_and_nothing_else(make_node):
-    """Destroy what came while collecting, twice over, whatever was destroyed before."""
+    """Destroy the entities created while collecting, twice, even if some are destroyed already."""
     node = make_node()
     kept = node.create_publisher(JointState, 'kept', 10)
     before = parameters_of(node)
@@ -95,8 +95,8 @@ def test_a_part_takes_all_it_made_and_nothing_else(make_node):
         assert any(publisher is kept for publisher in node.publishers)
 
 
-def test_what_an_executor_comes_to_late_does_nothing(make_node):
-    """Let it call what it was told of before the part was destroyed: nobody is there any more."""
+def test_late_events_of_destroyed_entities_do_nothing(make_node):
+    """Let it handle an event from before the destruction: no callback is left."""
     node, called = make_node(), []
     part = EntityScope(node)
     with part.collecting():
@@ -113,7 +113,7 @@ def test_what_an_executor_comes_to_late_does_nothing(make_node):
 
 
 def test_qualities_of_service_go_with_the_robot_and_are_the_users_when_it_comes_back(make_node):
-    """Undeclare qos_overrides; declare those of the next robot, where the user gave no others."""
+    """Undeclare qos_overrides; declare the next robot's, unless the user gave others."""
     given = 'qos_overrides./second/joint_states.publisher.depth'
     taken = 'qos_overrides./second/joint_commands.subscription.depth'
     node = make_node('-p', f'{given}:=7', '-p', f'{taken}:=3')
@@ -131,7 +131,7 @@ def test_qualities_of_service_go_with_the_robot_and_are_the_users_when_it_comes_
 
 
 def test_a_robot_whose_parameters_cannot_be_declared_leaves_none(make_node):
-    """Refuse names that another robot has; take back what was declared before a failure."""
+    """Refuse names used by another robot; undeclare earlier ones after a failure."""
     node = make_node()
     simulator = Simulator(GraphSink(node), load_world(PARAMETERS), PARAMETERS)
     controls = JointControls(node, simulator.interfaces, PARAMETERS)
@@ -151,6 +151,6 @@ def test_a_robot_whose_parameters_cannot_be_declared_leaves_none(make_node):
     rival = SimpleNamespace(
         robot=pendulum, namespace='b', prefix='b/', commands=RobotCommands(pendulum, ['pivot'])
     )
-    with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot', which another"):
+    with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot', which"):
         controls.add(rival)
     assert node.get_parameter('control.b.pivot').value == 'velocity'

@@ -1,4 +1,4 @@
-"""Gravity and fields of force of a running node, by its parameters; and exceptions in hooks."""
+"""Gravity and force fields of a running node, set by parameters; and exceptions in hooks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def test_gravity_and_fields_are_set_while_the_node_runs(graph, start_node, tmp_path):
-    """Turn gravity round, refuse what is no field, let wind blow, and replay to the same bits."""
+    """Reverse gravity, refuse invalid fields, add wind, and replay to the same bits."""
     bag = tmp_path / 'bag'
     process = start_node(
         robot='pendulum',

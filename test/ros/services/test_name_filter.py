@@ -1,4 +1,4 @@
-"""Regular expressions on names, against Python's own where both agree on what they mean."""
+"""Regular expressions on names, compared with Python's where both agree."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPETITIONS = ['*', '+', '?', '{2}', '{1,}', '{0,2}', '{2,3}', '{0}']
 
 
 def expression(source: random.Random, depth: int) -> str:
-    """Make up an expression with so many levels."""
+    """Create a random expression with this many levels."""
     kind = source.random()
     if depth == 0 or kind < 0.35:
         return source.choice(ATOMS)
@@ -30,8 +30,8 @@ def expression(source: random.Random, depth: int) -> str:
 
 
 @pytest.mark.filterwarnings('ignore:Possible nested set')
-def test_expressions_find_what_pythons_find():
-    """Agree on 8000 names that expressions of all kinds find, or do not."""
+def test_expressions_match_like_pythons():
+    """Agree on 8000 names matched, or not, by expressions of all kinds."""
     source, found = random.Random(1), 0
     for _ in range(1000):
         text = expression(source, 3)
@@ -57,8 +57,8 @@ def test_expressions_find_what_pythons_find():
         ('^rød$', ['rød'], ['rod']),
     ],
 )
-def test_posix_is_taken_at_its_word(text, found, others):
-    """Read sets, classes and anchors as POSIX does."""
+def test_sets_and_anchors_follow_posix(text, found, others):
+    """Read sets, classes and anchors like POSIX."""
     by_name = NameFilter(text)
     assert all(by_name.matches(name) for name in found)
     assert not any(by_name.matches(name) for name in others)
@@ -76,8 +76,8 @@ def test_posix_is_taken_at_its_word(text, found, others):
         '(' * 100 + 'a' + ')+' * 100 + '$',
     ],
 )
-def test_expressions_that_backtrack_for_ages_take_their_length_times_that_of_the_name(text):
-    """Find nothing in what Python's would be busy with for longer than anybody waits."""
+def test_expressions_take_time_linear_in_their_length_and_the_names(text):
+    """Find nothing in cases that keep Python's own expressions busy forever."""
     assert NameFilter(f'^{text}').matches('a' * 100)
     assert not NameFilter(f'^{text[:-1]}!$').matches('a' * 100)
 
@@ -105,8 +105,8 @@ def test_expressions_that_backtrack_for_ages_take_their_length_times_that_of_the
         ('(' * 254, "a '(' without ')'"),
     ],
 )
-def test_what_is_no_such_expression_is_refused(text, said):
-    """Name the place and what is wrong there, in little time."""
+def test_invalid_filters_are_refused(text, said):
+    """Name the place and the error, in little time."""
     with pytest.raises(InvalidValueError, match='filter = .*character') as raised:
         NameFilter(text)
     assert said in str(raised.value)

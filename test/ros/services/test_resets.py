@@ -1,4 +1,4 @@
-"""A controller in a process of its own, whose timer runs on simulated time, through every jump."""
+"""A controller in its own process, with a timer on simulated time, through every jump."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MS = 1_000_000
 OK, STOPPED = 1, 0
 START, GOAL = 0.5, -0.4
 
-# knows nothing of resets, as those who wrote it for a real robot
+# ignores resets, like a controller written for a real robot
 CONTROLLER = f"""
 import math
 import rclpy
@@ -50,9 +50,9 @@ rclpy.spin(node)
 
 def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_process):
     """
-    Start it while all is paused; reset by every scope, restore, stop and play: it goes on.
+    Start it while all is paused; reset with every scope, restore, stop and play: it goes on.
 
-    The robot is held until its first command. Time never goes back unless it is named.
+    The robot is held until its first command. Time goes back only in the named cases.
     """
     simulation = start(
         paused=True,
@@ -70,7 +70,7 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
     graph.wait(
         lambda: graph.node.get_publishers_info_by_topic('/joint_commands'), 'the controller'
     )
-    # paused from the start, it answers, and its clock stands at what is no "no time yet"
+    # paused from the start, it answers; /clock stands at 1 ns, which does not mean "no time yet"
     assert simulation('GetSimulationState')['state']['state'] == STOPPED
     graph.wait_for_next(clock, 3)
     assert {nanoseconds(each.clock) for each in clock} == {1}
@@ -95,7 +95,7 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
         play()
 
     def obeyed(states: list[JointState]) -> set[float]:
-        """Return the commands that were in force."""
+        """Return the commands in force."""
         return {each.effort[0] for each in commands}.intersection(
             each.effort[0] for each in states
         )
@@ -133,7 +133,7 @@ def test_a_controller_on_simulated_time_survives_every_jump(graph, start, start_
 
         if is_moved:
             graph.wait(lambda: START in [state.position[0] for state in states], 'the start')
-        # of before the jump a few may have been under way
+        # a few messages from before the jump may be in transit
         while len(obeyed(since())) <= 10:
             graph.wait_for_next(states, 10)
         ticks = [nanoseconds(each.clock) for each in clock]

@@ -32,7 +32,7 @@ def stamps(states: list[JointState]) -> list[int]:
 
 
 def call(graph, name: str) -> object:
-    """Call a service of the node that takes nothing."""
+    """Call a node's service without arguments."""
     return graph.call(Trigger, f'/sim_bridge/{name}', Trigger.Request())
 
 
@@ -41,8 +41,8 @@ def pause(graph, data: bool) -> object:
     return graph.call(SetBool, '/sim_bridge/pause', SetBool.Request(data=data))
 
 
-def test_a_paused_node_steps_exactly_as_told(graph, start_node):
-    """Start paused with a clock that is not 0; take the steps asked for; go on when told to."""
+def test_a_paused_node_takes_exactly_the_requested_steps(graph, start_node):
+    """Start paused with a clock other than 0; take the requested steps; resume on request."""
     start_node(robot='pendulum', paused=True, clock_rate=0.0)
     states = graph.listen(JointState, '/joint_states')
     clock = graph.listen(Clock, '/clock')
@@ -92,8 +92,8 @@ def test_commands_arrive_while_steps_are_taken(graph, start_node):
 
 
 @pytest.mark.parametrize('reset_clock', [False, True])
-def test_reset_puts_the_robot_back_and_the_clock_only_if_told(graph, start_node, reset_clock):
-    """Go on in time, or begin at 0 again; held at the start pose without old commands."""
+def test_reset_puts_the_robot_back_and_the_clock_only_if_requested(graph, start_node, reset_clock):
+    """Continue in time, or restart at 0; hold at the start pose without old commands."""
     start_node(
         robot='pendulum',
         initial_positions=[1.0],
@@ -118,8 +118,8 @@ def test_reset_puts_the_robot_back_and_the_clock_only_if_told(graph, start_node,
 
 
 def test_the_real_time_factor_changes_while_running(graph, start_node):
-    """Take a new factor, tell how fast it goes, and refuse a bad one with a reason."""
-    # at this pace no test would live to see the second step
+    """Take a new factor, report the pace, and refuse an invalid one with a reason."""
+    # at this pace, the second step comes after the test
     start_node(robot='pendulum', real_time_factor=1e-6, diagnostics_rate=20.0)
     states = graph.listen(JointState, '/joint_states')
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -144,7 +144,7 @@ def test_the_real_time_factor_changes_while_running(graph, start_node):
     assert not graph.set_parameter('/sim_bridge', 'rate', 10.0).successful
 
 
-def test_the_world_is_run_by_parameters_that_are_set(graph, start_node):
+def test_settings_change_by_parameters_at_run_time(graph, start_node):
     """Take solver, sleep, integrator and gravity while running: a pendulum swings up."""
     start_node(
         robot='pendulum',
@@ -169,7 +169,7 @@ def test_the_world_is_run_by_parameters_that_are_set(graph, start_node):
 
 
 def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
-    """Publish the start and tell of the reset, one step of the clock later, without a step."""
+    """Publish the start state and the reset event, one clock step later, without a step."""
     start_node(robot='pendulum', initial_positions=[1.0], command_timeout=0.0)
     states = graph.listen(JointState, '/joint_states')
     clock = graph.listen(Clock, '/clock')
@@ -183,7 +183,7 @@ def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
     graph.wait(lambda: stamps(states)[-1] == stood + MS, 'the state after the reset')
     assert states[-1].position[0] == 1.0
     graph.wait(lambda: nanoseconds(clock[-1].clock) == stood + MS, 'the clock')
-    # who comes later hears of it, too
+    # a late subscriber gets it, too
     events = graph.listen(String, '/sim_bridge/resets', LATCHED)
     graph.wait(lambda: events, 'the event')
     assert json.loads(events[0].data) == {
@@ -198,7 +198,7 @@ def test_a_reset_while_paused_shows_the_start_at_once(graph, start_node):
 
 
 def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
-    """Save by name, go on, and back: the same steps give the same bits, again and again."""
+    """Save by name, go on, and return: the same steps give the same bits, repeatedly."""
     start_node(
         robot='double_pendulum',
         paused=True,
@@ -211,7 +211,7 @@ def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
     command = graph.advertise(JointState, '/joint_commands')
 
     def run(steps: int) -> list[tuple[list[float], ...]]:
-        """Step, and give the states."""
+        """Take steps, and return the states."""
         count = len(states)
         assert call(graph, 'step').success
         graph.wait(lambda: len(states) == count + steps, f'{steps} states')
@@ -226,7 +226,7 @@ def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
     assert call(graph, 'list_snapshots').message == 'later'
     assert graph.set_parameter('/sim_bridge', 'step_count', 200).successful
     first = run(200)
-    # the command, which was in force when the snapshot was taken, times out on the way
+    # the command in force at the snapshot times out on the way
     assert first[50][2] == [0.4, -0.2]
     assert first[-1][2] == [0.0, 0.0]
     assert graph.set_parameter('/sim_bridge', 'control.shoulder', 'velocity').successful
@@ -250,7 +250,7 @@ def test_snapshots_are_restored_to_the_last_bit(graph, start_node):
 
 
 def test_every_request_is_answered_once():
-    """Refuse what is not answered when the services close: not begun, under way, or in vain."""
+    """Refuse unanswered requests when services close: not begun, in progress, or failed."""
     queue, answers = [], []
     node, pacer = SimpleNamespace(), SimpleNamespace(submit=queue.append)
     services = DeferredServices(node, pacer, lambda: None)

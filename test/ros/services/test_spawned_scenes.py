@@ -1,4 +1,4 @@
-"""OpenPLX scenes that come and go: their signals as topics, their names, their recordings."""
+"""OpenPLX scenes added and removed: their signals as topics, names, recordings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytest_plugins = ['node_fixtures', 'standard_simulation']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# a part of its own, so that there is an import
+# a separate file, for an import
 WHEEL = """
 Wheel is Physics3D.System:
     disc is Physics3D.Bodies.RigidBody:
@@ -58,7 +58,7 @@ TURNING = 'hinge/angular_velocity_output'
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """Return a file of two models: one of two robots and a body, and the last of one robot."""
+    """Return a file with two models: one of two robots and a body, and the last of one robot."""
     (tmp_path / 'wheel.openplx').write_text(WHEEL, encoding='utf-8')
     path = tmp_path / 'scene.openplx'
     path.write_text(PAIR, encoding='utf-8')
@@ -66,7 +66,7 @@ def file(tmp_path) -> Path:
 
 
 def topics_of(graph) -> set[str]:
-    """Return the topics that somebody publishes or takes."""
+    """Return the topics with a publisher or a subscriber."""
     return {
         name
         for name, _ in graph.node.get_topic_names_and_types()
@@ -95,7 +95,7 @@ def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
     command.publish(Float64(data=-1.0))
     graph.wait(lambda: abs(turns['one_2'][-1].data + 1.0) < 1e-6, 'the speed commanded')
     assert abs(turns['one'][-1].data - 2.0) < 1e-6
-    # a reset of the state gives the speed of the file again
+    # a reset of the state restores the speed in the file
     assert result(simulation('ResetSimulation', scope=2)) == 1
     graph.wait(lambda: abs(turns['one_2'][-1].data - 2.0) < 1e-6, 'the speed of the file')
 
@@ -117,7 +117,7 @@ def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
     again = simulation.spawn(str(file), name='one')
     assert again['entity_name'] == 'one', again
     graph.wait_for_next(turns['one'])
-    # a reset of what was spawned deletes
+    # a reset of spawned entities deletes them
     assert result(simulation('ResetSimulation', scope=4)) == 1
     assert simulation('GetEntities')['entities'] == ['pendulum']
 
@@ -130,7 +130,7 @@ def test_scenes_come_and_go_with_their_signals(graph, start, file, tmp_path):
 
 
 def test_a_scene_of_several_is_deleted_by_its_name(graph, start, file):
-    """Choose its model behind the file; its robots have namespaces within the given one."""
+    """Select its model behind the file; its robots have namespaces within the given one."""
     simulation = start()
     pair = simulation.spawn(
         f'{file}#Pair',
@@ -174,7 +174,7 @@ def test_a_scene_of_several_is_deleted_by_its_name(graph, start, file):
 
 
 def test_texts_and_defects(graph, start, file):
-    """Take the text of a scene; refuse a wrong one with its line, and an unknown model."""
+    """Take a scene's text; refuse an invalid one with its line, and an unknown model."""
     simulation = start()
     assert simulation.spawn(WHEEL, name='disc')['entity_name'] == 'disc'
     for resource, reason in (
@@ -191,7 +191,7 @@ def test_texts_and_defects(graph, start, file):
 
 
 def entities_of(made) -> Entities:
-    """Return the entities of a simulator on this thread alone."""
+    """Return a simulator's entities, on this thread alone."""
     return Entities(
         made,
         SimpleNamespace(add=lambda one: None, remove=lambda one: None),
@@ -203,7 +203,7 @@ def entities_of(made) -> Entities:
 
 
 def test_the_world_keeps_its_gravity():
-    """Whatever a scene that is spawned into it says."""
+    """Ignore the gravity of a spawned scene."""
     made = simulator(robot='pendulum')
     text = (
         WHEEL
@@ -220,7 +220,7 @@ def test_the_world_keeps_its_gravity():
 
 
 def recorded(file, bag) -> None:
-    """Record a run into which a scene of two robots is spawned, and one of these deleted."""
+    """Record a run with a spawned scene of two robots, and delete one of them."""
     run = start_recording(bag, record_hash_period=0.005)
     made, parameters = run.simulator, SimulatorParameters()
     entities = entities_of(made)
@@ -253,8 +253,8 @@ def test_a_spawned_scene_is_replayed_to_the_bit(file, tmp_path):
 
 
 @pytest.mark.parametrize('changed', ['scene.openplx', 'wheel.openplx'])
-def test_a_replay_names_the_file_of_a_spawned_scene_that_has_changed(file, tmp_path, changed):
-    """The file itself, or one that it imports."""
+def test_a_replay_names_the_changed_file_of_a_spawned_scene(file, tmp_path, changed):
+    """The file itself, or an imported one."""
     recorded(file, tmp_path / 'bag')
     with (tmp_path / changed).open('a') as other:
         other.write('# changed\n')

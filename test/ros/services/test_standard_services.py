@@ -1,4 +1,4 @@
-"""The services of simulation_interfaces, and robots that come and go on a running graph."""
+"""The services of simulation_interfaces: robots added and removed on a running graph."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STOPPED, PLAYING, PAUSED, QUITTING = range(4)
 
 
 def topics_of(graph) -> set[str]:
-    """Return the topics that somebody publishes or takes."""
+    """Return the topics with a publisher or a subscriber."""
     return {
         name
         for name, _ in graph.node.get_topic_names_and_types()
@@ -42,7 +42,7 @@ def topics_of(graph) -> set[str]:
 
 
 def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_path):
-    """Spawn a robot with topics, commands and parameters; take them all back; replay it all."""
+    """Spawn a robot with topics, commands and parameters; remove them all; replay it all."""
     simulation = start(record=str(tmp_path / 'bag'), command_timeout=0.0)
     tables = graph.listen(String, '/contacts/geometries', LATCHED)
     pose = {'pose': {'position': {'y': 2.0, 'z': 1.0}}}
@@ -66,11 +66,11 @@ def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_pa
     assert simulation('GetEntities')['entities'] == ['pendulum']
     assert 'control.second.joint_1' not in graph.describe_parameters('/sim_bridge')
     graph.wait(lambda: '"second"' not in tables[-1].data, 'the geometries of those that are left')
-    # the name is free, and what was declared for it once does not stand in the way
+    # the name is free, and its earlier declarations do not interfere
     again = simulation.spawn('arm', name='second', initial_pose=pose)
     assert again['entity_name'] == 'second', again
     graph.wait_for_next(others)
-    # a model of OpenHRP, whose triangles are in itself
+    # an OpenHRP model containing its own triangles
     linkage = simulation.spawn('closed_link', name='linkage')
     assert linkage['entity_name'] == 'linkage', linkage
     links = graph.listen(JointState, '/linkage/joint_states')
@@ -81,16 +81,16 @@ def test_robots_come_and_go_without_a_step_missed_by_others(graph, start, tmp_pa
     assert list(links[-1].name) == ['CRANK', 'COUPLER', 'ROCKER']
 
     assert end(simulation.process)[0] == 0
-    # all of them are in the bag, whatever the middleware lost on the way here
+    # all of them are in the bag, even those lost by the middleware on the way here
     times = stamps(messages_on(read_bag(tmp_path / 'bag'), '/joint_states', JointState))
-    # a jump of the state takes one step of the clock itself: each is stamped alike
+    # a jump of the state takes one clock step itself, so stamps remain regular
     assert {b - a for a, b in zip(times, times[1:], strict=False)} == {MS}
     verdict = replay(tmp_path / 'bag')
     assert verdict.is_same, verdict.difference
 
 
 def test_objects_are_entities_without_topics(graph, start):
-    """Spawn what has no joints: no topics of its own, but a place among the objects."""
+    """Spawn an entity without joints: no topics of its own, but an entry in object_states."""
     simulation = start()
     box = Path(__file__).parents[3] / 'urdf' / 'floating_box.urdf'
     text = box.read_text().split('<gazebo')[0] + '</robot>'
@@ -173,8 +173,8 @@ REFUSED_SPAWNS = {
 }
 
 
-def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start):
-    """Give the standard's codes, name what is wrong and what there is, and change nothing."""
+def test_invalid_spawns_are_refused_with_a_code_and_a_reason(graph, start):
+    """Return the standard's codes, name the error and alternatives, and change nothing."""
     simulation = start()
     for name, (code, request, reason) in REFUSED_SPAWNS.items():
         response = simulation.spawn(**request)
@@ -209,8 +209,8 @@ def test_what_cannot_be_spawned_is_refused_with_a_code_and_a_reason(graph, start
     graph.wait(lambda: len(simulation.states) > count + 10, 'further steps')
 
 
-def test_a_robot_that_is_refused_leaves_its_name_and_its_parameters_free(graph, start):
-    """Refuse a joint whose parameters another robot has; take it once that is gone."""
+def test_a_refused_robot_leaves_its_name_and_parameters_free(graph, start):
+    """Refuse a joint with parameters used by another robot; accept it once that is removed."""
     simulation = start()
     text = (Path(__file__).parents[3] / 'urdf' / 'pendulum.urdf').read_text()
     dotted = text.replace('"pivot"', '"y.pivot"')
@@ -229,8 +229,8 @@ def test_a_robot_that_is_refused_leaves_its_name_and_its_parameters_free(graph, 
 
 
 @pytest.mark.parametrize('version', ['1.5', '2.1'])
-def test_entities_are_put_where_told(graph, start, version):
-    """Set pose and twist, in the world or a frame of another, or one of both; 1.x sets both."""
+def test_entities_are_moved_as_requested(graph, start, version):
+    """Set pose and twist, in the world or another frame, or only one; 1.x sets both."""
     simulation = start(version, robot='floating_box', paused=True, ground=False)
     simulation.spawn(
         'pendulum',
@@ -265,7 +265,7 @@ def test_entities_are_put_where_told(graph, start, version):
 
 
 def test_states_steps_and_resets(graph, start):
-    """Go through all states; step exactly; reset by scope, and tell of it before the state."""
+    """Go through all states; step exactly; reset by scope, and announce it before the state."""
     simulation = start()
     states, events = simulation.states, simulation.events
 
@@ -320,7 +320,7 @@ def test_states_steps_and_resets(graph, start):
 
 
 def test_features_are_those_of_the_version(start):
-    """Tell of what there is, in each version, and of nothing else; bound what can be spawned."""
+    """Report exactly the features of each version; give the bounds of spawnables."""
     offered = {}
     for version in ('1.5', '2.1'):
         simulation = start(version, paused=True)
@@ -334,7 +334,7 @@ def test_features_are_those_of_the_version(start):
             for each in spawnables['spawnables']
         }
         assert list(by_name)[0] == 'arm'
-        # what the file says: a cube of half a metre about its root link
+        # in the file: a cube of half a metre about its root link
         upper, lower = by_name['floating_box']['points']
         assert (by_name['floating_box']['type'], upper) == (
             1,
@@ -345,12 +345,12 @@ def test_features_are_those_of_the_version(start):
             assert by_name['quadruped'] == simulation('GetEntityBounds', entity='guest')['bounds']
         assert end(simulation.process)[0] == 0
     everything = {0, 1, *range(5, 13), 14, *range(20, 27), 31, 32, 33, 50}
-    # what the second version here was generated with
+    # content of the second version generated here
     assert offered == {'1.5': everything, '2.1': {0, 9, 10, 11, 14}}
 
 
 def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, start):
-    """Offer each service in the namespace of the node and below the node."""
+    """Offer each service in the node's namespace and below the node."""
     simulation = start()
     expected = {'/spawn_entity', '/get_simulator_features', '/reset_simulation'}
 
@@ -377,7 +377,7 @@ def test_services_have_the_names_a_client_of_one_simulator_looks_for(graph, star
 
 
 class Stepping:
-    """A client of the action that counts what it is told."""
+    """A client of the action counting its feedback."""
 
     def __init__(self, graph, name: str = '/simulate_steps') -> None:
         self.graph, self.feedback = graph, []
@@ -396,15 +396,15 @@ class Stepping:
         return future.result()
 
     def end_of(self, goal) -> tuple[int, int, str]:
-        """Return status, code and message of the result of a goal."""
+        """Return status, code and message from a goal's result."""
         future = goal.get_result_async()
         self.graph.wait(future.done, 'a result')
         told = future.result().result.result
         return future.result().status, told.result, told.error_message
 
 
-def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
-    """Give feedback after each step and the result at the end, early where it is cancelled."""
+def test_the_action_reports_every_step_and_can_be_cancelled(graph, start):
+    """Give feedback after each step and the result at the end, early after a cancellation."""
     simulation = start(robot='pendulum', real_time_factor=0.5)
     stepping = Stepping(graph)
     status, code, message = stepping.end_of(stepping.send(3))
@@ -419,7 +419,7 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
     status, code, _ = stepping.end_of(long)
     assert (status, code) == (GoalStatus.STATUS_CANCELED, OK)
 
-    # rclpy's client drops feedback that it reads after the result: ask for the result later
+    # rclpy's client drops feedback read after the result: ask for the result later
     stepping.feedback.clear()
     short = stepping.send(3)
     graph.wait(lambda: len(stepping.feedback) == 3, 'feedback of each step')
@@ -439,7 +439,7 @@ def test_the_action_tells_of_every_step_and_can_be_cancelled(graph, start):
 
 
 def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
-    """Tell whoever waits for steps why no more are taken; go on after the next configuration."""
+    """Tell waiting clients why no steps are taken; go on after the next configuration."""
     process = start_process(
         '-m',
         'sim_bridge',
@@ -471,7 +471,7 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
         assert waiting.result().status == GoalStatus.STATUS_ABORTED
         assert 'deactivated' in waiting.result().result.result.error_message
         stepping.client.destroy()
-        # or the next client would take it for the next server
+        # otherwise the next client would take it for the next server
         graph.wait(
             lambda: (
                 '/simulate_steps/_action/send_goal'
@@ -484,9 +484,9 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
     assert 'Traceback' not in output
 
 
-def test_without_the_packages_the_node_says_how_to_get_them(graph, start_process, tmp_path):
-    """Offer nothing of what is absent, and say so."""
-    # with its kernels, which need not be compiled again
+def test_without_the_packages_the_node_names_the_remedy(graph, start_process, tmp_path):
+    """Offer nothing from absent packages, and report it."""
+    # with its kernels, to avoid compiling them again
     for kernels in objects.folder().glob('*.object'):
         shutil.copy(kernels, tmp_path)
     environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path)}

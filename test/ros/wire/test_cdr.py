@@ -1,4 +1,4 @@
-"""Serialized messages without what memory held before."""
+"""Serialized messages without old memory contents."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ MESSAGES = [
 
 
 @pytest.mark.parametrize('message', MESSAGES, ids=lambda message: type(message).__name__)
-def test_what_means_nothing_is_zero(message, monkeypatch):
-    """Return the bytes that `rosbags` writes for a message, whatever lies between its fields."""
+def test_padding_is_zero(message, monkeypatch):
+    """Return the same bytes as `rosbags` for a message, whatever lies between its fields."""
     name = type_name(type(message))
 
     def rewritten(data: bytes) -> bytes:
@@ -51,7 +51,7 @@ def test_what_means_nothing_is_zero(message, monkeypatch):
     for place in range(4, len(expected)):
         changed = bytearray(expected)
         changed[place] = 255
-        with contextlib.suppress(Exception):  # a length or text that cannot be
+        with contextlib.suppress(Exception):  # an impossible length or text
             if not expected[place] and rewritten(bytes(changed)) == expected:
                 dirty[place] = 255
     monkeypatch.setattr(cdr, 'serialize_message', lambda _: bytes(dirty) + bytes([255, 255]))

@@ -1,4 +1,4 @@
-"""Markers of contacts for RViz: forces as they act on what moves."""
+"""RViz markers of contacts: forces as they act on the moving body."""
 
 from __future__ import annotations
 

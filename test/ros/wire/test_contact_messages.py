@@ -1,4 +1,4 @@
-"""What is said of contacts, objects and shapes is what a subscriber reads."""
+"""Messages about contacts, objects and shapes, as read by a subscriber."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ TURNED = (0.0, 0.0, np.sqrt(0.5), np.sqrt(0.5))  # by a quarter about z
 
 
 class FakeContacts(SimpleNamespace):
-    """What `sb.Contacts` offers."""
+    """A stand-in for `sb.Contacts`."""
 
     def __len__(self) -> int:
         return len(self.depths)
 
 
 def contacts_of(count: int) -> FakeContacts:
-    """Return contacts with numbers that are all different, two points for each pair."""
+    """Return contacts with distinct numbers, two points for each pair."""
     numbers = np.random.default_rng(count).normal(size=(count, 13))
     pairs = [[number // 2, 5] for number in range(count)]
     return FakeContacts(
@@ -54,7 +54,7 @@ def contacts_of(count: int) -> FakeContacts:
 
 
 def geometries_of(*names: str) -> list[SimpleNamespace]:
-    """Return geometries of robots of these names."""
+    """Return geometries of robots with these names."""
     return [
         SimpleNamespace(
             name=f'{name}_box',
@@ -65,7 +65,7 @@ def geometries_of(*names: str) -> list[SimpleNamespace]:
 
 
 def read_cloud(message: PointCloud2) -> np.ndarray:
-    """Read a cloud by its own description of itself, as any program would."""
+    """Read a cloud by its own description, like any program."""
     kinds = {PointField.FLOAT32: 'f4', PointField.UINT32: 'u4', PointField.FLOAT64: 'f8'}
     dtype = np.dtype(
         {
@@ -79,8 +79,8 @@ def read_cloud(message: PointCloud2) -> np.ndarray:
 
 
 @pytest.mark.parametrize('count', [0, 1, 2, 7])
-def test_a_cloud_is_the_message_that_rclpy_makes(count):
-    """Give the very bytes of a PointCloud2 built by hand, also after one of another size."""
+def test_a_cloud_equals_the_message_of_rclpy(count):
+    """Return the exact bytes of a PointCloud2 built by hand, also after one of another size."""
     cloud = ContactCloud()
     cloud.fill(contacts_of(3))
     cloud.stamped(pack_stamp(1))
@@ -113,8 +113,8 @@ def test_a_cloud_is_the_message_that_rclpy_makes(count):
     np.testing.assert_array_equal(points['geometry_b'], contacts.indices[:, 1])
 
 
-def test_what_was_published_of_a_cloud_does_not_change():
-    """Give bytes that later filling leaves alone."""
+def test_published_clouds_do_not_change():
+    """Return bytes unaffected by later filling."""
     cloud = ContactCloud()
     cloud.fill(contacts_of(2))
     published = cloud.stamped(pack_stamp(1))
@@ -125,7 +125,7 @@ def test_what_was_published_of_a_cloud_does_not_change():
 
 
 def test_the_table_names_robot_link_and_geometry():
-    """List what the numbers in a cloud stand for."""
+    """List the names for the indices in a cloud."""
     assert json.loads(geometry_table(geometries_of('a', 'b')).data) == [
         {'robot': 'a', 'link': 'a_link', 'geometry': 'a_box'},
         {'robot': 'b', 'link': 'b_link', 'geometry': 'b_box'},
@@ -134,7 +134,7 @@ def test_the_table_names_robot_link_and_geometry():
 
 @dataclass
 class Entity:
-    """As ros_gz_interfaces/Entity."""
+    """A stand-in for ros_gz_interfaces/Entity."""
 
     COLLISION = 5
     id: int = 0
@@ -144,7 +144,7 @@ class Entity:
 
 @dataclass
 class JointWrench:
-    """As ros_gz_interfaces/JointWrench."""
+    """A stand-in for ros_gz_interfaces/JointWrench."""
 
     header: Header
     body_1_name: String
@@ -157,7 +157,7 @@ class JointWrench:
 
 @dataclass
 class GazeboContact:
-    """As ros_gz_interfaces/Contact."""
+    """A stand-in for ros_gz_interfaces/Contact."""
 
     collision1: Entity
     collision2: Entity
@@ -169,7 +169,7 @@ class GazeboContact:
 
 @dataclass
 class GazeboMessage:
-    """As ros_gz_interfaces/Contacts."""
+    """A stand-in for ros_gz_interfaces/Contacts."""
 
     header: Header
     contacts: list[GazeboContact] = field(default_factory=list)
@@ -181,7 +181,7 @@ def xyz(vector: object) -> list[float]:
 
 
 def test_gazebos_message_has_one_entry_for_each_pair():
-    """Group the points by pair; scoped names; the force on the first, and against it."""
+    """Group the points by pair; scoped names; the force on the first, and its opposite."""
     messages = SimpleNamespace(
         Entity=Entity, JointWrench=JointWrench, Contact=GazeboContact, Contacts=GazeboMessage
     )
@@ -209,7 +209,7 @@ def test_gazebos_message_has_one_entry_for_each_pair():
 
 
 def test_frames_carry_names_and_poses():
-    """Fill a TFMessage twice; the second filling is what is read."""
+    """Fill a TFMessage twice; read the second contents."""
     messages = SimpleNamespace(TFMessage=lambda transforms: SimpleNamespace(transforms=transforms))
     frames = FramesMessage(messages, [('world', 'crate'), ('world', 'left/base')])
     frames.fill(np.zeros((2, 7)))
@@ -242,7 +242,7 @@ def test_object_states_carry_poses_and_twists(names):
 
 
 def markers_of(shape: sb.Shape, **pose: object) -> list[Marker]:
-    """Return the markers of a static body of one shape."""
+    """Return the markers of a static body with one shape."""
     world = sb.World()
     body = world.add_body(shape, 'thing', motion='static', **pose)
     markers = ShapeMarkers([body])
@@ -284,7 +284,7 @@ def test_a_capsule_is_drawn_with_both_its_ends():
 
 
 def test_ground_is_drawn_up_to_its_height():
-    """Draw a thin plate whose upper face is the plane."""
+    """Draw a thin plate with its upper face on the plane."""
     (marker,) = markers_of(sb.Plane(), position=(0.0, 0.0, 0.5))
     assert marker.type == Marker.CUBE
     assert marker.pose.position.z + 0.5 * marker.scale.z == pytest.approx(0.5)
@@ -304,7 +304,7 @@ def test_ground_is_drawn_up_to_its_height():
     ids=['hull', 'cone', 'truncated cone', 'hollow cylinder', 'hollow cone'],
 )
 def test_other_solids_are_drawn_as_closed_surfaces_from_outside(shape, volume, tolerance):
-    """Enclose the shape's volume by triangles that are counter-clockwise from outside."""
+    """Enclose the shape's volume by triangles, counter-clockwise from outside."""
     (marker,) = markers_of(shape)
     assert marker.type == Marker.TRIANGLE_LIST
     assert xyz(marker.scale) == [1.0, 1.0, 1.0]
@@ -320,7 +320,7 @@ def test_a_line_is_drawn_between_its_ends():
 
 
 def test_heights_are_drawn_as_they_were_set_last():
-    """Draw the present heights of a field that was changed."""
+    """Draw the current heights of a changed field."""
     world = sb.World()
     field = world.add_body(sb.HeightField(np.zeros((3, 3)), (2.0, 2.0)), motion='static')
     field.geometries[0].set_heights([[0.5]], row=1, column=2)
@@ -347,8 +347,8 @@ def test_a_height_field_is_drawn_from_above():
     }
 
 
-def test_contacts_are_drawn_as_they_act_on_what_moves():
-    """Turn the force on the ground round; take arrows away once when there are fewer."""
+def test_contacts_are_drawn_as_they_act_on_moving_bodies():
+    """Reverse the force on the ground; delete arrows once when there are fewer contacts."""
     world = sb.World()
     world.add_body(sb.Box((1.0, 1.0, 1.0)), motion='static')
     for _ in range(5):

@@ -1,4 +1,4 @@
-"""Reading serialized joint states: always what the message says, the quick way or the other."""
+"""Reader of serialized joint states: the message's contents, by the quick or the full way."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def message(rng: np.random.Generator, names: list[str], filled: tuple[str, ...]) -> JointState:
-    """Return a joint state with random numbers, zeros among them, in the fields to be filled."""
+    """Return a joint state with random numbers, zeros among them, in the selected fields."""
     made = JointState(name=names)
     made.header.stamp.sec = int(rng.integers(0, 2**31 - 1))
     made.header.stamp.nanosec = int(rng.integers(0, 10**9))
@@ -26,7 +26,7 @@ def message(rng: np.random.Generator, names: list[str], filled: tuple[str, ...])
 
 
 def assert_same(reader: JointStateReader, sent: JointState) -> None:
-    """Compare what is read with what was sent, bit by bit."""
+    """Compare the read message with the sent one, bit by bit."""
     read = reader.read(serialize_message(sent))
     stamp = sent.header.stamp
     assert read.time_ns == stamp.sec * 1_000_000_000 + stamp.nanosec
@@ -46,15 +46,15 @@ FILLED = [
 
 @pytest.mark.parametrize('filled', FILLED)
 @pytest.mark.parametrize('names', [[], ['a'], ['elbow', 'b'], [f'joint_{k}' for k in range(7)]])
-def test_it_reads_what_was_sent(names, filled):
-    """Read many messages of one sender."""
+def test_it_reads_sent_messages(names, filled):
+    """Read many messages from one sender."""
     rng, reader = np.random.default_rng(1), JointStateReader()
     for _ in range(20):
         assert_same(reader, message(rng, names, filled))
 
 
 def test_senders_may_take_turns():
-    """Read messages that differ in names, order, frame and filled fields, one after the other."""
+    """Read messages with different names, order, frame and filled fields, one after another."""
     rng, reader = np.random.default_rng(2), JointStateReader()
     for _ in range(300):
         names = [['a', 'b'], ['b', 'a'], ['a', 'c'], ['ab', ''], ['a']][rng.integers(5)]
@@ -79,7 +79,7 @@ def test_messages_of_one_sender_are_taken_apart_once(monkeypatch):
 
 
 def test_the_other_byte_order_is_read_too():
-    """Read a message from a machine of another byte order."""
+    """Read a message from a machine with another byte order."""
     order = '<>'[sys.byteorder == 'little']
     data = struct.pack(
         f'{order}4xiI I4s II4s III d', *(3, 7), *(1, b''), *(1, 2, b'a'), *(0, 0, 1), 1.5
@@ -90,11 +90,11 @@ def test_the_other_byte_order_is_read_too():
 
 
 def test_padding_may_be_anything():
-    """Read a sender's messages whose padding differs from one to the next, as middlewares do."""
+    """Read a sender's messages with changing padding, as written by middlewares."""
     rng, reader = np.random.default_rng(4), JointStateReader()
     sent = message(rng, ['a', 'bc'], ('effort',))
     clean = serialize_message(sent)
-    # 'a' and its end take two bytes, after which two of padding bring the next length to its place
+    # 'a' and its end take two bytes; two padding bytes align the next length
     padding = clean.index(b'a\0') + 2
     for value in (0, 1, 255, 255, 7):
         data = clean[:padding] + bytes([value] * 2) + clean[padding + 2 :]

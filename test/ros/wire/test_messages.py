@@ -1,4 +1,4 @@
-"""Prepared messages: whatever is written into them is what a subscriber deserializes."""
+"""Prepared messages: a subscriber deserializes exactly the written contents."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from sim_bridge.ros.wire.messages import (
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# lengths that put what follows at every alignment
+# lengths that give the following fields every alignment
 FRAMES = ['', 'a', 'ab', 'abc', 'abcd', 'tool_flange', 'Roboterhand_ß']
 STAMP_NS = 3_000_000_007
 
 
 def numbers(count: int, seed: int) -> np.ndarray:
-    """Return numbers of all magnitudes, and the odd ones."""
+    """Return numbers of all magnitudes, and special values."""
     values = np.random.default_rng(seed).normal(size=count) * 10.0 ** (np.arange(count) % 9 - 4)
     odd = [0.0, -0.0, np.inf, -np.inf, 5e-324]
     values[: min(count, len(odd))] = odd[:count]
@@ -50,7 +50,7 @@ def xyz(vector: object) -> list[float]:
     'names', [[], ['a'], ['ab', 'c', 'defgh'], [f'joint_{i}' for i in range(40)]]
 )
 def test_joint_state_carries_names_and_values(names):
-    """Fill a message twice; the second filling is what is read."""
+    """Fill a message twice; read the second contents."""
     n = len(names)
     message = JointStateMessage(names)
     message.position[:] = 1.0
@@ -79,7 +79,7 @@ def test_wrench_carries_frame_force_and_torque(frame_id):
 
 @pytest.mark.parametrize('frame_id', FRAMES)
 def test_imu_equals_the_message_built_by_hand(frame_id):
-    """Give the very bytes that rclpy makes of a message object, but for padding."""
+    """Return the exact bytes of rclpy's message object, apart from padding."""
     deviations = ([0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
     covariances = {
         f'{field}_covariance': np.array(each)
@@ -104,8 +104,8 @@ def test_imu_equals_the_message_built_by_hand(frame_id):
 
 
 @pytest.mark.parametrize('measured', ['orientation', 'angular_velocity', 'linear_acceleration'])
-def test_imu_marks_what_is_not_measured(measured):
-    """Put -1 first into the covariance of the other fields, as REP 145 has it, and only there."""
+def test_imu_marks_unmeasured_fields(measured):
+    """Put -1 first into the other fields' covariance, according to REP 145, and only there."""
     covariances = {
         f'{field}_covariance': np.zeros(3) if field == measured else None for field in IMU_FIELDS
     }
@@ -116,7 +116,7 @@ def test_imu_marks_what_is_not_measured(measured):
     for field in IMU_FIELDS:
         covariance = getattr(read, f'{field}_covariance').tolist()
         assert covariance == [0.0 if field == measured else -1.0] + [0.0] * 8
-    # "no rotation" for whoever uses it nevertheless: a quaternion of zeros is none
+    # identity for subscribers that use it nevertheless: zeros are no quaternion
     assert (read.orientation.x, read.orientation.y, read.orientation.z, read.orientation.w) == (
         0,
         0,
@@ -133,8 +133,8 @@ def test_stamps_are_exact(time_ns):
     assert 0 <= clock.nanosec < 1_000_000_000
 
 
-def test_what_was_published_does_not_change():
-    """Give bytes that later filling leaves alone."""
+def test_published_messages_do_not_change():
+    """Return bytes unaffected by later filling."""
     message = wrench('f')
     force, _ = message.blocks
     force[:] = 1.0
@@ -147,7 +147,7 @@ def test_what_was_published_does_not_change():
 
 
 def test_an_effort_command_holds_names_and_efforts_alone():
-    """Leave positions and velocities empty, which says that they are not commanded."""
+    """Leave positions and velocities empty: they are not commanded."""
     message = EffortCommandMessage(['a', 'b'])
     message.effort[:] = (1.0, -2.0)
     read = deserialize_message(message.stamped(pack_stamp(STAMP_NS)), JointState)

@@ -1,4 +1,4 @@
-"""Trajectories read from bytes: the same as from message objects, whatever is in them."""
+"""Trajectories read from bytes: the same as from message objects, whatever their contents."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ NAMES = ('positions', 'velocities', 'accelerations', 'effort')
 
 
 def duration(time_ns: int) -> Duration:
-    """Return a time [ns] as messages have it."""
+    """Return a time [ns] as a message."""
     return Duration(sec=time_ns // 10**9, nanosec=time_ns % 10**9)
 
 
 def random_message(rng: np.random.Generator, flawed: bool) -> JointTrajectory:
-    """Make a trajectory; flawed: whose points have any number of values, at any time."""
+    """Create a trajectory. flawed: whether its points have any number of values, at any time."""
     names = [str(n) + 'ä' * int(rng.integers(4)) for n in range(rng.integers(not flawed, 5))]
     message = JointTrajectory(joint_names=names)
     message.header.stamp.sec = int(rng.integers(100))
@@ -41,7 +41,7 @@ def random_message(rng: np.random.Generator, flawed: bool) -> JointTrajectory:
     for _ in range(rng.integers(not flawed, 12)):
         time_ns += int(rng.integers(1, 3 * 10**9))
         point = JointTrajectoryPoint(time_from_start=duration(time_ns))
-        # accelerations come with velocities
+        # accelerations need velocities
         for name in NAMES[: rng.integers(1, 4)]:
             setattr(point, name, rng.normal(size=len(names)).tolist())
         message.points.append(point)
@@ -57,7 +57,7 @@ def random_message(rng: np.random.Generator, flawed: bool) -> JointTrajectory:
 
 
 def told(what: object, *arguments: object) -> object:
-    """Return the arrays of a trajectory, or what is said against it."""
+    """Return the arrays of a trajectory, or the error."""
     try:
         made = what(*arguments)
     except SimBridgeError as err:
@@ -67,7 +67,7 @@ def told(what: object, *arguments: object) -> object:
 
 
 def point_by_point(message: JointTrajectory) -> sb.Trajectory:
-    """Return the trajectory of a message by looking at every point."""
+    """Return a message's trajectory by reading every point."""
     for number, point in enumerate(message.points):
         if len(point.effort):
             raise InvalidValueError(
@@ -87,7 +87,7 @@ def point_by_point(message: JointTrajectory) -> sb.Trajectory:
 
 
 def assert_same(read: TrajectoryMessage, message: JointTrajectory) -> None:
-    """Compare all that a message says."""
+    """Compare all contents of a message."""
     assert read.joints == message.joint_names
     stamp = message.header.stamp
     assert read.stamp_ns == stamp.sec * 10**9 + stamp.nanosec
@@ -102,7 +102,7 @@ def assert_same(read: TrajectoryMessage, message: JointTrajectory) -> None:
 
 @pytest.fixture
 def objects(monkeypatch):
-    """Return how many points each message object had that was made."""
+    """Return the number of points in each message object created."""
     counts = []
 
     def count(data: bytes, kind: type) -> JointTrajectory:
@@ -115,8 +115,8 @@ def objects(monkeypatch):
 
 
 @pytest.mark.parametrize('flawed', [False, True])
-def test_bytes_say_what_message_objects_say(objects, flawed):
-    """Give the same values, bit by bit, or the same refusal; without an object of any point."""
+def test_bytes_equal_message_objects(objects, flawed):
+    """Give the same values, bit by bit, or the same refusal; without an object for any point."""
     rng = np.random.default_rng(1)
     refusals = set()
     for _ in range(300):
@@ -147,8 +147,8 @@ def test_bytes_say_what_message_objects_say(objects, flawed):
     )
 
 
-def test_damaged_bytes_are_what_the_middleware_takes_them_for():
-    """Cut and change bytes anywhere: read or refuse as it does."""
+def test_damaged_bytes_are_read_like_by_the_middleware():
+    """Cut and change bytes anywhere: read or refuse like the middleware."""
     rng = np.random.default_rng(2)
     outcomes = {True: 0, False: 0}
     for _ in range(600):
@@ -172,7 +172,7 @@ def test_damaged_bytes_are_what_the_middleware_takes_them_for():
 
 
 def test_other_encodings_are_read_too(objects):
-    """Leave to the middleware what comes from machines of the other byte order."""
+    """Leave messages with the other byte order to the middleware."""
     order, mark = ('>', b'\x00\x00') if sys.byteorder == 'little' else ('<', b'\x00\x01')
     data = (
         mark
@@ -204,7 +204,7 @@ def test_other_encodings_are_read_too(objects):
 
 
 def test_reading_a_large_trajectory_calls_nothing_for_each_point(objects):
-    """Take what fits into a message without a Python function or an object for every point."""
+    """Read a message of maximum size without a Python call or an object for every point."""
     made = simulator(robot='double_pendulum')
     (interface,) = made.interfaces
     (controller,) = interface.trajectories.controllers
