@@ -20,6 +20,7 @@ def finger(name, shape):
     return link(name).replace('</link>', f'{collision}</link>')
 
 
+SPRING = sb.Compliance(stiffness=1e4, damping=100.0)
 FOLLOWS = '<limit lower="-3" upper="3" effort="100" velocity="10"/><mimic joint="first" {}/>'
 
 
@@ -246,15 +247,37 @@ Scene is Physics3D.System:
         assert all(abs(joint.q) < 0.02 for joint in scene.parts('mate')[2:])
 
 
-def pushed_through_an_axis(watch):
-    """Push links through their hinge axes: their mobility is only rounding."""
+def pushed_through_an_axis(watch, spring=None):
+    """
+    Push links through their hinge axes: their mobility is only rounding.
+
+    spring: compliance of a second joint between each link and the world.
+    """
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     for number in range(8):
         away = np.array([math.cos(number + 0.3), math.sin(number + 0.3), 0.0])
         place = np.array([3.0 * number, 0.0, 0.0])
         ball = world.add_body(sb.Sphere(0.1), mass=1.0, position=place + 0.7 * away)
         world.add_joint('hinge', None, ball, place, Z)
+        if spring is not None:
+            center = place + 0.7 * away
+            world.add_joint('ball', None, ball, center, tree=False, compliance=spring)
         world.add_body(sb.Sphere(0.1), motion='static', position=place + 0.899 * away)
+    with watch():
+        world.step()
+
+
+def pushed_against_springs(watch):
+    """Push links through their hinge axes, with compliant joints beside the hinges."""
+    pushed_through_an_axis(watch, SPRING)
+
+
+def on_springs(watch):
+    """Connect two blocks on the ground by a compliant joint, and let them come to rest."""
+    world = grounded()
+    blocks = [add_block(world, at=(0.0, y)) for y in (0.0, 0.5)]
+    world.add_joint('ball', *blocks, (0.0, 0.25, 0.1), tree=False, compliance=SPRING)
+    world.step(50)
     with watch():
         world.step()
 
@@ -304,5 +327,7 @@ ALL_SCENARIOS = [
     play,
     problems,
     pushed_through_an_axis,
+    pushed_against_springs,
+    on_springs,
     weak_hinges,
 ]

@@ -110,8 +110,10 @@ def drop_rounding(rows, contact, end, reach):
     """
     terms = 0.0
     for entry in range(rows.first[contact], end):
-        term = rows.whitening[rows.support[entry]]
-        terms += term * term
+        at = rows.support[entry]
+        # compliant joint rows have no joint whose whitening could leave rounding
+        if at < rows.whitening.shape[0]:
+            terms += rows.whitening[at] * rows.whitening[at]
     if rows.block[contact, Block.NN] <= _ROUNDING * reach * terms:
         for entry in range(rows.first[contact], end):
             rows.linear[Row.NORMAL, entry] = 0.0

@@ -293,8 +293,6 @@ def settles(state, contacts, islands, rows, h, island):
     continues for ever. Newton steps in two time steps end it. Bodies creeping at a constant
     velocity are left alone.
     """
-    if state.v.shape[0] == 0:
-        return False  # a problem that belongs to no state
     velocity, change = 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -303,8 +301,10 @@ def settles(state, contacts, islands, rows, h, island):
             continue
         for entry in range(rows.first[contact], rows.first[contact + 1]):
             at = rows.support[entry]
-            velocity = max(velocity, abs(state.v[at]))
-            change = max(change, h * abs(state.acceleration[at]))
+            # compliant joint rows have no velocity; neither has a problem without a state
+            if at < state.v.shape[0]:
+                velocity = max(velocity, abs(state.v[at]))
+                change = max(change, h * abs(state.acceleration[at]))
     return _ROUNDING < change < _MOVES and velocity < _MOVES
 
 

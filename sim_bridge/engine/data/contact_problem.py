@@ -163,8 +163,8 @@ class Rows(NamedTuple):
 
     first: Annotated[IntVector, Dims('bounds + 1')]
     """First entry of each contact."""
-    support: Annotated[IntVector, Dims('entries', points_at='nv')]
-    """Velocity coordinate of each entry."""
+    support: Annotated[IntVector, Dims('entries', points_at='whitened')]
+    """Coordinate of each entry; those from nv on belong to compliant joint rows."""
     linear: Annotated[FloatMatrix, Dims(3, 'entries', unit='kg^-½')]
     """Entries of NORMAL, TANGENT, TANGENT2."""
     angular: Annotated[FloatMatrix, Dims(3, 'entries', unit='m^-1 kg^-½')]
