@@ -1,5 +1,5 @@
 """
-Simulated devices: what they measure, the noise added, and the call that steps and samples.
+Simulated devices: sensor readings, noise, and the call for steps and samples.
 
-Imports `engine` and `description.model`.
+Imports `engine` and `description`.
 """

@@ -1,9 +1,9 @@
 """
-Many worlds alike, advanced one after the other by one call.
+Steps and samples of many similar worlds, one after the other, in one call.
 
-The calls that advance one world find its arrays by words of memory, which tables of handles and
-arguments hold. What differs between worlds has a row for each of them in a common array: before a
-world advances, the words are set to its rows.
+The calls for one world find its arrays through words in memory: handle tables and call arguments.
+Each array that differs between worlds is a row in a common array. Before a world advances, the
+words are set to its rows.
 """
 
 from __future__ import annotations
@@ -20,12 +20,10 @@ from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE
 from sim_bridge.sensors.step_and_sample import ANEW
 
-# columns of `rows`: the address of a word, that of the first world's row, and bytes from row to
-# row
+# columns of `rows`: address of a word, address of the first world's row, bytes from row to row
 WORD, FIRST_ROW, STRIDE = range(3)
 ROWS_SIZE = 3
-# columns of `task`: number of the present step, steps to take, how the call begins, what `advance`
-# returned
+# columns of `task`: present step number, steps to take, how the call begins, status from `advance`
 STEP, LEFT, BEGINNING, STATUS = range(4)
 TASK_SIZE = 4
 
@@ -41,12 +39,12 @@ def advance_worlds(
     task_inout: IntMatrix,
 ):
     """
-    Advance worlds by the steps that are left to each.
+    Advance worlds by their remaining steps.
 
-    place, words_inout, first, result: as `simulation.stepper.StepperCall` has them, of a call of
-    `step_and_sample.advance`. rows: (m, 3) see the columns. which: (k,) numbers of the worlds.
-    task_inout: (n, 4) see the columns, a row for each world; where a call ends early, its status
-    says why.
+    place, words_inout, first, result: as in `simulation.stepper.StepperCall`, for a call to
+    `step_and_sample.advance`. rows: (m, 3) see the columns. which: (k,) world numbers.
+    task_inout: (n, 4) see the columns, a row for each world; the status tells why a call ended
+    early.
     """
     for k in range(which.shape[0]):
         world = which[k]
@@ -73,14 +71,14 @@ def observe_worlds(
     time_step: float,
 ):
     """
-    Observe worlds at their present states: write the rows of their sites.
+    Observe worlds in their present states: write the rows for their sites.
 
-    observer: the handle that the call of `observe` uses; place: of that call. rows, which, task:
-    as of `advance_worlds`. time_step: [s].
+    observer: handle in the call to `observe`. place: address pair for this call. rows, which,
+    task: as in `advance_worlds`. time_step: [s].
     """
     for k in range(which.shape[0]):
         turn_to(rows, which[k])
-        # unlike any wrench, so that everything is computed anew
+        # nan differs from any wrench: this forces a full recomputation
         world_table.workspace(observer).pushes[:] = math.nan
         world_table.fields(observer).time[START] = float(task[which[k], STEP]) * time_step
         run_call(place[0], place[1])
@@ -88,6 +86,6 @@ def observe_worlds(
 
 @kernel
 def turn_to(rows, world):
-    """Point calls to the rows of a world."""
+    """Point the calls to the rows of a world."""
     for row in range(rows.shape[0]):
         ints_at(rows[row, WORD], 1)[0] = rows[row, FIRST_ROW] + world * rows[row, STRIDE]

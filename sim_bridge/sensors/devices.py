@@ -1,10 +1,10 @@
 """
-Devices: force-torque sensors, gyros, accelerometers and IMUs, and the base of all others.
+Devices: force-torque sensors, gyros, accelerometers and IMUs, and the base for all others.
 
-A device is a frame fixed to a body (a site of `engine.pipeline.observe`) plus a noise model. Its
-sensor kind (`description.sensor_kinds`) has its quantities and its settings. Kernels
-(`step_and_sample`) sample it after steps whose number its period divides, and write the measured
-and the true values of this instant into its memory.
+A device is a frame fixed to a body (a site in `engine.pipeline.observe`) with a noise model. Its
+sensor kind (`description.sensor_kinds`) declares its quantities and settings. Kernels
+(`step_and_sample`) sample it after each multiple of its period, and write the measured and the
+true values into its memory.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _LONGEST_PERIOD = 1 << 40
 
 Saved = tuple[int, dict[str, tuple[FloatArray, FloatArray, NoiseState | None]]]
-"""Step of the sample; measured values, true values and noise state of each quantity."""
+"""Sample step; measured values, true values and noise state by quantity."""
 
 
 class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[misc]
@@ -48,7 +48,7 @@ class UnknownQuantityError(UnknownNameError, AttributeError):  # type: ignore[mi
 
 
 class _Values(dict[str, FloatArray]):
-    """Values of a device by quantity; error_of: returns the error to raise for a missing one."""
+    """Values by quantity; error_of: returns the error to raise for a missing quantity."""
 
     def __init__(self, error_of: Callable[[str], Exception]):
         super().__init__()
@@ -59,7 +59,7 @@ class _Values(dict[str, FloatArray]):
 
 
 class _Quantity(ReadOnly[FloatArray]):
-    """Property of a reading for one quantity."""
+    """Property for one quantity in a reading."""
 
     def __init__(self, quantity: str, doc: str):
         super().__init__(lambda reading: reading._values[quantity], doc)
@@ -70,14 +70,14 @@ class Reading(DeclaredAttributes):
     """
     The values of one sample: an array for each quantity, nan before the first.
 
-    The attribute of a quantity that is not measured raises AttributeError.
+    The attribute of an unmeasured quantity raises AttributeError.
     """
 
     __slots__ = ('_values',)
     internal_names = DeclaredAttributes.internal_names | {'retire'}
 
     def __init__(self, sizes: Mapping[str, int], values: FloatArray, place: str):
-        """Divide an array into quantities of these sizes, in order. place: for messages."""
+        """Divide an array into quantities with these sizes, in order. place: for messages."""
         self._values = _Values(
             lambda quantity: UnknownQuantityError('quantity', quantity, self._values, place)
         )
@@ -92,7 +92,7 @@ class Reading(DeclaredAttributes):
         return f'<{type(self).__name__}: {", ".join(texts)}>'
 
     def __dir__(self) -> list[str]:
-        """List the public names, without the quantities that are not measured."""
+        """List the public names, without unmeasured quantities."""
         missing = {
             name
             for name, each in vars(Reading).items()
@@ -105,7 +105,7 @@ class Reading(DeclaredAttributes):
         self._values = _Values(lambda quantity: StateError(f'{quantity} of a sensor: {reason}'))
 
     def __getitem__(self, quantity: str) -> FloatArray:
-        """Return the array of a quantity, to be read or written in place."""
+        """Return the array for a quantity, to be read or written in place."""
         return self._values[quantity]
 
     f = _Quantity('force', '(3,) force [N], sensor frame.')
@@ -125,7 +125,7 @@ class Memory(NamedTuple):
     """
     The results of a device, written by kernels.
 
-    sample: (2, n) measured values, then true values. step: (1,) world step of the sample.
+    sample: (2, n) measured values, then true values. step: (1,) world step at the sample.
     """
 
     sample: FloatArray
@@ -134,13 +134,12 @@ class Memory(NamedTuple):
 
 class Device(Reading):
     """
-    The base of all devices, and the device of kinds without a class of their own.
+    The base for all devices, and the device for kinds without their own class.
 
-    name: unique on its robot. link: link that carries it. description: as declared. frame_id:
-    frame of the values, for ROS headers. truth: the same sample without noise. memory: arrays of
-    the samples, at the same addresses for the life of the device. kind: sensor kind. noises: noise
-    models that are not silent, each with its first number in a sample. period: steps between
-    samples.
+    name: unique on its robot. link: carrying link. description: as declared. frame_id: frame for
+    the values, in ROS headers. truth: the same sample without noise. memory: sample arrays, at
+    fixed addresses during the device's life. kind: sensor kind. noises: noise models that are not
+    silent, each with its first number in a sample. period: steps between samples.
     """
 
     __slots__ = (
@@ -195,8 +194,8 @@ class Device(Reading):
         """
         Set the device up.
 
-        seed: of the world; with the names of robot and sensor it determines the noise. time_step:
-        [s]. whole: device whose memory and noise this one shares; it has the same quantity.
+        seed: world seed; together with the robot and sensor names it determines the noise.
+        time_step: [s]. whole: device with the same quantity, whose memory and noise are shared.
         """
         kind: SensorKind = self.kind_of_class or description.kind
         self.kind: Final = kind
@@ -242,7 +241,7 @@ class Device(Reading):
         self._settings = self._pack_settings()
 
     def _pack_settings(self) -> FloatArray | IntArray | None:
-        """Return the settings in the order of their fields, for a kind measured by place."""
+        """Return the settings in field order, for a kind measured by place."""
         settings = self.description.settings
         if self.kind.measured_by is not MeasuredBy.PLACE or not fields(settings):
             return None
@@ -250,11 +249,11 @@ class Device(Reading):
 
     @property
     def kernel_settings(self) -> FloatArray | IntArray | None:
-        """The settings as the kernel of the kind reads them, None for a kernel without any."""
+        """Settings array for the kind's kernel, None without settings."""
         return self._settings
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return the robot, the class and the name, which identify it in a pickle or a copy."""
+        """Return robot, class and name, which identify the device in a pickle or a copy."""
         return _device_of, (self.link.robot, type(self), self.name)
 
     def __repr__(self) -> str:
@@ -265,7 +264,7 @@ class Device(Reading):
         )
 
     def _repr_html_(self) -> str:
-        """Return a table of the latest sample and its truth, for notebooks."""
+        """Return a table with the latest sample and its truth, for notebooks."""
         return table(
             repr(self).strip('<>'),
             ('quantity', 'measured', 'truth'),
@@ -274,12 +273,12 @@ class Device(Reading):
 
     @property
     def is_silent(self) -> bool:
-        """Whether only the last of several samples matters: without noise or memory."""
+        """Whether only the last of several samples matters: no noise, no memory."""
         return not self.noises and not self.kind.remembers
 
     @property
     def spans(self) -> dict[str, slice]:
-        """Slice of each quantity in a sample."""
+        """Slice for each quantity in a sample."""
         begin = address_of(self.memory.sample)
         firsts = {
             name: (address_of(values) - begin) // values.itemsize
@@ -298,9 +297,9 @@ class Device(Reading):
 
     def prepare_noises(self, noises: Iterable[Noise], step: int, sampled: int) -> None:
         """
-        Draw the random numbers of a sample at a step, for noises like those of this device.
+        Draw the random numbers for a sample at a step, for noises like this device's.
 
-        sampled: step of the sample before, UNSAMPLED for none.
+        sampled: step at the previous sample, UNSAMPLED for none.
         """
         dt = 0.0 if sampled == UNSAMPLED else max((step - sampled) * self.time_step, 0.0)
         for noise in noises:
@@ -319,9 +318,9 @@ class Device(Reading):
     @property
     def frame_id(self) -> str:
         """
-        The frame of the values.
+        Frame for the values.
 
-        As declared, else the link's where the axes agree, else one with the name of the sensor.
+        The declared frame; else the link's if the axes agree; else one named like the sensor.
         """
         if self.description.frame_id:
             return self.description.frame_id
@@ -331,13 +330,13 @@ class Device(Reading):
         """
         Return the standard deviations of the white noise of a quantity, in its unit.
 
-        Raises UnknownNameError for a quantity that is not measured or has no noise.
+        Raises UnknownNameError for an unmeasured quantity and for one without noise.
         """
         return self._noise[quantity].stddev
 
     @property
     def sign(self) -> float:
-        """The sign of the measured values."""
+        """Sign for the measured values."""
         return 1.0
 
     def reset(self, seed: int) -> None:
@@ -348,7 +347,7 @@ class Device(Reading):
             noise.reset(seed)
 
     def save(self) -> Saved:
-        """Return the samples and the state of the noise, for `restore`."""
+        """Return the samples and the noise state, for `restore`."""
         return self.sample_step, {
             quantity: (
                 values.copy(),
@@ -359,7 +358,7 @@ class Device(Reading):
         }
 
     def digest(self) -> Any:
-        """Return the same for a state hash, in a form that never changes: bags hold hashes."""
+        """Return the samples and the noise state for a state hash; bags rely on this form."""
         return self.save()
 
     def restore(self, saved: Saved) -> None:
@@ -374,11 +373,11 @@ class Device(Reading):
 
 class ForceSensor(Device):
     """
-    Force and torque through a joint, of the child on the parent.
+    Force and torque through a joint, from the child on the parent.
 
-    In the sensor frame, about its origin: the reaction of the whole joint, including applied
-    effort, friction, stops and the load on the structure. SDF's frame and measure_direction choose
-    other axes and the opposite sign.
+    In the sensor frame, about its origin: the joint's whole reaction, including applied effort,
+    friction, stops and the structural load. SDF's frame and measure_direction choose other axes
+    and the opposite sign.
     """
 
     __slots__ = ()
@@ -387,7 +386,7 @@ class ForceSensor(Device):
 
     @property
     def frame_id(self) -> str:
-        """The frame of the values: as declared, else the frame chosen by SDF's `frame`."""
+        """Frame for the values: the declared frame, else the frame chosen by SDF's `frame`."""
         if self.description.frame_id or self.description.frame == 'sensor':
             return super().frame_id
         parent = self.link.parent if self.description.frame == 'parent' else None
@@ -395,12 +394,12 @@ class ForceSensor(Device):
 
     @property
     def sign(self) -> float:
-        """The sign of the measured values, by SDF's measure_direction."""
+        """Sign for the measured values, by SDF's measure_direction."""
         return -1.0 if self.description.settings.measure_direction == 'parent_to_child' else 1.0
 
 
 class RateGyroSensor(Device):
-    """Angular velocity of the sensor frame against the inertial world, in the sensor frame."""
+    """Angular velocity between the sensor frame and the inertial world, in the sensor frame."""
 
     __slots__ = ()
 
@@ -409,9 +408,9 @@ class RateGyroSensor(Device):
 
 class AccelerationSensor(Device):
     """
-    Proper acceleration (specific force) of the sensor's origin, in the sensor frame.
+    Proper acceleration (specific force) at the sensor's origin, in the sensor frame.
 
-    At the sensor's own place, lever arm included; +g upwards at rest, 0 in free fall.
+    At the sensor's own place, including the lever arm; +g upwards at rest, 0 in free fall.
     """
 
     __slots__ = ()
@@ -420,14 +419,14 @@ class AccelerationSensor(Device):
 
 
 class ImuSensor(Device):
-    """A rate gyro and an accelerometer in one place, and the orientation of both."""
+    """A rate gyro and an accelerometer in one place, and their orientation."""
 
     __slots__ = ('accelerometer', 'gyro')
 
     kind_of_class = IMU
 
     def __init__(self, description: SensorDescription, *arguments: Any):
-        """Set the device up, with the arguments of any device."""
+        """Set the device up; arguments: as in `Device`."""
         super().__init__(description, *arguments)
         self.gyro: Final = RateGyroSensor(description, *arguments, whole=self)
         self.accelerometer: Final = AccelerationSensor(description, *arguments, whole=self)
@@ -435,14 +434,14 @@ class ImuSensor(Device):
     @property
     def orientation(self) -> FloatArray:
         """
-        (4,) quaternion x y z w of the sensor frame in the world (ENU); nan before a sample.
+        (4,) quaternion x y z w for the sensor frame in the world (ENU); nan before a sample.
 
-        Its sign is the one nearest to the sample before, without jumps; w >= 0 in the first.
+        Its sign is the nearest to the previous sample, without jumps; w >= 0 in the first.
         """
         return self['orientation'].copy()
 
     def digest(self) -> Any:
-        """Return the samples and the state of the noise, for a state hash."""
+        """Return the samples and the noise state, for a state hash."""
         return self.sample_step, {
             'orientation': self['orientation'],
             'gyro': self.gyro.save(),
@@ -450,12 +449,12 @@ class ImuSensor(Device):
         }
 
     def retire(self, reason: str) -> None:
-        """Drop the values, also of gyro and accelerometer."""
+        """Drop the values, also in gyro and accelerometer."""
         super().retire(reason)
         self.gyro.retire(reason)
         self.accelerometer.retire(reason)
 
 
 def _device_of(robot: Any, kind: type[Device], name: str) -> Device:
-    # an IMU's gyro and accelerometer have its name
+    # an IMU's gyro and accelerometer share its name
     return next(each for each in robot.devices(kind) if each.name == name)

@@ -1,4 +1,4 @@
-"""The device class of each sensor kind."""
+"""Device class for each sensor kind."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ DEVICES: dict[SensorKind, type[Device]] = {
     for each in vars(module).values()
     if isinstance(each, type) and issubclass(each, Device) and each.kind_of_class is not None
 }
-"""Classes by the kind that they declare; kinds without one have a plain `Device`."""
+"""Classes by declared kind; a kind without a class has a plain `Device`."""

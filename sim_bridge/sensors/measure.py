@@ -1,14 +1,14 @@
 """
-Readings of sensors measured by rays, contacts and place, by a call that few worlds need.
+Sensor readings by rays, contacts and place, in a call needed by few worlds.
 
-The settings of a device that measures by rays are the least and the greatest distance [m], the
-step of measured distances [m], 0 for none, then the unit vector of each ray in the sensor frame. A
-distance is inf where nothing is within range, and -inf below the least distance (REP 117). Rays
-leave a shape that they begin in without a hit, like a renderer that culls back faces: the housing
-of a sensor does not blind it.
+The settings for a ray sensor are the least and the greatest distance [m], the step between
+measured distances [m], 0 for none, then the unit vector for each ray in the sensor frame. A
+distance is inf if nothing is within range, and -inf below the least distance (REP 117). Rays leave
+a shape from inside without a hit, as in a renderer with back-face culling: a sensor's housing does
+not blind it.
 
-The settings of a contact sensor are the numbers of the watched geometries; those of a device that
-measures by place are in `place_readings`.
+The settings for a contact sensor are the watched geometry numbers; `place_readings` describes
+those for sensors measured by place.
 """
 
 from __future__ import annotations
@@ -43,15 +43,15 @@ from sim_bridge.sensors.place_readings import read_place
 
 NEAREST, EACH = range(2)
 RAY_CODES = {'range': NEAREST, 'lidar': EACH}
-"""Codes of the sensor kinds that are measured by rays, by word: the least distance, or all."""
+"""Codes for the sensor kinds measured by rays, by word: the least distance, or all."""
 CONTACT_CODES = {'contact': 0}
-"""Codes of the sensor kinds that are measured by contacts, by word."""
+"""Codes for the sensor kinds measured by contacts, by word."""
 
-# settings of a device that measures by rays: limits and step of the distance, then the rays
+# settings for a ray sensor: distance limits and step, then the rays
 LEAST, GREATEST, RESOLUTION, BEAMS = range(4)
 
 STEP = 1
-"""Word of the call with the number of the step."""
+"""Word in the call with the step number."""
 
 
 @entry
@@ -59,10 +59,10 @@ def measure_surroundings(
     table: Table, step: int, device: IntMatrix, site_row: FloatMatrix, allowed: IntVector
 ):
     """
-    Write the true values of the devices that are due after a step, except those by motion.
+    Write the true values for the devices due after a step, except readings by motion.
 
-    table: handle with the present poses in its workspace. device, site_row: as for
-    `step_and_sample.advance`. allowed: as for `ray.cast`, (0,).
+    table: handle with the present poses in its workspace. device, site_row: as in
+    `step_and_sample.advance`. allowed: as in `ray.cast`, (0,).
     """
     geometry, scratch = world.geometry(table), world.collision(table)
     scene, is_planted = (geometry.body.shape[0], 0, 0, 0.0), False
@@ -104,10 +104,10 @@ def measure_surroundings(
 @kernel
 def feel(state, h, watched, R, p, value_out, at):
     """
-    Write force, torque and count of the contacts on some geometries, from a place on.
+    Write force, torque and contact count on some geometries, from a place on.
 
-    h: length of the last step [s]. watched: numbers of the geometries, ascending. R, p: frame of
-    the written values, about its origin. A contact counts if it touches or transfers force.
+    h: last step length [s]. watched: geometry numbers, ascending. R, p: frame for the values,
+    about its origin. A contact counts if it touches or transfers force.
     """
     force, torque, touching = ZERO, ZERO, 0.0
     for contact in range(state.contact_size[0]):

@@ -1,5 +1,5 @@
 """
-SDF's sensor noise model, for one quantity of three channels, or of any number alike.
+SDF's sensor noise model, for one quantity with three channels, or any number with one model.
 
 Gazebo's GaussianNoiseModel, key by key:
 
@@ -9,13 +9,13 @@ Gazebo's GaussianNoiseModel, key by key:
                     out = in + b + N(mean, stddev)
     quantised       out = round(out / precision) precision
 
-with s the dynamic bias's stddev and tau its correlation time. `density`, ours, is a white noise
-density in units per sqrt(Hz): with it the stddev of a sample is density * sqrt(sample rate),
-whatever the rate.
+where s is the stddev of the dynamic bias and tau its correlation time. `density`, ours, is a white
+noise density in units per sqrt(Hz): the stddev of a sample is then density * sqrt(sample rate), at
+any rate.
 
-Unlike in Gazebo every quantity of every sensor draws from a generator of its own, so that a
-sensor's noise depends on the world's seed and on its name alone: not on which other sensors there
-are, nor on when they are sampled.
+Unlike in Gazebo, each quantity on each sensor has its own random generator. A sensor's noise
+depends only on the world's seed and its own name: not on other sensors, and not on their sample
+times.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from sim_bridge.sensors import noise_kernels
 AXES = ('x', 'y', 'z')
 
 _NO_NOISE = NoiseDescription()
-# numbers drawn at once, and samples at most; what they are does not depend on it, as the generator
-# gives the same stream in any portions
+# numbers drawn at once, and samples at most; the values do not depend on these, because the
+# generator gives the same stream in any portions
 _NUMBERS, _BLOCK = 4096, 256
 
 
 class NoiseState(NamedTuple):
     """
-    Everything the next samples depend on.
+    Everything that the next samples depend on.
 
-    generator: the bit generator's state before the current block. used: how many samples of the
-    block are gone, -1 before the first block. bias: (n,) the bias as it is now.
+    generator: bit generator state before the current block. used: samples consumed from the block,
+    -1 before the first block. bias: (n,) present bias.
     """
 
     generator: dict[str, object]
@@ -56,10 +56,10 @@ class NoiseState(NamedTuple):
 
 def noise_generator(seed: int, *names: str) -> np.random.Generator:
     """
-    Return the generator of what has these names (robot, sensor, quantity) in a world of this seed.
+    Return the generator for the given names (robot, sensor, quantity) in a world with this seed.
 
-    The same on every machine and in every process: names go in by their SHA-256, not by Python's
-    salted hash. Raises InvalidValueError if the seed is negative or no integer.
+    The same on every machine and in every process: names enter by their SHA-256, not by Python's
+    salted hash. Raises InvalidValueError if the seed is negative or not an integer.
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise InvalidValueError('seed', seed, 'an integer of at least 0')
@@ -70,11 +70,11 @@ def noise_generator(seed: int, *names: str) -> np.random.Generator:
 
 class Noise:
     """
-    Noise of one quantity: three channels x, y, z with models of their own, or n channels alike.
+    Noise of one quantity: three channels x, y, z with separate models, or n channels with one.
 
-    `record` is what kernels add it by (see `noise_kernels`), as long as there are numbers, which
-    `prepare` gives. `reset` begins again as a new noise of that seed does; `state` and `restore`
-    save and bring back the exact point in the stream.
+    Kernels add it from `record` (see `noise_kernels`) while numbers are left; `prepare` draws
+    more. `reset` restarts the stream from a seed; `state` and `restore` save and restore the exact
+    point in the stream.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Noise:
         """
         Set up the noise.
 
-        channels: noise by channel as in `SensorDescription.noise`, of which those of `quantity`
-        ('force', 'angular_velocity' …) are used. seed: of the world. names: of the robot and the
-        sensor. sample_rate: Hz, turns a noise density into a stddev. count: of channels that are
-        alike, as the quantity alone says; None for x, y and z. most: numbers to draw at once,
-        which changes none of them.
+        channels: noise by channel as in `SensorDescription.noise`; only the channels for
+        `quantity` ('force', 'angular_velocity' …) are used. seed: world seed. names: robot and
+        sensor. sample_rate: [Hz], turns a noise density into a stddev. count: channel count for
+        one common model under the quantity's name; None for x, y and z. most: numbers drawn at
+        once; it changes no value.
         """
         keys = [f'{quantity}.{axis}' for axis in AXES] if count is None else [quantity] * count
         models = [channels.get(key, _NO_NOISE) for key in keys]
@@ -116,10 +116,10 @@ class Noise:
             if model.dynamic_bias_stddev > 0.0 and model.dynamic_bias_correlation_time > 0.0
         ]
         self.is_silent = all(model is _NO_NOISE for model in models)
-        """Whether measured values are the true ones."""
+        """Whether measured values equal the true ones."""
         size = len(models)
         width = 2 * size if self._drifts else size
-        # nothing is drawn where there is no noise
+        # a silent noise draws nothing
         rows = 1 if self.is_silent else min(max(most // width, 1), _BLOCK)
         self._block = np.zeros((rows, width))
         self._flat = np.zeros(noise_kernels.NUMBER_ROWS * size + 1)
@@ -134,21 +134,21 @@ class Noise:
         self.record = np.array(
             [address_of(self._block), address_of(self._flat), rows, -1, width, size], np.int64
         )
-        """What kernels add it by."""
+        """Record for the kernels."""
         self.reset(seed)
 
     @property
     def stddev(self) -> np.ndarray:
-        """(n,) the stddev of the white part of a sample, for the covariances of messages."""
+        """(n,) stddev of the white part of a sample, for message covariances."""
         return self._stddev.copy()
 
     @property
     def bias(self) -> np.ndarray:
-        """(n,) the present bias."""
+        """(n,) present bias."""
         return self._bias.copy()
 
     def reset(self, seed: int) -> None:
-        """Begin again from a seed: draw the initial bias."""
+        """Restart from a seed: draw the initial bias."""
         self._generator = noise_generator(seed, *self._names)
         bias_mean = np.array([model.bias_mean for model in self._models])
         bias_stddev = np.array([model.bias_stddev for model in self._models])
@@ -160,11 +160,11 @@ class Noise:
         self._block_start = self._generator.bit_generator.state
 
     def twin(self, seed: int, most: int = _NUMBERS) -> Noise:
-        """Return the same noise in a world of another seed. most: numbers to draw at once."""
+        """Return the same noise in a world with another seed. most: numbers drawn at once."""
         return self._twin(seed=seed, most=most)
 
     def prepare(self, dt: float) -> None:
-        """Have numbers ready for a sample; dt: seconds since the last one, 0 for the first."""
+        """Draw numbers for a sample. dt: time since the previous sample [s], 0 for the first."""
         if self.record[noise_kernels.USED] < 0 or self.record[noise_kernels.USED] == len(
             self._block
         ):
@@ -173,7 +173,7 @@ class Noise:
             self._decay_over(dt)
 
     def state(self) -> NoiseState:
-        """Return the point in the stream."""
+        """Return the present point in the stream."""
         return NoiseState(
             dict(self._block_start),
             int(self.record[noise_kernels.USED]),
@@ -181,7 +181,7 @@ class Noise:
         )
 
     def restore(self, state: NoiseState) -> None:
-        """Go back to a point in the stream, of a noise with the same names and models."""
+        """Return to a point in the stream, from a noise with the same names and models."""
         self._generator.bit_generator.state = state.generator
         self._bias[:] = state.bias
         if state.used >= 0:
@@ -191,7 +191,7 @@ class Noise:
     def _draw_block(self) -> None:
         start = self._generator.bit_generator.state
         try:
-            # a row of draws per sample, so that the order is that of samples drawn one by one
+            # one row per sample: the order equals sample-by-sample drawing
             self._generator.standard_normal(out=self._block)
             self._block[:, : len(self._models)] *= self._stddev
             self._block_start, self.record[noise_kernels.USED] = start, 0
@@ -201,7 +201,7 @@ class Noise:
             raise
 
     def _decay_over(self, dt: float) -> None:
-        """Let biases drift for this time between two samples [s]."""
+        """Let biases drift for the time between two samples [s]."""
         for channel, stddev, tau in self._drifts:
             self._numbers[noise_kernels.DECAY, channel] = math.exp(-dt / tau)
             self._numbers[noise_kernels.SHOCK, channel] = math.sqrt(

@@ -1,8 +1,8 @@
 """
-The noise of one quantity as kernels see it: a record of words, by its address.
+Noise kernels: the noise of one quantity is a record in memory, found by its address.
 
-Random numbers are drawn by Python, many samples' at once; kernels use them up and say when they
-need others.
+Python draws the random numbers for many samples at once; kernels use them up and report when they
+need more.
 """
 
 from __future__ import annotations
@@ -12,20 +12,19 @@ import math
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at
 
-# words of a record: addresses of the block and of the numbers, rows of the block, how many of them
-# are used up (-1 before the first block), numbers in a row: one for each channel, or two where a
-# bias drifts; channels
+# words in a record: block address, numbers address, block rows, used rows (-1 before the first
+# block), numbers in a row (one for each channel, or two with a drifting bias), channels
 BLOCK, NUMBERS, ROWS, USED, WIDTH, CHANNELS = range(6)
 RECORD_SIZE = 6
 
-# numbers: rows of one for each channel, then the time [s] that decay and shock are for
+# numbers: rows with one for each channel, then the time [s] covered by decay and shock
 BIAS, MEAN, PRECISION, DECAY, SHOCK = range(5)
 NUMBER_ROWS = 5
 
 
 @kernel
 def has_random_numbers(record, elapsed):
-    """Return whether there are numbers for a sample that comes `elapsed` seconds after another."""
+    """Return whether there are numbers for a sample `elapsed` seconds after the previous one."""
     if record[USED] < 0 or record[USED] >= record[ROWS]:
         return False
     end = NUMBER_ROWS * record[CHANNELS]
@@ -34,7 +33,7 @@ def has_random_numbers(record, elapsed):
 
 @kernel
 def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
-    """Write the measured values of all channels, of true ones, using up a row of the block."""
+    """Write measured values for all channels from true ones, using up a row in the block."""
     width, row, channels = record_inout[WIDTH], record_inout[USED], record_inout[CHANNELS]
     block = floats_at(record_inout[BLOCK], width * record_inout[ROWS])
     end = NUMBER_ROWS * channels
@@ -57,5 +56,5 @@ def add_noise(record_inout, truth, truth_at, measured_out, measured_at):
 
 @kernel
 def rounded(value, step):
-    """Return the multiple of a step that is nearest, of two the one away from zero: std::round."""
+    """Return the nearest multiple of a step, ties away from zero, as std::round."""
     return math.copysign(float(math.floor(abs(value / step) + 0.5)), value) * step

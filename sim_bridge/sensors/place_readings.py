@@ -1,8 +1,7 @@
 """
-Readings of sensors measured by place: magnetometers, altimeters, barometers and pose sensors.
+Sensor readings by place: magnetometers, altimeters, barometers and pose sensors.
 
-Each needs the pose and the velocity of the sensor frame in the world, and the numbers of its
-settings.
+Each needs the pose and velocity of the sensor frame in the world, and its settings as numbers.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ CODES = {
     'air_pressure': AIR_PRESSURE,
     'pose': POSE,
 }
-"""Codes of the sensor kinds that are measured by place, by word."""
+"""Codes for the sensor kinds measured by place, by word."""
 
-# standard atmosphere: pressure [Pa], share of the temperature lost per metre [1/m]
+# standard atmosphere: sea level pressure [Pa], temperature share lost per metre [1/m]
 _SEA_LEVEL, _LAPSE = 101325.0, 0.0065 / 288.15
 
 
 @kernel
 def read_place(code, R, p, v, settings, value_out, at):
     """
-    Write the reading of a device into a vector, from a place on.
+    Write a device's reading into a vector, from a place on.
 
     code: one of CODES. R, p, v: rotation, position [m] and velocity [m/s] of the sensor frame in
-    the world. settings: (n,) numbers of the settings of the kind, in the order of their fields.
+    the world. settings: (n,) the kind's settings as numbers, in field order.
     """
     if code == MAGNETOMETER:
         store_v(value_out, at, mul_tv(R, load_v(settings, 0)))

@@ -9,7 +9,7 @@ from sim_bridge.sensors.devices import Device
 
 
 class MagnetometerSensor(Device):
-    """Magnetic flux density in the sensor frame [T]; the field of the world is uniform."""
+    """Magnetic flux density in the sensor frame [T]; the world's field is uniform."""
 
     __slots__ = ()
 
@@ -17,7 +17,7 @@ class MagnetometerSensor(Device):
 
 
 class AltimeterSensor(Device):
-    """Height of the sensor above the world origin, and its rate."""
+    """Sensor height above the world origin, and its rate."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ class AltimeterSensor(Device):
 
 
 class AirPressureSensor(Device):
-    """Pressure of the standard atmosphere at the height of the sensor, as in Gazebo."""
+    """Standard atmosphere pressure at the sensor's height, as in Gazebo."""
 
     __slots__ = ()
 
@@ -48,7 +48,7 @@ class AirPressureSensor(Device):
 
 
 class PoseSensor(Device):
-    """Position and orientation of the sensor frame in the world; noise is on the position."""
+    """Position and orientation of the sensor frame in the world; only the position has noise."""
 
     __slots__ = ()
 

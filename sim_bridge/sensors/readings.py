@@ -1,8 +1,8 @@
 """
-Readings of sensors measured by motion: force-torque sensors, gyros, accelerometers and IMUs.
+Sensor readings by motion: force-torque sensors, gyros, accelerometers and IMUs.
 
-A device is a site of `engine.pipeline.observe`; its reading is the row of the site in the axes of
-the device, without noise.
+A device is a site in `engine.pipeline.observe`; its reading is the site's row in the device's
+axes, without noise.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sim_bridge.engine.pipeline.observe import (
 
 FORCE, GYRO, ACCELEROMETER, IMU = range(4)
 CODES = {'force_torque': FORCE, 'gyro': GYRO, 'accelerometer': ACCELEROMETER, 'imu': IMU}
-"""Codes of the sensor kinds that are measured by motion, by word."""
+"""Codes for the sensor kinds measured by motion, by word."""
 
 # first numbers of an IMU's angular velocity and acceleration, behind the orientation
 IMU_GYRO = 4
@@ -37,15 +37,14 @@ IMU_ACCELEROMETER = 7
 @kernel
 def take_reading(code, site, turned_site, sign, observer, gravity, site_row, value_out, at):
     """
-    Write the reading of a device into a vector, from a place on, in the axes of the device.
+    Write a device's reading into a vector, from a place on, in the device's axes.
 
-    code: one of CODES. site: row of the device. turned_site: row of the site whose axes force and
-    torque are expressed in (force-torque sensors only); -1 for the device's own. sign: of force
-    and torque. observer: handle, for gravity by a function. gravity: as Model.gravity. site_row:
-    (ns, 30) as `engine.pipeline.observe` writes them. value_out: force [N] and torque [N m] of a
-    force-torque sensor. Of an IMU the orientation in the world (quaternion x y z w, w >= 0), the
-    angular velocity [rad/s] and the proper acceleration [m/s²]; of a gyro and an accelerometer
-    the one of them.
+    code: one of CODES. site: the device's row. turned_site: row with the axes for force and torque
+    (force-torque sensors only); -1 for the device's own. sign: for force and torque. observer:
+    handle, for gravity by a function. gravity: as Model.gravity. site_row: (ns, 30) rows written
+    by `engine.pipeline.observe`. value_out: force [N] and torque [N m] for a force-torque sensor;
+    orientation in the world (quaternion x y z w, w >= 0), angular velocity [rad/s] and proper
+    acceleration [m/s²] for an IMU; angular velocity for a gyro; acceleration for an accelerometer.
     """
     R_WS = load_m(site_row, site, SITE_ROTATION)
     if code == FORCE:
@@ -101,13 +100,13 @@ def mul_tm(a, b):
 
 @kernel
 def put_quaternion(vector_out, at, m):
-    """Write the unit quaternion x y z w (w >= 0) of a rotation, or nan (Shepperd 1978)."""
+    """Write a rotation as unit quaternion x y z w (w >= 0), or nan (Shepperd 1978)."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = m
-    # four times the squares of x, y, z and w
+    # four times the squares x², y², z² and w²
     x2, y2, z2 = 1.0 + xx - yy - zz, 1.0 - xx + yy - zz, 1.0 - xx - yy + zz
     w2 = 1.0 + xx + yy + zz
     largest = max(x2, y2, z2, w2)
-    # four times the products of the largest with each
+    # four times the products with the largest
     x, y, z, w = zy - yz, xz - zx, yx - xy, w2
     if x2 == largest:
         x, y, z, w = x2, yx + xy, xz + zx, zy - yz

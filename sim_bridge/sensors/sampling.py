@@ -1,4 +1,4 @@
-"""The device table of a world: a row for each device, for kernels."""
+"""Device table for a world: a row for each device, read by kernels."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ FAMILIES: Mapping[MeasuredBy, tuple[int, dict[str, int]]] = {
     MeasuredBy.RAYS: (columns.RAYS, RAY_CODES),
     MeasuredBy.CONTACTS: (columns.CONTACTS, CONTACT_CODES),
 }
-"""Families of kernels: number in the table, and the codes of sensor kinds by word."""
+"""Kernel families: number in the table, and sensor kind codes by word."""
 
 
 class Mounted(NamedTuple):
     """
     A device in a world.
 
-    site, turned_site: rows of `engine.pipeline.observe`, for the device and for the frame whose
-    axes force and torque are expressed in; -1 for the device's own.
+    site, turned_site: rows in `engine.pipeline.observe`, for the device and for the frame with the
+    axes for force and torque; -1 for the device's own.
     """
 
     device: Device
@@ -39,21 +39,21 @@ class Mounted(NamedTuple):
 
 class Sampling:
     """
-    The sampled devices of a world; each is due after steps whose number its period divides.
+    The sampled devices in a world; each is due after every multiple of its period.
 
     devices: in order. table: (n, DEVICE_SIZE) a row for each, see `columns`. needs_measure:
-    whether any device is read by `measure`. units: compiled units needed for that.
+    whether `measure` reads any device. units: compiled units for this.
     """
 
     def __init__(self, mounted: Sequence[Mounted]) -> None:
-        """Note the addresses of the devices' arrays, which live as long as the devices."""
+        """Note the addresses in the devices' arrays, which live as long as the devices."""
         self.devices = [each.device for each in mounted]
         self.table = np.array([_row(each) for each in mounted], np.int64).reshape(-1, DEVICE_SIZE)
         self.needs_measure = bool((self.table[:, FAMILY] != MOTION).any())
         self.units: list[Unit] = [measure_surroundings.unit] if self.needs_measure else []
 
     def prepare(self, step: int) -> None:
-        """Draw random numbers for the devices that are due after a step."""
+        """Draw random numbers for the devices due after a step."""
         for device in self.devices:
             if step % device.period == 0:
                 device.prepare(step)

@@ -1,4 +1,4 @@
-"""Range sensors and lidars: devices that measure by rays."""
+"""Range sensors and lidars: devices measured by rays."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.measure import BEAMS
 
 _FARTHEST = 1e6
-"""Range of a sensor without a greatest distance [m]."""
+"""Range for a sensor without a greatest distance [m]."""
 
 
 class RaySensor(Device):
     """
-    The base of devices that measure by rays.
+    The base for devices measured by rays.
 
-    rays: settings of the sensor. angles, elevations: of the rays [rad].
+    rays: sensor settings. angles, elevations: ray directions [rad].
     """
 
     __slots__ = ('angles', 'elevations', 'rays')
 
     def __init__(self, description: SensorDescription, *arguments: Any):
-        """Set the device up, with the arguments of any device."""
+        """Set the device up; arguments: as in `Device`."""
         rays: RaySettings = description.settings
         self.rays = rays
         self.angles = _spread(rays.samples, rays.min_angle, rays.max_angle)
@@ -35,7 +35,7 @@ class RaySensor(Device):
         super().__init__(description, *arguments)
 
     def _pack_settings(self) -> FloatArray:
-        """Return limits and rays as described in `measure`."""
+        """Return limits and rays, in the form described in `measure`."""
         rays, directions = self.rays, self.directions
         settings = np.zeros(BEAMS + directions.size)
         settings[:BEAMS] = rays.minimum, min(rays.maximum, _FARTHEST), rays.resolution
@@ -44,7 +44,7 @@ class RaySensor(Device):
 
     @property
     def directions(self) -> FloatArray:
-        """(n, 3) unit vectors of the rays, sensor frame: row by row, from the lowest up."""
+        """(n, 3) ray unit vectors, sensor frame: row by row, from the lowest up."""
         elevation, angle = np.meshgrid(self.elevations, self.angles, indexing='ij')
         return np.stack(
             [
@@ -57,7 +57,7 @@ class RaySensor(Device):
 
 
 class RangeSensor(RaySensor):
-    """Distance to the nearest hit of its rays, such as an ultrasound sensor measures."""
+    """Distance to the nearest ray hit, as from an ultrasound sensor."""
 
     __slots__ = ()
 
@@ -70,7 +70,7 @@ class RangeSensor(RaySensor):
 
     @property
     def field_of_view(self) -> float:
-        """The angle spanned by its rays [rad], the greater of both."""
+        """The angle spanned by its rays [rad]: the greater of both spans."""
         return float(max(np.ptp(self.angles), np.ptp(self.elevations)))
 
 

@@ -1,8 +1,8 @@
 """
-Steps of a world and the samples of its devices between them, in one call.
+Steps of a world and device samples between them, in one call.
 
 No Python runs between these steps: at 1 kHz, with cold caches, ten Python functions take ten times
-as long as the steps of an arm.
+as long as the steps for an arm.
 """
 
 from __future__ import annotations
@@ -39,20 +39,20 @@ from sim_bridge.sensors.measure import STEP as MEASURE_STEP
 from sim_bridge.sensors.noise_kernels import add_noise, has_random_numbers, RECORD_SIZE, rounded
 from sim_bridge.sensors.readings import IMU, take_reading
 
-# status of `advance`, beside those of `step`
-NO_RANDOM_NUMBERS = 4  # a device that is due has used up its random numbers
+# status from `advance`, beside those from `step`
+NO_RANDOM_NUMBERS = 4  # a due device has used up its random numbers
 
 # how a call begins: as a new call, after NO_ROOM or NOT_COMPILED, or after NO_RANDOM_NUMBERS
 ANEW, GO_ON, SAMPLE = 0, 1, 2
 
-# rows of the places of calls, the last of zeros where no device needs `measure`; the words with
-# the step count and the first result of the first two calls
+# rows in `place`, the last with zeros if no device needs `measure`; words with the step count and
+# the first result in the first two calls
 STEP, STEP_SMOOTHLY, OBSERVE, MEASURE = 0, 1, 2, 3
 STEPS, STEP_RESULT = 1, 2
 SMOOTH_STEPS, SMOOTH_RESULT = 4, 5
 
-# progress since the new call: steps taken, most pivots in a step, steps that did not converge; and
-# the status returned by the last call
+# progress since the new call: steps taken, most pivots in a step, unconverged steps; then the
+# status from the last call
 TAKEN, PIVOTS, UNCONVERGED, STATUS = 0, 1, 2, 3
 PROGRESS_SIZE = 4
 WORST_SIZE = 9
@@ -81,15 +81,15 @@ def advance(
     """
     Advance a world by n steps, and sample its devices whenever they are due.
 
-    table, observer: handles for stepping and for observing. place: (4, 2) places of the calls
-    above. step_inout, smooth_inout, measure_inout: words of the first, second and last call; the
-    second is (0,) with steps of second order, the third where no device needs `measure`. device:
-    (n, 16) see `columns`. gravity: as Model.gravity. site_row: (ns, 30) rows written by `observe`.
-    progress_inout: (4,). worst_inout: (9,) see `note_worst`. count_inout: (1,) step
-    count, written with the state, so that an interrupt of the caller cannot separate them. first:
-    step count before the call. beginning: ANEW, GO_ON or SAMPLE.
+    table, observer: handles for stepping and for observing. place: (4, 2) places for the calls
+    above. step_inout, smooth_inout, measure_inout: words for the first, second and last call; the
+    second is (0,) with second-order steps, the third if no device needs `measure`. device: (n, 16)
+    see `columns`. gravity: as Model.gravity. site_row: (ns, 30) rows written by `observe`.
+    progress_inout: (4,). worst_inout: (9,) see `note_worst`. count_inout: (1,) step count, written
+    with the state, so that an interrupt of the caller cannot separate them. first: step count
+    before the call. beginning: ANEW, GO_ON or SAMPLE.
 
-    Returns (status, steps completed, whether the state is as observed).
+    Returns (status, completed steps, whether the state equals the observed one).
     """
     if beginning == ANEW:
         world.solution(table).residual[:] = 0.0
@@ -103,7 +103,7 @@ def advance(
                 count_inout[0], progress_inout[STATUS] = at, NO_RANDOM_NUMBERS
                 return NO_RANDOM_NUMBERS, at - first, is_observed
             if is_any_due(device, at):
-                # nan differs from any wrench, so all of the observation is recomputed
+                # nan differs from any wrench: this forces a full recomputation
                 world.workspace(observer).pushes[:] = math.nan
                 world.fields(observer).time[START] = float(at) * h
                 run_call(place[OBSERVE, 0], place[OBSERVE, 1])
@@ -138,7 +138,7 @@ def advance(
 @kernel
 def step_some(table, place, at, n, step_inout, smooth_inout, progress_inout):
     """
-    Simulate up to n steps from a step on, at least one unless that fails.
+    Simulate up to n steps from a step on, at least one unless it fails.
 
     Returns the status and the count.
     """
@@ -184,7 +184,7 @@ def next_stop(device, now, end):
 
 @kernel
 def is_any_due(device, step):
-    """Return whether any device is to be sampled after a step."""
+    """Return whether any device is due after a step."""
     number = 0
     for k in range(device.shape[0]):
         number += step % device[k, PERIOD] == 0
@@ -193,7 +193,7 @@ def is_any_due(device, step):
 
 @kernel
 def is_measure_due(device, step):
-    """Return whether any device that `measure` reads is to be sampled after a step."""
+    """Return whether any device read by `measure` is due after a step."""
     number = 0
     for k in range(device.shape[0]):
         number += device[k, FAMILY] != MOTION and step % device[k, PERIOD] == 0
@@ -202,7 +202,7 @@ def is_measure_due(device, step):
 
 @kernel
 def can_sample(device, step, h):
-    """Return whether there are random numbers for all devices that are due."""
+    """Return whether there are random numbers for all due devices."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             elapsed = elapsed_since(ints_at(device[k, STEP_AT], 1)[0], step, h)
@@ -215,7 +215,7 @@ def can_sample(device, step, h):
 
 @kernel
 def elapsed_since(sampled, step, h):
-    """Return the time since the step of a sample [s]; 0 for UNSAMPLED."""
+    """Return the time since the last sample [s]; 0 for UNSAMPLED."""
     if sampled == UNSAMPLED:
         return 0.0
     return max((step - sampled) * h, 0.0)
@@ -223,7 +223,7 @@ def elapsed_since(sampled, step, h):
 
 @kernel
 def sample(device, step, observer, gravity, site_row):
-    """Write the samples of all devices that are due, with noise; `measure` has run before."""
+    """Write the samples for all due devices, with noise; `measure` has run before."""
     for k in range(device.shape[0]):
         if step % device[k, PERIOD] == 0:
             size = device[k, SIZE]
@@ -268,7 +268,7 @@ def keep_in_range(values_inout, size, rays):
 
 @kernel
 def keep_sign(values_inout, at):
-    """Give the quaternion from a place on the sign nearest to the sample before."""
+    """Give the quaternion from a place on the sign nearest to the previous sample."""
     product = 0.0
     for k in range(4):
         product += values_inout[k] * values_inout[at + k]
@@ -280,7 +280,7 @@ def keep_sign(values_inout, at):
 
 @kernel
 def note_worst(options, state, solution, progress, worst_inout):
-    """Count a call that did not converge, and update the maxima: see `records.Worst`."""
+    """Count an unconverged call, and update the maxima: see `records.Worst`."""
     if progress[UNCONVERGED] != 0 or solution.residual[0] > options.contact_tolerance:
         worst_inout[0] += 1.0
     worst_inout[1] = max(worst_inout[1], float(progress[PIVOTS]))

@@ -1,4 +1,4 @@
-"""Contact sensors: forces of what touches a link or some of its collisions, by statics."""
+"""Contact sensors: forces on a link or on some of its collision shapes, against statics."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PADS = ''.join(
 
 
 def bumper(*names, tag=''):
-    """Return a body of 2 kg on two balls, with a sensor that watches some of these."""
+    """Return a 2 kg body on two balls, with a contact sensor on some of its collision shapes."""
     inner = ''.join(f'<collision>{name}</collision>' for name in names)
     return robot(
         link('base', 2.0).replace('</link>', f'{PADS}</link>'),
@@ -31,7 +31,7 @@ def bumper(*names, tag=''):
 
 
 def resting(xml):
-    """Return a world in which the body stands on the ground, and the sensor."""
+    """Return a world with the body at rest on the ground, and the sensor."""
     world = sb.World()
     world.add_ground()
     loaded = world.load_urdf(xml, position=(0, 0, 0.1))
@@ -40,7 +40,7 @@ def resting(xml):
 
 
 def test_the_forces_on_a_body_at_rest():
-    """Feel the weight on both balls or half of it on one, with its torque, in own axes."""
+    """Read the weight on both balls, or half of it on one, with its torque in the sensor axes."""
     world, both = resting(bumper())
     assert isinstance(both, sb.ContactSensor)
     np.testing.assert_allclose(both.f, (0, 0, 2 * 9.81), atol=1e-6)
@@ -48,20 +48,20 @@ def test_the_forces_on_a_body_at_rest():
     assert both.contact_count == 2
     world, right = resting(bumper('right'))
     assert right.f[2] == pytest.approx(9.81, abs=1e-6)
-    # friction may squeeze the body: then the ball feels what this contact says
+    # friction may squeeze the body: the reading on one ball includes this contact force
     (contact,) = (
         each for each in world.contacts if 'right' in (each.geometry_a.name, each.geometry_b.name)
     )
     sign = 1.0 if contact.geometry_a.name == 'right' else -1.0
     x, y, z = sign * contact.force
     np.testing.assert_allclose(right.f, (y, -x, z), atol=1e-9)
-    # 0.3 m along x is along -y of the sensor
+    # 0.3 m along x is along -y in the sensor frame
     np.testing.assert_allclose(right.tau, (-0.3 * 9.81, 0, 0), atol=1e-6)
     assert right.contact_count == 1
 
 
 def test_nothing_touches_in_the_air_and_a_restore_feels_the_same():
-    """Feel nothing before the landing; repeat it after a restore and in a copy; forget it."""
+    """Read nothing before the landing; repeat it after a restore and in a copy; reset it."""
     world = sb.World()
     world.add_ground()
     body = world.load_urdf(bumper(), position=(0, 0, 0.3))
@@ -93,7 +93,7 @@ def test_nothing_touches_in_the_air_and_a_restore_feels_the_same():
 
 
 def test_names_of_collisions():
-    """Warn of collisions that the link does not have, and watch all of it; also in YAML."""
+    """Warn of collision names missing on the link, and watch the whole link; also in YAML."""
     usual = 'base_collision', 'root_fixed_joint_lump__base_collision_1'
     for name, is_known in ((usual[0], True), (usual[1], True), ('nose', False), ('left', True)):
         world, sensor = resting(bumper(name))

@@ -1,8 +1,8 @@
 """
-Readings through impacts: the change of velocity in the step, and the balance of every subtree.
+Readings through impacts: velocity change in the step, and momentum balance for every subtree.
 
-An impact appears as the mean force of its step. Newton's and Euler's equations of what each joint
-carries, with the contact forces where they are reported, know nothing of how it was solved.
+An impact appears as the mean force in its step. The tests apply Newton's and Euler's equations to
+each joint's outward bodies, with the reported contact forces, independently from the solver.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from sim_bridge.description.sensor_kinds import FORCE_TORQUE
 H = 1e-3
 CONTROLS = ('effort', 'servo', 'velocity', 'position')
 SOLVERS = ('direct', 'iterative', 'split')
-IMPACT = 50.0  # rad/s² or m/s², above which a step is one
+IMPACT = 50.0  # rad/s² or m/s²; a greater acceleration counts as an impact
 
 
 def with_sensors(world, path, **options):
-    """Load a robot with a force-torque sensor in each joint."""
+    """Load a robot with a force-torque sensor on each joint."""
     probe = sb.World().load_urdf(path, **options)
     return world.load_urdf(
         path,
@@ -56,14 +56,14 @@ def drive(body, control, step, q):
 
 
 def wrench_of(body, name):
-    """Return what the sensor of a joint says that acts on the child; about the world's origin."""
+    """Return the wrench on a joint's child from its sensor, about the world's origin."""
     sensor, child = body.device(name), body.joint(name).child_link
     force = -child.R @ sensor.f
     return np.concatenate([force, np.cross(child.p, force) - child.R @ sensor.tau])
 
 
 def contact_wrench(contacts, links):
-    """Return the contacts' forces on links, about the world's origin."""
+    """Return the wrench from contacts on links, about the world's origin."""
     total = np.zeros(6)
     for contact in contacts:
         for touched, sign in ((contact.link_a, 1.0), (contact.link_b, -1.0)):
@@ -74,7 +74,7 @@ def contact_wrench(contacts, links):
 
 
 def is_pushed(world):
-    """Return whether any contact pushed in the last step."""
+    """Return whether any contact force acted in the last step."""
     return bool(np.abs(world.contacts.forces).sum() > 0.0)
 
 
@@ -82,7 +82,7 @@ def is_pushed(world):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('control', CONTROLS)
 def test_fall_of_a_quadruped(control, solver, budget):
-    """Balance each subtree to rounding, and read the changes of velocities, while it tumbles."""
+    """Balance each subtree to rounding, and read the velocity changes, while it tumbles."""
     world = sb.World(time_step=H, solver=solver, step_budget=budget)
     world.add_ground()
     body = with_sensors(world, path_of('quadruped'), position=(0.0, 0.0, 0.5))
@@ -112,7 +112,7 @@ def test_fall_of_a_quadruped(control, solver, budget):
 
 
 def slides():
-    """Return three slides along z, one on the other, of which the second has stops."""
+    """Return three slides along z, stacked on each other; the second has stops."""
     free = '<limit lower="-9" upper="9" effort="1e9" velocity="100"/>'
     stops = '<limit lower="-0.05" upper="0.05" effort="1e9" velocity="100"/>'
     axes = {'kind': 'prismatic', 'axis': (0, 0, 1)}
@@ -129,7 +129,7 @@ def slides():
 
 @pytest.mark.parametrize('control', CONTROLS)
 def test_impulse_of_a_stop(control):
-    """Find the change of momentum of what each slide carries in its force sensor."""
+    """Find the momentum change of each slide's outward bodies in its force sensor."""
     world = sb.World(time_step=H)
     body = with_sensors(world, slides())
     body.dq = [1.0, 2.0, 1.0]
@@ -153,7 +153,7 @@ def test_impulse_of_a_stop(control):
 
 def tied_arm(control, axis_control, solver):
     """
-    Tie an arm of two joints by its tip to a box, by its first link to a load, all in the air.
+    Attach a two-joint arm by its tip to a box, by its first link to a load, all in the air.
 
     Returns the world, the arm, the hinge between box and tip, the load, and its weld.
     """
@@ -191,8 +191,8 @@ def tied_arm(control, axis_control, solver):
 @pytest.mark.parametrize('solver', SOLVERS)
 @pytest.mark.parametrize('axis_control', ['effort', 'servo', 'velocity'])
 @pytest.mark.parametrize('control', CONTROLS)
-def test_fall_of_what_a_constraint_ties(control, axis_control, solver):
-    """Read of a constraint what changed the momentum of what it holds, and balance subtrees."""
+def test_fall_of_bodies_in_a_constraint(control, axis_control, solver):
+    """Read in a constraint's wrench the momentum change it caused, and balance subtrees."""
     world, body, hinge, load, weld = tied_arm(control, axis_control, solver)
     start, impacts = body.q.copy(), 0
     carried = {name: carried_by(body, body.joint(name).child_link) for name in body.joint_names}
@@ -219,8 +219,8 @@ def test_fall_of_what_a_constraint_ties(control, axis_control, solver):
     assert impacts >= 1
 
 
-def test_sleepers_read_what_constraints_bore():
-    """Read of a constraint between sleepers what it bore before they fell asleep."""
+def test_sleepers_read_the_last_constraint_wrench():
+    """Read on a constraint between sleepers its wrench before they fell asleep."""
     world = sb.World(sleep=sb.Sleep())
     world.add_ground()
     low = world.add_body([sb.Box((0.2, 0.2, 0.1))], mass=2.0, position=(0.0, 0.0, 0.05))
@@ -233,7 +233,7 @@ def test_sleepers_read_what_constraints_bore():
 
 
 def test_joints_that_are_added_or_removed_end_the_means():
-    """Read the instant, once the joints are others than those of the last step."""
+    """Read the instant, once the joints differ from those in the last step."""
     world, _, _, load, weld = tied_arm('servo', 'effort', 'direct')
     while not is_pushed(world):
         world.step()
@@ -251,7 +251,7 @@ def test_joints_that_are_added_or_removed_end_the_means():
 
 
 def test_impact_of_a_tree_is_not_read_of_another():
-    """Read the instant where nothing was struck: a servo's effort at the end of the step."""
+    """Read the instant in a tree without impacts: a servo's effort at the end of the step."""
     world = sb.World(time_step=H)
     struck, other = with_sensors(world, slides()), with_sensors(world, slides(), name='other')
     struck.dq = other.dq = [0.0, 2.0, 0.0]
@@ -271,7 +271,7 @@ def test_impact_of_a_tree_is_not_read_of_another():
 
 
 def test_readings_move_with_a_base_that_is_placed():
-    """Read the last step's contacts as before, after a standing robot was put far away."""
+    """Read the last step's contacts as before, after a standing robot was moved far away."""
     world = sb.World()
     world.add_ground()
     body = with_sensors(world, path_of('quadruped'))

@@ -1,4 +1,4 @@
-"""Magnetometers: the world's field in the axes of a sensor that turns."""
+"""Magnetometers: the world's magnetic field in the axes of a turning sensor."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ GAZEBO = np.array((5.5645e-6, 22.8758e-6, -42.3884e-6))
 
 
 def test_the_field_turns_against_the_sensor():
-    """Measure R^T B on a body that spins, with Gazebo's field unless another is given."""
+    """Measure R^T B on a spinning body, with Gazebo's field by default."""
     own = {'type': 'magnetometer', 'link': 'base', 'magnetic_field': [0, 0, 5e-5]}
     world = sb.World(gravity=(0, 0, 0))
     body = world.load_urdf(
@@ -34,7 +34,7 @@ def test_the_field_turns_against_the_sensor():
 
 
 def test_noise_of_each_axis_and_wrong_keys():
-    """Read SDF's noise by axis; refuse a field of two numbers, and other sensors with a field."""
+    """Read SDF's noise by axis; refuse a field with two numbers, and a field on other kinds."""
     noisy = (
         '<magnetometer><x><noise type="gaussian"><stddev>1e-7</stddev></noise></x></magnetometer>'
     )

@@ -29,14 +29,14 @@ def make(seed=1, names=('arm', 'wrist'), rate=RATE, quantity='force', **values):
 
 
 def run(noise, count, value=(0.0, 0.0, 0.0), dt=1.0 / RATE):
-    """Take samples of a constant value; (count, 3)."""
+    """Return samples for a constant value; (count, 3)."""
     samples = np.empty((count, 3))
     measure(noise, np.array(value, dtype=float), dt, samples)
     return samples
 
 
 def measure(noise, true, dt, samples):
-    """Write samples of a constant value, drawing numbers wherever they run out."""
+    """Write samples for a constant value, drawing numbers when they run out."""
     taken = 0
     while taken < len(samples):
         noise.prepare(dt)
@@ -47,7 +47,7 @@ def measure(noise, true, dt, samples):
 def take_samples(
     record_inout: IntVector, true: FloatVector, dt: float, first: int, samples_out: FloatMatrix
 ):
-    """Write samples from a row on, as long as there are numbers; return the row that is next."""
+    """Write samples from a row on while there are numbers; return the next row."""
     row = first
     while row < samples_out.shape[0] and has_random_numbers(record_inout, dt):
         add_noise(record_inout, true, 0, samples_out[row], 0)
@@ -56,7 +56,7 @@ def take_samples(
 
 
 def test_white_noise_has_the_declared_mean_and_stddev():
-    """Compare the first moments of many samples with the declaration, within five sigma."""
+    """Compare the first moments with the declaration, within five sigma."""
     count = 40_000
     samples = run(make(mean=0.3, stddev=0.2), count, value=(1.0, 2.0, 3.0))
     error_of_mean = 0.2 / math.sqrt(count)
@@ -66,7 +66,7 @@ def test_white_noise_has_the_declared_mean_and_stddev():
 
 
 def test_white_noise_is_normal_and_uncorrelated():
-    """Check the fourth moment, the correlation in time and that between the axes."""
+    """Check the fourth moment, the correlation in time and the correlation between axes."""
     count = 40_000
     samples = run(make(stddev=1.0), count)
     assert (samples**4).mean(axis=0) == pytest.approx([3.0] * 3, abs=5 * math.sqrt(96 / count))
@@ -87,7 +87,7 @@ def test_channels_have_models_of_their_own():
 
 
 def test_initial_bias_has_the_declared_distribution_with_either_sign():
-    """Draw the bias of many sensors: half of them around +bias_mean, half around -bias_mean."""
+    """Draw the bias for many sensors: half around +bias_mean, half around -bias_mean."""
     biases = np.concatenate(
         [make(names=('arm', str(i)), bias_mean=5.0, bias_stddev=0.5).bias for i in range(2000)]
     )
@@ -97,7 +97,7 @@ def test_initial_bias_has_the_declared_distribution_with_either_sign():
 
 
 def test_constant_bias_stays_and_is_added():
-    """Read the bias off noise that has nothing else."""
+    """Read the bias in noise without any other term."""
     noise = make(bias_mean=2.0, bias_stddev=0.1, mean=1.0)
     samples = run(noise, 600, value=(10.0, 20.0, 30.0))
     assert samples == pytest.approx(np.tile([11.0, 21.0, 31.0] + noise.bias, (600, 1)))
@@ -108,14 +108,14 @@ def test_dynamic_bias_is_the_ornstein_uhlenbeck_process(dt):
     """
     Compare stationary variance and autocorrelation with the closed forms.
 
-    dB = -B/tau dt + s dW has the variance s^2 tau / 2 and the autocorrelation exp(-lag/tau),
-    whatever the step.
+    dB = -B/tau dt + s dW has the variance s^2 tau / 2 and the autocorrelation exp(-lag/tau), for
+    any step.
     """
     stddev, tau, count = 0.4, 2.0, 60_000
     noise = make(dynamic_bias_stddev=stddev, dynamic_bias_correlation_time=tau, rate=1 / dt)
     path = run(noise, count, dt=dt)[int(10 * tau / dt) :]
     variance = stddev**2 * tau / 2
-    # the process forgets in tau: this many independent looks at its variance
+    # the correlation time is tau: this many independent samples
     looks = 3 * len(path) * dt / tau
     assert (path**2).mean() == pytest.approx(variance, rel=5 * math.sqrt(2 / looks))
     for lag in (1, round(tau / dt)):
@@ -124,7 +124,7 @@ def test_dynamic_bias_is_the_ornstein_uhlenbeck_process(dt):
 
 
 def test_dynamic_bias_starts_at_the_bias_and_spreads_as_the_closed_form_says():
-    """Look at many: mean b0 exp(-t/tau), variance s^2 tau/2 (1 - exp(-2t/tau))."""
+    """Compare many runs: mean b0 exp(-t/tau), variance s^2 tau/2 (1 - exp(-2t/tau))."""
     stddev, tau, steps, dt = 1.0, 0.05, 20, 1e-3
     ends = []
     for number in range(700):
@@ -144,7 +144,7 @@ def test_dynamic_bias_starts_at_the_bias_and_spreads_as_the_closed_form_says():
 
 
 def test_dynamic_bias_stands_still_without_time():
-    """Sample with dt 0: nothing decays and nothing is added."""
+    """Sample with dt 0: no decay and no shock."""
     noise = make(bias_mean=1.0, dynamic_bias_stddev=1.0, dynamic_bias_correlation_time=1.0)
     before = noise.bias
     run(noise, 5, dt=0.0)
@@ -160,26 +160,26 @@ def test_quantised_samples_are_multiples_rounded_half_away_from_zero():
 
 
 def test_plain_noise_ignores_the_precision():
-    """Quantise only where the type says so, as SDF has it."""
+    """Quantise only the quantised type, as in SDF."""
     assert run(make(kind='gaussian', precision=0.5), 1, value=(0.3, 0.3, 0.3))[0, 0] == 0.3
 
 
 @pytest.mark.parametrize('rate', [100.0, 1000.0])
 def test_density_gives_the_same_spectrum_at_any_rate(rate):
-    """Turn a density into the stddev of a sample: density * sqrt(rate)."""
+    """Turn a density into the stddev in a sample: density * sqrt(rate)."""
     noise = make(density=0.01, stddev=123.0, rate=rate)
     assert noise.stddev == pytest.approx([0.01 * math.sqrt(rate)] * 3)
     assert run(noise, 20_000).std() == pytest.approx(0.01 * math.sqrt(rate), rel=0.03)
 
 
 def test_density_needs_a_rate():
-    """Refuse a density without a sample rate to scale it by."""
+    """Refuse a density without a sample rate."""
     with pytest.raises(InvalidValueError, match='sample_rate'):
         make(density=0.01, rate=0.0)
 
 
 def test_silence():
-    """Leave values alone where no noise is declared, or its type is none."""
+    """Return true values without a declared noise, or with type none."""
     for noise in (
         Noise({}, 'force', seed=0, sample_rate=RATE),
         make(kind='none', stddev=1.0, bias_mean=2.0),
@@ -206,7 +206,7 @@ MODELS = {
 
 @pytest.mark.parametrize('model', MODELS.values(), ids=MODELS)
 def test_samples_do_not_depend_on_the_block(model, monkeypatch):
-    """Draw the same noise in blocks of one, of seven and of the usual size."""
+    """Draw the same noise in blocks with one row, seven rows and the usual number."""
     usual = run(make(**model), 600)
     for block in (1, 7):
         monkeypatch.setattr(noise_module, '_BLOCK', block)
@@ -243,7 +243,7 @@ def test_restore_goes_on_where_the_state_was_taken(model, taken):
 
 
 def test_a_taken_state_does_not_change_with_the_noise():
-    """Keep a state while the noise goes on."""
+    """Keep a saved state while the noise advances."""
     noise = make(**FULL)
     run(noise, 10)
     state = noise.state()
@@ -253,7 +253,7 @@ def test_a_taken_state_does_not_change_with_the_noise():
 
 
 def test_seed_and_every_name_matter():
-    """Change one thing at a time: seed, robot, sensor, quantity, and where one name ends."""
+    """Change one thing at a time: seed, robot, sensor, quantity, and the border between names."""
     streams = [
         noise_generator(seed, *names).standard_normal(4).tolist()
         for seed, names in (
@@ -269,7 +269,7 @@ def test_seed_and_every_name_matter():
 
 
 def test_streams_are_the_same_in_another_process():
-    """Draw in a process with another hash seed: names must not go in by Python's salted hash."""
+    """Draw in a process with another hash seed: Python's salted hash must have no influence."""
     code = (
         'from sim_bridge.sensors.noise import noise_generator;'
         'print(noise_generator(7, "arm", "wrist").standard_normal(3).tolist())'
@@ -289,7 +289,7 @@ def test_streams_are_the_same_in_another_process():
 
 @pytest.mark.parametrize('seed', [-1, 1.5, True, '1'])
 def test_bad_seeds_are_refused(seed):
-    """Refuse what is no natural number, naming it."""
+    """Refuse all seeds except natural numbers, naming the seed."""
     with pytest.raises(InvalidValueError, match='seed'):
         noise_generator(seed, 'arm')
 

@@ -1,4 +1,4 @@
-"""Altimeters, air pressure and pose sensors, and sonars as SDF has them."""
+"""Altimeters, air pressure and pose sensors, and sonars, also as declared in SDF."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUIET = {
 
 
 def flying(sensors, gazebo=''):
-    """Return a body that turns and rises, with sensors, without gravity."""
+    """Return a turning and rising body with sensors, without gravity."""
     world = sb.World(gravity=(0, 0, 0), seed=4)
     body = world.load_urdf(
         robot(link('base', 1.0), gazebo),
@@ -65,7 +65,7 @@ def test_height_pressure_and_pose_follow_from_the_body():
 
 
 def test_samples_survive_copies_snapshots_and_resets():
-    """Go on with the same bits in a copy and after a restore; forget all in a reset."""
+    """Continue with the same bits in a copy and after a restore; forget all in a reset."""
     noisy = {
         name: {**each, 'update_rate': 250.0, 'noise': {quantity: {'stddev': 0.5}}}
         for (name, each), quantity in zip(
@@ -108,7 +108,7 @@ def test_samples_survive_copies_snapshots_and_resets():
 
 
 def test_gazebos_keys():
-    """Read altimeter, air_pressure and sonar as SDF has them."""
+    """Read altimeter, air_pressure and sonar elements as in SDF."""
     noise = '<noise type="gaussian"><mean>0.5</mean><stddev>{}</stddev></noise>'
     world, body = flying(
         {},
@@ -148,6 +148,6 @@ def test_gazebos_keys():
     ],
 )
 def test_wrong_keys_are_named(settings, match):
-    """Name the key that a kind does not have, and the value that is no number."""
+    """Name a key foreign to the kind, and a value that is not a number."""
     with pytest.raises(DescriptionError, match=match):
         sensors_from_mapping({'one': {'link': 'base', **settings}})

@@ -1,8 +1,8 @@
 """
-What is read is the motion: against derivatives of recorded positions and the balance of momentum.
+Readings equal the motion: derivatives of recorded positions, and momentum balance.
 
-Every reading belongs to the instant of its stamp, whatever drives the joints. Central differences
-of the positions before, at and after it, and of momenta, know nothing of how it was computed.
+Every reading belongs to the instant in its stamp, for every joint drive. The references are
+central differences between recorded positions, and between momenta, independent from the solver.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from sim_bridge.description.model import Pose, SensorDescription
 from sim_bridge.description.sensor_kinds import FORCE_TORQUE, IMU
 
 H = 1e-3
-RATE = 1.2  # rad/s, of the targets
+RATE = 1.2  # rad/s, angular frequency of the target sines
 RELATIVE = 1e-3
-HELD = 100  # steps that efforts stay
+HELD = 100  # steps with constant efforts
 LEVER = Pose(np.array([0.1, 0.05, 0.2]), np.eye(3)[[1, 2, 0]])
 
 SHIPPED = {
@@ -51,10 +51,10 @@ class Record(NamedTuple):
 
 
 class Driven:
-    """A robot whose joints are driven along sines, with an IMU on a lever and a wrench sensor."""
+    """A robot with sinusoidal joint motion, an IMU on a lever and a force-torque sensor."""
 
     def __init__(self, path, control, gains=(100.0, 2.0), joints=None, **options):
-        """Begin on the path, without friction, whose reversals have no second derivative."""
+        """Begin on the path. There is no friction: its reversals have no second derivative."""
         self.world = sb.World(time_step=H, **options)
         probe = sb.World().load_urdf(path, fixed_base=True, collisions='none')
         moving = [name for name in probe.joint_names if probe.joint(name).mimic is None]
@@ -98,7 +98,7 @@ class Driven:
         return self.middle + self.swing * np.sin(angle), self.swing * RATE * np.cos(angle)
 
     def command(self, step):
-        """Command the end of a step; efforts are held for some steps."""
+        """Command the end of a step; efforts stay constant for some steps."""
         q, dq = self.target((step + 1) * H)
         if self.control == 'effort':
             efforts = 0.02 * np.sin(3.0 * (step // HELD * HELD) * H + self.phase)
@@ -119,7 +119,7 @@ class Driven:
         return Record(*map(np.array, zip(*rows, strict=True)))
 
     def read(self):
-        """Return a row of the record."""
+        """Return a row for the record."""
         body, gravity = self.body, self.world.gravity
         imu, sensor = body.device('lever'), body.device('wrench')
         R, site = placed(imu.link)
@@ -141,12 +141,12 @@ class Driven:
 
 
 def placed(carrier):
-    """Return the world's axes and place of a sensor on a lever."""
+    """Return the world axes and position of a sensor on a lever."""
     return carrier.R @ LEVER.rotation, carrier.p + carrier.R @ LEVER.position
 
 
 def wrench_at(R, p, sensor):
-    """Return what a joint's sensor says that acts on its child; as the next three, about 0."""
+    """Return the wrench on a joint's child from its sensor, torque about the world origin."""
     force = -R @ sensor.f
     return np.concatenate([force, np.cross(p, force) - R @ sensor.tau])
 
@@ -167,7 +167,7 @@ def momentum_of(parts):
 
 
 def newton_of(parts):
-    """Return its rate by the accelerations that links read."""
+    """Return the momentum rate, from the accelerations read on the links."""
     total = np.zeros(6)
     for part in parts:
         arm, inertia = part.wc - part.p, part.R @ part.I @ part.R.T
@@ -180,7 +180,7 @@ def newton_of(parts):
 
 
 def carried_by(body, first):
-    """Return the links of the tree that a link carries, with itself."""
+    """Return a link with all outward links in the tree."""
     carried = [first.name]
     for each in body.links:
         above = each.joint.parent_link if each.joint is not None else None
@@ -190,12 +190,12 @@ def carried_by(body, first):
 
 
 def second_derivative(values):
-    """Return central differences, of the second to the last but one row."""
+    """Return central second differences, from the second to the last but one row."""
     return (values[2:] - 2.0 * values[1:-1] + values[:-2]) / H**2
 
 
 def smooth(control, settle, rows):
-    """Tell the rows before which efforts did not change for a while."""
+    """Return a mask: rows whose efforts had been constant for some steps."""
     step = settle + np.arange(rows)[1:-1] + 1
     return step % HELD > HELD // 2 if control == 'effort' else step > 0
 
@@ -205,7 +205,7 @@ def check_motion(driven, record, settle):
     rows = smooth(driven.control, settle, len(record.q))
     motion = second_derivative(record.q)[rows]
     greatest = np.abs(motion).max(axis=0)
-    # of joints that hardly move, differences are rounding
+    # in joints with little motion, differences are rounding errors
     greatest = np.maximum(greatest, 0.02 * greatest.max())
     if driven.control != 'effort':
         greatest = np.maximum(greatest, driven.swing.max() * RATE**2)
@@ -217,7 +217,7 @@ def check_motion(driven, record, settle):
 
 
 def check_momentum(driven, record, settle):
-    """Compare the wrench of the sensor and gravity with the rate of the carried momentum."""
+    """Compare the sensor wrench plus gravity with the momentum rate of the outward links."""
     np.testing.assert_allclose(
         record.wrench, record.newton, atol=1e-9 * max(np.abs(record.wrench).max(), 1.0)
     )
@@ -253,7 +253,7 @@ def test_accelerations_and_wrenches_are_those_of_the_motion(name, control, gains
 
 
 def follow(axis, t, rate=2.0):
-    """Command an axis by its control to be on a sine at a time [s]."""
+    """Command an axis, in its control mode, to a sine at a time [s]."""
     if axis.control in ('servo', 'position'):
         axis.target_position = 0.2 * math.sin(rate * t)
     if axis.control != 'effort':
@@ -261,7 +261,7 @@ def follow(axis, t, rate=2.0):
 
 
 def differences(world, axis, read, steps=600, settle=300, rate=2.0):
-    """Return what is read of an axis and the second derivative of its positions, row by row."""
+    """Return an axis reading and the second derivative of its positions, row by row."""
     q, values = [], []
     for step in range(steps):
         follow(axis, (step + 1) * H, rate)
@@ -272,7 +272,7 @@ def differences(world, axis, read, steps=600, settle=300, rate=2.0):
 
 
 def test_joint_at_constant_speed_reads_none():
-    """Read no acceleration, no force and no torque while a stiff servo follows a ramp."""
+    """Read no acceleration, force or torque while a stiff servo follows a ramp."""
     declared = (
         '<gazebo reference="body"><sensor name="imu" type="imu"><pose>0.5 0 0 0 0 0</pose>'
         '</sensor></gazebo>'
@@ -307,7 +307,7 @@ LAWS = {
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize('law', LAWS)
 def test_servo_of_any_law_reads_the_motion(law, tree, integrator):
-    """Agree with q'' on joints of trees and on those that close loops, for all elements."""
+    """Agree with q'' on joints in trees and in loops, for all joint laws."""
     world = sb.World(gravity=(0.0, 0.0, 0.0), integrator=integrator)
     part = hinged_body(world)
     axis = world.add_joint('hinge', None, part, axis=Z, tree=tree)
@@ -318,7 +318,7 @@ def test_servo_of_any_law_reads_the_motion(law, tree, integrator):
         world, axis, lambda: part.root_link.dw[2], steps=500, settle=350, rate=1.5
     )
     greatest = np.abs(motion).max()
-    # the target of a weak one is out of reach, and its effort is a step now and then
+    # a weak servo cannot reach its target; its effort has occasional jumps
     kinks = np.abs(np.diff(motion, prepend=motion[0])) > 0.05 * greatest
     far = ~(kinks | np.roll(kinks, 1) | np.roll(kinks, -1))
     assert far.sum() > 100
@@ -327,8 +327,8 @@ def test_servo_of_any_law_reads_the_motion(law, tree, integrator):
 
 @pytest.mark.parametrize('tree', [True, False])
 @pytest.mark.parametrize('control', ['velocity', 'position'])
-def test_hard_motor_reads_what_the_step_did(control, tree):
-    """Agree with the change of velocity in a step: it is constant within one."""
+def test_hard_motor_reads_the_velocity_change(control, tree):
+    """Agree with the velocity change in a step: acceleration is constant within a step."""
     world = sb.World(gravity=(0.0, 0.0, -9.81))
     lever = hinged_body(world, position=(0.3, 0.0, 0.0))
     axis = world.add_joint('hinge', None, lever, axis=(0, 1, 0), tree=tree)
@@ -344,7 +344,7 @@ def test_hard_motor_reads_what_the_step_did(control, tree):
 
 @pytest.mark.parametrize('cfm', [0.3, 0.03])
 def test_elastic_stop_reads_the_motion(cfm):
-    """Agree with q'' while a cart that is pressed into a stop swings in it."""
+    """Agree with q'' while a cart pressed into a stop oscillates."""
     world = sb.World()
     limit = '<limit lower="-1" upper="0" effort="1e9" velocity="10"/>'
     cart = world.load_urdf(rotor(kind='prismatic', inside=limit))
@@ -366,7 +366,7 @@ def test_elastic_stop_reads_the_motion(cfm):
 @pytest.mark.parametrize('integrator', ['midpoint', 'momentum', 'rk5'])
 @pytest.mark.parametrize('damping', [0.5, 20.0])
 def test_passive_damper_and_spring_read_the_motion(damping, integrator):
-    """Agree with q'' where a damper takes a good part of the velocity within a step."""
+    """Agree with q'' when a damper takes much of the velocity within a step."""
     world = sb.World(integrator=integrator, gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor(inertia=0.01))
     axis = wheel.joint('joint')
@@ -384,7 +384,7 @@ def test_passive_damper_and_spring_read_the_motion(damping, integrator):
 
 
 def test_servo_moves_its_mimics_as_read():
-    """Agree with q'' of a joint whose servo moves another one, with stiff gains and dampers."""
+    """Agree with q'' on a joint whose servo moves another joint, with stiff gains and dampers."""
     law = '<mimic joint="first" multiplier="-2" offset="0.1"/><dynamics damping="3"/>'
     world = sb.World()
     pair = world.load_urdf(
@@ -406,7 +406,7 @@ def test_servo_moves_its_mimics_as_read():
 
 @pytest.mark.parametrize('tree', [True, False])
 def test_joint_of_two_axes_reads_the_motion(tree):
-    """Agree with the rates of the angular velocity and of a point on a universal joint."""
+    """Agree with the rates of angular velocity and point velocity on a universal joint."""
     world = sb.World()
     rod = hinged_body(world, position=(0.3, 0.1, 0.0))
     joint = world.add_joint(
@@ -438,8 +438,8 @@ def test_joint_of_two_axes_reads_the_motion(tree):
         ('position', 6e-3),
     ],
 )
-def test_followed_trajectory_is_what_is_read(control, tolerance):
-    """Read the second derivative of the motion along a spline that a follower commands."""
+def test_readings_equal_the_followed_trajectory(control, tolerance):
+    """Read the second derivative of the motion along a spline from a trajectory follower."""
     world = sb.World(time_step=H)
     arm = world.load_urdf(path_of('arm'))
     for name in arm.joint_names:
@@ -475,7 +475,7 @@ FINGER = robot(
 
 @pytest.mark.parametrize('damping', [0.0, 3.0])
 def test_finger_that_presses_ever_harder_reads_rest(damping):
-    """Read neither motion nor a wrench that the floor does not bear, under a servo's ramp."""
+    """Read no motion, and no wrench except the floor's reaction, under a servo's ramp."""
     world = sb.World()
     world.add_ground()
     finger = world.load_urdf(
@@ -512,7 +512,7 @@ def test_finger_that_presses_ever_harder_reads_rest(damping):
 
 @pytest.mark.parametrize('damping', [0.1, 3.0])
 def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots):
-    """Find dP/dt of each finger in its wrench, its weight and its contacts, step by step."""
+    """Find dP/dt for each finger in its wrench, weight and contacts, step by step."""
     world, half = sb.World(), math.sqrt(0.5)
     roots = range(0, 16, 4)
     hand = world.load_urdf(
@@ -562,13 +562,13 @@ def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots
             before[k] = momentum
     assert touched > 50
     for part in (slice(0, 3), slice(3, 6)):
-        # a step's mean beside the end of the step
+        # mean over a step against the value at its end
         greatest = np.abs(np.array(rates)[:, part]).max()
         np.testing.assert_allclose(np.array(errors)[:, part], 0.0, atol=5e-3 * greatest)
 
 
 def test_target_acts_from_the_next_step_on():
-    """Read the target in force; a jump takes a step, but not where there was none before."""
+    """Read the target in force; a jump takes one step, except for the first target."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     wheel = world.load_urdf(rotor(inertia=0.5))
     axis = wheel.joint('joint')
@@ -591,7 +591,7 @@ def test_target_acts_from_the_next_step_on():
 
 
 def test_course_of_targets_is_part_of_the_state():
-    """Save, restore and load beside others: the same bits follow, in trees and loops."""
+    """Save, restore and load beside other robots: the same bits follow, in trees and loops."""
     world = sb.World()
     arm = world.load_urdf(path_of('arm'))
     axes = [arm.joint(name) for name in arm.joint_names]
@@ -629,6 +629,6 @@ def test_course_of_targets_is_part_of_the_state():
 
 
 def go_again(world, go):
-    """Return what happens after another reset."""
+    """Return the result after another reset."""
     world.reset()
     return go(range(20))

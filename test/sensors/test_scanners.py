@@ -1,4 +1,4 @@
-"""Range sensors and lidars: distances by formula, REP 117, noise, and what survives what."""
+"""Range sensors and lidars: distances by formula, REP 117, noise, snapshots and copies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def corridor(xml, **options):
 
 
 def test_a_lidar_sees_the_wall_of_the_pipe_it_is_in():
-    """Measure the distance to the bore's wall all around from a place off its axis."""
+    """Measure the distance to the bore's wall all around, from a place off its axis."""
     world = sb.World()
     lidar = world.load_urdf(laser(), fixed_base=True).device('laser')
     world.add_body(sb.HollowCylinder(1.6, 3.0, 1.5), motion='static', position=(0, 0.4, 0))
@@ -62,7 +62,7 @@ def test_a_lidar_sees_the_wall_of_the_pipe_it_is_in():
     [('gpu_lidar', 'lidar'), ('lidar', 'lidar'), ('ray', 'ray'), ('gpu_ray', 'ray')],
 )
 def test_a_lidar_sees_a_wall_where_it_is(kind, tag):
-    """Measure 2 m / cos(angle) to a wall, the post beside it, and not the own housing."""
+    """Measure 2 m / cos(angle) to a wall, and the post beside it, but not the own housing."""
     world, loaded = corridor(laser(kind, tag))
     lidar = loaded.device('laser')
     assert isinstance(lidar, sb.LidarSensor)
@@ -80,7 +80,7 @@ def test_a_lidar_sees_a_wall_where_it_is(kind, tag):
 
 
 def test_too_close_is_minus_infinity():
-    """Say -inf of what is nearer than the least distance, as REP 117 asks."""
+    """Return -inf below the least distance, as in REP 117."""
     world, loaded = corridor(laser())
     world.add_body(sb.Sphere(0.05), motion='static', position=(0.2, 0, 0.05))
     world.step(20)
@@ -90,7 +90,7 @@ def test_too_close_is_minus_infinity():
 
 
 def test_noise_is_gaussian_rounded_and_within_the_limits():
-    """Add SDF's noise to each ray on its own, round to the resolution, leave infinity alone."""
+    """Add SDF's noise to each ray on its own, round to the resolution, keep infinity."""
     noise = '<noise type="gaussian"><mean>0.02</mean><stddev>0.05</stddev></noise>'
     world, loaded = corridor(laser(noise=noise, resolution='<resolution>0.001</resolution>'))
     lidar, samples = loaded.device('laser'), []
@@ -111,7 +111,7 @@ def test_noise_is_gaussian_rounded_and_within_the_limits():
 
 
 def test_a_range_sensor_gives_the_least_of_its_rays():
-    """Make a Range of a fan of rays, as gazebo_ros does; topic, radiation and field of view."""
+    """Publish a Range from a ray fan, as gazebo_ros does; topic, radiation and field of view."""
     plugin = (
         '<plugin filename="libgazebo_ros_ray_sensor.so" name="sonar"><ros><namespace>/front'
         '</namespace><remapping>~/out:=sonar</remapping></ros><output_type>sensor_msgs/Range'
@@ -155,8 +155,8 @@ def test_several_rows_look_up_and_down():
     np.testing.assert_allclose(lidar.elevations, [-0.5, 0.0, 0.5])
 
 
-def test_what_moves_is_seen_at_the_instant_of_the_sample():
-    """See a falling ball at the height it has after the step, on a lidar that moves as well."""
+def test_moving_bodies_are_seen_at_the_sample_instant():
+    """See a falling ball at its height after the step, on a moving lidar."""
     sensors = sensors_from_mapping(
         {
             'eye': {
@@ -178,7 +178,7 @@ def test_what_moves_is_seen_at_the_instant_of_the_sample():
 
 
 def test_nothing_to_see_and_nothing_limits():
-    """Measure infinity in an empty world, and see without a limit as far as 1000 km."""
+    """Measure infinity in an empty world, and see up to 1000 km without a limit."""
     sensors = sensors_from_mapping({'eye': {'type': 'range', 'link': 'base'}})
     world = sb.World()
     loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, fixed_base=True)
@@ -220,7 +220,7 @@ def test_snapshots_copies_and_resets_keep_every_bit():
 
 
 def test_wrong_keys_are_named():
-    """Name the key, the value and the sensor of what makes no sense."""
+    """Name key, value and sensor for a wrong setting."""
     wrong = {
         'samples': {'type': 'lidar', 'horizontal': {'samples': 0}},
         'whole number': {'type': 'lidar', 'horizontal': {'samples': 1.5}},

@@ -1,4 +1,4 @@
-"""Declarations of sensor kinds: complete, unique, and in few files."""
+"""Sensor kind declarations: complete, unique, and in few files."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def test_every_kind_has_a_kernel_and_every_kernel_a_kind():
 
 
 def test_words_of_kinds_are_unique():
-    """Read no type of SDF, of Choreonoid or of `<robot>` as two kinds."""
+    """Read no type in SDF, in Choreonoid's files or in `<robot>` as two kinds."""
     for words in ('sdf_types', 'robot_types', 'body_types'):
         every = [word for kind in KINDS.values() for word in getattr(kind, words)]
         assert len(set(every)) == len(every)
 
 
 def test_quantities_of_one_name_have_one_unit():
-    """Declare a quantity alike in all kinds that have it, but for its count of numbers."""
+    """Declare a quantity alike in all its kinds, except for its size."""
     quantities = {}
     for kind in KINDS.values():
         for each in kind.quantities:
@@ -66,7 +66,7 @@ def test_quantities_of_one_name_have_one_unit():
 
 @pytest.mark.parametrize('word', KINDS)
 def test_a_kind_is_one_object(word):
-    """Keep the identity of a record in copies and pickles, which readers compare by."""
+    """Keep the identity of a record in copies and pickles: readers compare by identity."""
     kind = KINDS[word]
     assert copy.deepcopy(kind) is kind
     assert pickle.loads(pickle.dumps(kind)) is kind

@@ -19,7 +19,7 @@ G = 9.81
 
 
 def imu(reference, inside=''):
-    """Declare an IMU on a link, Gazebo's way."""
+    """Declare an IMU on a link, as in Gazebo."""
     sensor = f'<sensor name="imu" type="imu">{inside}</sensor>'
     return f'<gazebo reference="{reference}">{sensor}</gazebo>'
 
@@ -56,7 +56,7 @@ def test_hanging_mass_pulls_down():
 
 
 def test_parent_to_child_is_the_opposite():
-    """Read the reaction with the other sign on SDF's measure_direction."""
+    """Read the opposite reaction with SDF's measure_direction parent_to_child."""
     opposite = '<measure_direction>parent_to_child</measure_direction>'
     world, body = load(hanging(ft('mount', opposite)))
     world.step()
@@ -80,7 +80,7 @@ def test_sensor_pose_turns_and_shifts_the_wrench():
     [('child', (0, -3 * G, 0), 'mass'), ('parent', (0, 0, -3 * G), 'world')],
 )
 def test_sdf_frames(frame, expected, link_name):
-    """Choose the child's or the parent's axes, about the joint's origin whatever the pose."""
+    """Choose the child's or the parent's axes, about the joint's origin at any sensor pose."""
     xml = robot(
         link('world', 0.0),
         link('mass', 3.0),
@@ -95,7 +95,7 @@ def test_sdf_frames(frame, expected, link_name):
 
 
 def test_parent_frame_of_a_moving_joint():
-    """Express the wrench in the parent's axes although the sensor turns with the child."""
+    """Express the wrench in the parent's axes while the sensor turns with the child."""
     world, body = load(pendulum(mass=2.0, length=0.5, gazebo=ft('joint', '<frame>parent</frame>')))
     body.q = [0.8]
     body.hold = True
@@ -120,7 +120,7 @@ def test_applied_torque_is_part_of_the_wrench():
 
 
 def test_stop_torque_is_part_of_the_wrench():
-    """Carry what the stop gives: held against it, the wheel passes no net torque."""
+    """Carry the stop torque: held against the stop, the wheel passes no net torque."""
     limit = '<limit lower="-1" upper="0" effort="100" velocity="10"/>'
     world, body = load(
         robot(
@@ -147,7 +147,7 @@ def spinning_arm(sensor):
 
 
 def test_spinning_arm_pulls_outwards():
-    """Read the centrifugal force m r w² along x of the turning frame."""
+    """Read the centrifugal force m r w² along x in the turning frame."""
     world, body = load(spinning_arm(ft('axle')))
     body.dq = [3.0]
     world.step(500)
@@ -155,7 +155,7 @@ def test_spinning_arm_pulls_outwards():
 
 
 def test_accelerating_arm_pushes_back():
-    """Read -m r alpha across and the centrifugal force along, at the state of the joint."""
+    """Read -m r alpha across and the centrifugal force along, at the joint state."""
     world, body = load(spinning_arm(ft('axle')))
     body.u = [1.5]
     world.step(400)
@@ -176,7 +176,7 @@ def test_pendulum_rod_carries_the_textbook_tension():
 
 
 def test_sensor_on_a_fixed_joint_inside_a_moving_arm():
-    """Read only what is beyond the sensor: a tool of 0.4 kg on an arm that is held out."""
+    """Read only the outward load: a 0.4 kg tool on an arm held out."""
     xml = robot(
         link('world', 0.0),
         link('arm', 5.0, (0.5, 0, 0)),
@@ -247,7 +247,7 @@ def test_lever_arm_of_the_accelerometer():
 
 
 def test_gyro_reads_in_its_own_axes():
-    """Read a turn about z as one about -y of a sensor rolled by -90°, at any angle."""
+    """Read a turn about z as one about -y on a sensor rolled by -90°, at any angle."""
     xml = robot(
         link('world', 0.0),
         link('disc', 1.0, inertia=(1, 1, 0.5)),
@@ -261,7 +261,7 @@ def test_gyro_reads_in_its_own_axes():
 
 
 def turntable():
-    """Return a world with a disc that turns by 0.2 rad a step, an IMU on it."""
+    """Return a world with a disc turning by 0.2 rad a step, and an IMU on it."""
     world, body = load(
         robot(
             link('world', 0.0),
@@ -276,7 +276,7 @@ def turntable():
 
 @pytest.mark.parametrize('half_turn', ['x', 'y', 'z', None])
 def test_orientation_of_any_rotation(half_turn):
-    """Give a quaternion near a half turn about each axis, and near none, to rounding."""
+    """Give a quaternion near a half turn about each axis, and near zero, to rounding."""
     rng = np.random.default_rng(3)
     world, body = load(robot(link('box', 1.0), imu('box')))
     for _ in range(20):
@@ -294,7 +294,7 @@ def test_orientation_of_any_rotation(half_turn):
 
 
 def test_orientation_does_not_jump():
-    """Follow (0, 0, sin q/2, cos q/2) through two whole turns, sign and all."""
+    """Follow (0, 0, sin q/2, cos q/2) through two whole turns, including the sign."""
     world, sensor = turntable()
     for step in range(1, 64):
         world.step()
@@ -303,7 +303,7 @@ def test_orientation_does_not_jump():
 
 
 def test_orientation_begins_and_goes_on_with_its_sign():
-    """Have the same signs after a restore and in one call, and w >= 0 after a reset."""
+    """Give the same signs after a restore and in one call, and w >= 0 after a reset."""
     world, sensor = turntable()
     world.step(20)
     assert sensor.orientation[3] < 0.0
@@ -322,7 +322,7 @@ def test_orientation_begins_and_goes_on_with_its_sign():
 
 
 def test_every_device_is_listed_by_its_kind():
-    """List an IMU's parts as gyro and accelerometer too."""
+    """List an IMU's gyro and accelerometer as devices too."""
     _, body = load(box(imu('box')))
     assert [d.name for d in body.devices(sb.ImuSensor)] == ['imu']
     assert [d.name for d in body.devices(sb.RateGyroSensor)] == ['imu']
@@ -331,7 +331,7 @@ def test_every_device_is_listed_by_its_kind():
 
 
 def test_update_rate_is_the_sensors_own():
-    """Sample at 250 Hz in a 1 kHz world: every fourth step, however the steps are asked for."""
+    """Sample at 250 Hz in a 1 kHz world: every fourth step, for any partition into calls."""
     world, body = load(box(imu('box', '<update_rate>250</update_rate>')))
     sensor = body.device('imu')
     assert sensor.sample_step == -1
@@ -370,7 +370,7 @@ def test_truth_twin_has_no_noise():
 
 
 def test_noise_is_the_same_in_one_call_or_many():
-    """Give the same samples for step(50) and for fifty steps; other ones for another seed."""
+    """Give the same samples for step(50) and for fifty steps; other samples for another seed."""
     readings = []
     for seed, calls in ((0, [50]), (0, [1] * 50), (0, [7] * 7 + [1]), (1, [50])):
         world = sb.World(seed=seed)

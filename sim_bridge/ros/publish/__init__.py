@@ -1,5 +1,5 @@
 """
-Publishing: topics of robots and of the world, frames, diagnostics.
+Published topics: robots, world, frames, diagnostics.
 
 Imports `ros.process`, `ros.params` and `ros.wire`.
 """

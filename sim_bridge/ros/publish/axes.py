@@ -1,4 +1,4 @@
-"""The named axes of a robot: each has a position and a velocity of its own on the graph."""
+"""Named robot axes: each has a position and a velocity on the graph."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import sim_bridge as sb
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.loop_axes import LoopAxes
 
-# after the name of a joint and a slash: MoveIt's names, and for joints that it does not know the
-# numbers of Gazebo's axes
+# suffixes after a joint name and a slash: MoveIt's names; for joints unknown to MoveIt, the
+# Gazebo's axis numbers
 _ENDINGS = {
     'planar': ('x', 'y', 'theta'),
     'piston': ('slide', 'turn'),
@@ -22,8 +22,8 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
     """
     Return every axis of a robot's joints by its name on the graph.
 
-    The one-axis joints come first, in the order of `joint_names`; then the multi-axis joints of
-    the trees; then the free axes of loop-closing joints.
+    The one-axis joints come first, in `joint_names` order; then the multi-axis joints in
+    trees; then the free axes of loop-closing joints.
     """
     axes = {name: robot.joint(name).axes[0] for name in robot.joint_names}
     for joint in [*robot.joints, *robot.loop_joints.values()]:
@@ -37,16 +37,16 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
 
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
-    """Return the crawlers that can run; those without collision geometry cannot."""
+    """Return the crawlers that can run: those with collision geometry."""
     return [crawler for crawler in robot.crawlers if crawler.can_run]
 
 
 class AxisStates:
     """
-    Positions, velocities and efforts of a robot's axes and crawlers, in the order of `names`.
+    Positions, velocities and efforts for a robot's axes and crawlers, in `names` order.
 
-    A crawler's position is the distance run since the start [m], as an encoder on its drive would
-    measure it. Its effort is unknown, NaN.
+    A crawler's position is the distance run since the start [m], as measured by an encoder on its
+    drive. Its effort is unknown, NaN.
     """
 
     def __init__(self, robot: sb.Robot) -> None:
@@ -71,7 +71,7 @@ class AxisStates:
         self.locate()
 
     def locate(self) -> None:
-        """Find them in the world's arrays again, after robots were added or removed."""
+        """Find the arrays again, after robots were added or removed."""
         robot = self._robot
         several, closing = self._axes[self._several], self._axes[self._loops]
         blueprint, at = robot.blueprint, robot.offsets
@@ -89,11 +89,11 @@ class AxisStates:
             self._run[row] += elapsed * crawler.speed
 
     def restart(self) -> None:
-        """Reset the distances that crawlers have run to zero."""
+        """Reset the crawlers' distances to zero."""
         self._run[:] = 0.0
 
     def save(self) -> np.ndarray:
-        """Return the distances that crawlers have run [m]."""
+        """Return the crawlers' distances since the start [m]."""
         return np.array(self._run)
 
     def restore(self, run: np.ndarray) -> None:
@@ -107,16 +107,15 @@ class AxisStates:
 
     @property
     def has_others(self) -> bool:
-        """Whether there are axes other than the one-axis joints of trees."""
+        """Whether there are axes other than the one-axis joints in trees."""
         return bool(len(self.names) > self._single.stop)
 
     def sources(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """
-        Return views of the present values of the one-axis joints in trees, which come first.
+        Return views of the present values for the one-axis joints in trees, which come first.
 
-        The views are positions, velocities, and the two parts of the efforts: the commanded part
-        and the motors' part [rad or m, and per s; N m or N]. Get new views when the world's state
-        is replaced by another object.
+        The views are positions, velocities, the commanded efforts and the motor efforts [rad or m,
+        and per s; N m or N]. They become invalid when the world gets another state object.
         """
         at, blueprint, count = self._robot.offsets, self._robot.blueprint, self._single.stop
         q = slice(at.q + blueprint.first_q, at.q + blueprint.first_q + count)
@@ -136,7 +135,7 @@ class AxisStates:
     def write_others(
         self, position_out: np.ndarray, velocity_out: np.ndarray, effort_out: np.ndarray
     ) -> None:
-        """Write the present values of the others, (n,) each [rad or m, and per s; N m or N]."""
+        """Write the other axes' present values, (n,) each [rad or m, and per s; N m or N]."""
         state = self._robot.world.state
         if len(self._several_q):
             position_out[self._several] = state.q[self._several_q]

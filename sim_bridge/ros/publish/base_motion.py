@@ -1,4 +1,4 @@
-"""Where the bases of moving robots and objects are, and how they move."""
+"""Poses and twists for the bases on moving robots and objects."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 
 class BaseMotion:
     """
-    Poses and twists of the root links of n robots.
+    Poses and twists for n root links.
 
-    Those of free bases are coordinates of the world; those of bases that hang on joints are not.
+    Free bases are read from the world's coordinates, bases hanging on joints from their links.
     """
 
     def __init__(self, world: sb.World, robots: Sequence[sb.Robot]) -> None:
@@ -40,14 +40,14 @@ class BaseMotion:
         return poses
 
     def twists(self) -> np.ndarray:
-        """Return (n, 6) velocities of their origins [m/s] and angular ones [rad/s], world axes."""
+        """Return (n, 6) origin velocities [m/s] and angular velocities [rad/s], world axes."""
         twists = self._spread(self._world.state.v[self._v])
         for row, link in self._hung:
             twists[row] = *link.v, *link.w
         return twists
 
     def _spread(self, free: np.ndarray) -> np.ndarray:
-        """Return rows of free bases among those of all."""
+        """Return an array with a row for each base; only the rows of free bases are set."""
         if self._free is None:
             return free
         rows = np.empty((len(free) + len(self._hung), free.shape[1]))

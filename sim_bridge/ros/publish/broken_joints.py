@@ -1,4 +1,4 @@
-"""Joints that broke: a topic that tells when that happens."""
+"""Topic with the broken joints."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ TOPIC = 'joints/broken'
 
 class BrokenJoints:
     """
-    The joints between robots and in closed loops that are broken, as JSON, transient local.
+    Publishes the broken joints, between robots and in closed loops, as JSON, transient local.
 
-    Published when that changes, in worlds with such joints: the names with the time at which each
-    was found broken, {"hook": 1.234}. A reset mends them.
+    A message gives the break time by joint name, {"hook": 1.234}. It goes out at each
+    change, in worlds with constraint joints. A reset repairs the joints.
     """
 
     def __init__(self, pool: TopicPool, world: sb.World) -> None:
-        """Open no topic before there is a joint that can break."""
+        """Open no topic before a joint can break."""
         self._pool, self._world = pool, world
         self._present = np.zeros(0, np.int64)
         self._has_joints = False
         self.told: dict[str, float] = {}
-        """Which are broken, and since when [s]; replaced, never changed."""
+        """Break time by joint name [s]; replaced, never changed."""
 
     def renew(self) -> None:
-        """Tell of the world as it is now, after robots were added or removed."""
+        """Publish the present state, after robots were added or removed."""
         self._has_joints = len(self._world.simulation.registry.constraints) > 0
         if self._has_joints or self._pool.has_latched(TOPIC):
             self._tell(self._world.time)
 
     def publish(self, time_ns: int) -> None:
-        """Tell if other joints are broken than before; time_ns: of the message."""
+        """Publish if the broken joints have changed. time_ns: message time [ns]."""
         if self._has_joints and not np.array_equal(self._world.state.loop_broken, self._present):
             self._tell(time_ns * 1e-9)
 

@@ -1,4 +1,4 @@
-"""Events of contacts: which pairs begin to touch, go on and end to, in each physics step."""
+"""Contact events: pairs that begin, continue and end to touch, in each physics step."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ TOPIC = 'contacts/events'
 
 class ContactEvents:
     """
-    The topic of events of contacts; nothing is compared while nobody listens.
+    Topic with contact events; nothing is compared without subscribers.
 
-    A message has the events of one control step, and is published where there are any. A pair that
-    begins or goes on has a row for each of its points, one that ends has a row for each of its
-    last, without impulse.
+    A message has the events in one control step, and goes out if there are any. A pair that begins
+    or continues has a row for each point. A pair that ends has a row for each last point,
+    without impulse.
     """
 
     def __init__(
         self, pool: TopicPool, world: sb.World, kinds: Collection[str], rate_hz: float
     ) -> None:
-        """Open the topic; kinds: of EVENTS, that are told. rate_hz: of control steps."""
+        """Open the topic. kinds: published keys from EVENTS. rate_hz: control steps per second."""
         self._world = world
         self._kinds = [EVENTS[kind] for kind in kinds]
         self._message, self._rows = PointsMessage(CONTACT_EVENT), list[np.ndarray]()
@@ -36,7 +36,7 @@ class ContactEvents:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether steps are to be taken one by one, by `step`."""
+        """Whether `step` has to take the steps one by one."""
         return self.streams[0].is_wanted
 
     def step(self) -> None:
@@ -57,7 +57,7 @@ class ContactEvents:
         self._rows.append(events[np.isin(events['event'], self._kinds)])
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the events since the last time, if there were any; stamp: the packed time."""
+        """Publish the events since the last call, if any. stamp: packed time."""
         if self._rows:
             points = np.concatenate(self._rows)
             self._rows.clear()
@@ -67,7 +67,7 @@ class ContactEvents:
 
 
 def _points(state: State) -> np.ndarray:
-    """Return the contact points of the last step, without events and impulses."""
+    """Return the last step's contact points, without events and impulses."""
     count = int(state.contact_size[0])
     points = np.zeros(count, CONTACT_EVENT)
     points['position'] = state.contact_point[:count]
@@ -78,7 +78,7 @@ def _points(state: State) -> np.ndarray:
 
 
 def _held(before: np.ndarray, now: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of the points of now are of pairs of before, and which of before of now."""
+    """Return masks: points in `now` whose pair was in `before`, and the reverse."""
     keys = [
         each['geometry_a'].astype(np.uint64) << 32 | each['geometry_b'] for each in (before, now)
     ]

@@ -1,4 +1,4 @@
-"""Where meshes are kept that are in no file, so that RViz finds what a robot looks like."""
+"""Folder for meshes without a file, so that RViz finds a robot's appearance."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from sim_bridge.compiler import objects
 
 
 def mesh_folder() -> Path | None:
-    """Return the folder, within that of the compiled kernels; None where none can be written."""
+    """Return the folder, beside the compiled kernels; None if it cannot be written."""
     folder = objects.folder()
     return None if folder is None else folder / 'meshes'

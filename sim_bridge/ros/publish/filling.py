@@ -1,4 +1,4 @@
-"""The kernel that updates the messages of a robot."""
+"""Kernel that updates a robot's messages."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at
 
-# columns of messages: time between two of them [ns]; instead of it, the address of the step that
-# a sample was taken in, else 0; the address of the stamp
+# columns in `message`: period [ns]; instead of it, the sample step address, else 0; stamp
+# address
 PERIOD, STEP_AT, STAMP_AT = range(3)
 MESSAGE_SIZE = 3
 
-# columns of copies: which message, addresses of where to and where from, and of what is added to
-# that, else 0; how many numbers
+# columns in `copy`: message, target address, source address, added numbers' address or 0, count
 MESSAGE, TARGET, SOURCE, ADDED, COUNT = range(5)
 COPY_SIZE = 5
-# columns of laws, one for each copy: what is taken from a number, then by what it is multiplied
+# columns in `law`, a row for each copy: subtracted offset, multiplier after it
 OFFSET, SIGN = range(2)
 LAW_SIZE = 2
 
 MOST_MESSAGES = 62
-"""Bits of a result."""
+"""Bits in a result."""
 
 _SECOND = 1_000_000_000
 
@@ -37,11 +36,11 @@ def fill(
     time_step_ns: int,
 ):
     """
-    Fill and stamp the messages that are due; return a bit mask of them.
+    Fill and stamp the messages that are due; return their bit mask.
 
-    message: (n, 3), copy: (m, 5), law: (m, 2); see the columns above. latest_inout: (n,)
-    number of the period, or step of the sample, that was published last; a message is due when
-    it differs. time_ns, step: the present ones. time_step_ns: duration of a physics step [ns].
+    message: (n, 3), copy: (m, 5), law: (m, 2); see the columns above. latest_inout: (n,) period
+    number or sample step in the last message; a message is due when it differs. time_ns, step:
+    present time [ns] and step. time_step_ns: physics step [ns].
     """
     due = 0
     for k in range(message.shape[0]):
@@ -71,13 +70,13 @@ def fill(
 
 @kernel
 def packed(time_ns):
-    """Return the 64-bit word of a builtin_interfaces/Time; the machine must be little-endian."""
+    """Return a builtin_interfaces/Time as a 64-bit word; the machine must be little-endian."""
     return time_ns // _SECOND | time_ns % _SECOND << 32
 
 
 @kernel
 def carry(target, source, added, count, offset, sign):
-    """Write sign * (number - offset) of `count` numbers elsewhere, adding those at an address."""
+    """Copy `count` numbers as sign * (number - offset), plus the numbers at `added` if not 0."""
     numbers, given = floats_at(target, count), floats_at(source, count)
     for k in range(count):
         numbers[k] = sign * (given[k] - offset)

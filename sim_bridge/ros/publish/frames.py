@@ -1,9 +1,9 @@
 """
-/tf and /tf_static: frames of objects, of the robots' bases and, optionally, of all their links.
+/tf and /tf_static: object frames, robot base frames and, optionally, all link frames.
 
 Every frame has one parent. A robot's base is a child of its odom frame, as in REP 105, and the
-odom frame is a child of the world. Link frames have the same parents as those from
-robot_state_publisher, so that either it or this node may publish them.
+odom frame is a child of the world. Link frames have the same parents as in robot_state_publisher,
+so that either node may publish them.
 """
 
 from __future__ import annotations
@@ -40,13 +40,13 @@ _IDENTITY = np.array([[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0]])
 
 
 class FramesMessage:
-    """A tf2_msgs/TFMessage of frames relative to their parents."""
+    """A tf2_msgs/TFMessage with frames relative to their parents."""
 
     def __init__(self, messages: ModuleType, frames: Iterable[tuple[str, str]]) -> None:
         """
         Start with every frame at its parent's origin.
 
-        messages: the module tf2_msgs.msg. frames: pairs of parent name and frame name.
+        messages: module tf2_msgs.msg. frames: (parent name, frame name) pairs.
         """
         self._frames = []
         for parent, name in frames:
@@ -81,12 +81,12 @@ class Frames:
         reckoned: Mapping[str, Drive],
     ) -> None:
         """
-        Create the topics, or reuse those in the pool.
+        Create the topics, or reuse topics in the pool.
 
-        prefixes: frame prefix of each robot, by robot name; anything without one is an object.
-        reckoned: drives that provide the pose in the odom frame, by robot name. The odom frame
-        of such a robot then drifts in the world, as it does with a real robot.
-        Raises InvalidValueError if tf2_msgs is not installed.
+        prefixes: frame prefix by robot name; anything without one is an object.
+        reckoned: drives that provide the pose in the odom frame, by robot name. The odom frame of
+        this robot then drifts in the world, as with a real robot. Raises InvalidValueError if
+        tf2_msgs is not installed.
         """
         messages = optional_messages('tf2_msgs')
         if messages is None:
@@ -165,7 +165,7 @@ class Frames:
         pool.latch('/tf_static', messages.TFMessage, message.stamped(pack_stamp(0)))
 
     def _odom_pose(self, robot: sb.Robot) -> np.ndarray:
-        """Return the (1, 7) pose in the world of an odom frame that a drive reckons in."""
+        """Return the (1, 7) pose of a robot's odom frame in the world, by its wheel odometry."""
         root, pose = robot.root_link, np.array(reckoned_pose(self._reckoned[robot.name]))
         rotation = root.R @ matrix_from_quaternion(pose[3:]).T
         return np.concatenate(
@@ -176,7 +176,7 @@ class Frames:
         return f'{self._prefixes.get(robot.name, "")}{robot.description.root}'
 
     def _parent(self, robot: sb.Robot) -> str:
-        """Return the parent frame of a freely moving body: a robot has its own odom frame."""
+        """Return a freely moving body's parent frame: a robot has its own odom frame."""
         if robot.name in self._reckoned:
             return reckoning_frame(
                 self._reckoned[robot.name], self._prefixes[robot.name], self._odom
@@ -188,14 +188,14 @@ class Frames:
 
 class LinkFrames:
     """
-    The frames of a robot's links.
+    A robot's link frames.
 
-    moving, fixed: pairs of parent and frame name, for frames that move relative to their parent,
-    and for the others.
+    moving, fixed: (parent name, frame name) pairs, for frames that move relative to their parent,
+    and for all others.
     """
 
     def __init__(self, robot: sb.Robot, prefix: str) -> None:
-        """Use the links of a robot whose frames have this prefix."""
+        """Use a robot's links. prefix: before the frame names."""
         self._robot = robot
         self._numbers = {prefix + link.name: k for k, link in enumerate(robot.links)}
         self.moving: list[tuple[str, str]] = []
@@ -205,7 +205,7 @@ class LinkFrames:
             pairs.append((prefix + joint.parent, prefix + joint.child))
 
     def poses(self, frames: Sequence[tuple[str, str]]) -> np.ndarray:
-        """Return the (n, 7) poses of frames in their parents: position [m], quaternion x y z w."""
+        """Return the (n, 7) frame poses in their parents: position [m], quaternion x y z w."""
         if not frames:
             return np.zeros((0, 7))
         robot = self._robot

@@ -1,4 +1,4 @@
-"""Joint states as messages: per axis, or as poses for joints with no axis or several."""
+"""Joint states as messages: by axis, or as poses for joints with no axis or several."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _MULTI_DOF = (JointType.PLANAR, JointType.BALL, JointType.FLOATING)
 
 class JointStates:
     """
-    Publishes joint_states, and multi_dof_joint_states for robots with such joints.
+    Publishes joint_states, and multi_dof_joint_states for joints with several axes.
 
-    joint_states has position, velocity and effort of all axes and crawlers. The effort of an axis
-    is the commanded effort plus the effort of its motor in the last step. multi_dof_joint_states
-    has pose and twist in the world of the child link of each planar, ball and floating joint.
+    joint_states has position, velocity and effort for all axes and crawlers. An axis effort
+    is the commanded effort plus the motor effort in the last step. multi_dof_joint_states has pose
+    and twist in the world, for the child link of each planar, ball and floating joint.
     """
 
     def __init__(
@@ -31,14 +31,14 @@ class JointStates:
         """
         Create the topics.
 
-        prefix: of the topic names. rate_hz: in simulated time [Hz]. topic: name to use instead of
+        prefix: before the topic names. rate_hz: in simulated time [Hz]. topic: replaces the name
         joint_states.
         """
         self.rate = Rate(rate_hz)
-        """At which it is to be published."""
+        """Publishing rate."""
         self._axes = axes = AxisStates(robot)
         self.has_crawlers = axes.has_crawlers
-        """Whether it has to know how the time goes on."""
+        """Whether `advance` has to be called."""
         self._time_ns = 0
         message = JointStateMessage(axes.names)
 
@@ -72,7 +72,7 @@ class JointStates:
         self.restart(0)
 
     def locate(self) -> None:
-        """Find the axes in the world's arrays again, after robots were added or removed."""
+        """Find the axis arrays again, after robots were added or removed."""
         self._axes.locate()
 
     def advance(self, time_ns: int) -> None:
@@ -81,7 +81,7 @@ class JointStates:
         self._time_ns = time_ns
 
     def publish(self, stamp: bytes) -> None:
-        """Publish the present state; stamp: the packed time."""
+        """Publish the present state. stamp: packed time."""
         for stream in self.streams:
             stream.publish(stamp)
 
@@ -95,11 +95,11 @@ class JointStates:
         self._time_ns = time_ns
 
     def save(self, time_ns: int) -> np.ndarray:
-        """Return the distances that crawlers have run, for `restore`."""
+        """Return the crawlers' distances, for `restore`."""
         return self._axes.save()
 
     def restore(self, saved: np.ndarray, time_ns: int) -> None:
-        """Restore the distances that `save` returned."""
+        """Restore distances from `save`."""
         self._axes.restore(saved)
 
 

@@ -1,4 +1,4 @@
-"""Progress of kernel compilation, on /diagnostics and in a node's log."""
+"""Kernel compilation progress, on /diagnostics and in a node's log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STATUS = 'kernels'
 
 @contextlib.contextmanager
 def reporting_kernels(node: Node) -> Iterator[None]:
-    """Report the kernels that are compiled within a block, if any."""
+    """Report kernel compilation within a block, if any."""
     reports = _Reports(node)
     with listening(reports.take):
         yield
@@ -29,7 +29,7 @@ def reporting_kernels(node: Node) -> Iterator[None]:
 
 
 class _Reports:
-    """Publishes one status, and logs the start and the end of compilation."""
+    """Publishes one status, and logs when compilation starts and ends."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -37,7 +37,7 @@ class _Reports:
         self._name = f'{node.get_fully_qualified_name().lstrip("/")}: {STATUS}'
 
     def take(self, progress: Progress) -> None:
-        """Publish the progress of compilation."""
+        """Publish the compilation progress."""
         log = self._node.get_logger()
         if self._publisher is None:
             self._publisher = self._node.create_publisher(DiagnosticArray, '/diagnostics', 10)
@@ -53,7 +53,7 @@ class _Reports:
             'elapsed [s]': f'{progress.elapsed:.1f}',
             'left [s]': f'{progress.remaining:.1f}',
         }
-        # stamped with 0: there may be no simulated time yet
+        # stamp 0: there may be no simulated time yet
         message = DiagnosticArray(
             status=[
                 DiagnosticStatus(

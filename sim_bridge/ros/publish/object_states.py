@@ -1,4 +1,4 @@
-"""Poses and twists in the world, of the objects and of the robots' bases."""
+"""Object and robot base poses and twists in the world."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class ObjectStates:
     """
     Publishes object_states.
 
-    The message is one sensor_msgs/MultiDOFJointState with poses and twists, by name, of all moving
-    objects and of all robots with a free base.
+    The message is one sensor_msgs/MultiDOFJointState. It has poses and twists, by name, for all
+    moving objects and all robots with a free base.
     """
 
     def __init__(self, pool: TopicPool, world: sb.World, rate_hz: float) -> None:
         """
-        Create the topic, or reuse the one in the pool.
+        Create the topic, or reuse the topic in the pool.
 
         rate_hz: publishing rate [Hz].
         """

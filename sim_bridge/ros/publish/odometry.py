@@ -1,4 +1,4 @@
-"""Odometry: the true state of a floating robot's base, and what its drives reckon."""
+"""Odometry: a floating base's true state, and wheel odometry from drives."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class OdometryMessage(PreparedMessage):
     """
     A nav_msgs/Odometry.
 
-    pose: (7,) of the child frame in the parent frame, position [m] and quaternion x y z w. twist:
-    (6,) velocity of the child frame's origin [m/s] and angular velocity [rad/s], in axes of the
-    child frame, as the message is defined.
+    pose: (7,) child frame in the parent frame, position [m] and quaternion x y z w. twist: (6,)
+    velocity of the child frame's origin [m/s] and angular velocity [rad/s], in the axes of the
+    child frame, as the message defines it.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class OdometryMessage(PreparedMessage):
         pose_covariance: Sequence[float],
         twist_covariance: Sequence[float],
     ) -> None:
-        """Name the frames; pose_covariance, twist_covariance: (6,) diagonals."""
+        """Set the frame names. pose_covariance, twist_covariance: (6,) diagonals."""
         message = Odometry(child_frame_id=child_frame_id)
         message.pose.covariance = np.diag(pose_covariance).ravel()
         message.twist.covariance = np.diag(twist_covariance).ravel()
@@ -60,10 +60,10 @@ def odometry_stream(
     drives: Sequence[Drive] = (),
 ) -> PreparedStream | None:
     """
-    Return the stream of odom, the truth; None for a robot that is fixed to the world.
+    Return the odom stream, the true motion; None for a robot fixed to the world.
 
-    prefix: of the topic. frame_prefix: of the frames. drives: if one of them provides the odom
-    frame, the truth is in the world's.
+    prefix: before the topic. frame_prefix: before the frames. drives: if one provides the odom
+    frame, the true motion is relative to the world frame.
     """
     if robot.fixed_base:
         return None
@@ -101,10 +101,10 @@ def wheel_odometry_stream(
     sink: Sink, prefix: str, frame_prefix: str, drive: Drive, parameters: SimulatorParameters
 ) -> Timed:
     """
-    Return the stream of what a drive reckons from its wheels, and its schedule.
+    Return the stream for a drive's wheel odometry, and its schedule.
 
-    prefix: of the topic. frame_prefix: of the frames. The topic of the truth is not used, whatever
-    the drive says.
+    prefix: before the topic. frame_prefix: before the frames. The true motion's topic is never
+    used, even if the drive names it.
     """
     own, robot = drive.description, drive.robot
     message = OdometryMessage(

@@ -1,4 +1,4 @@
-"""Publishing a robot's messages after a control step: one call finds those due and fills them."""
+"""A robot's messages after a control step: one call finds and fills the messages that are due."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from sim_bridge.ros.publish.filling import COPY_SIZE, fill, LAW_SIZE, MESSAGE_SI
 from sim_bridge.ros.publish.streams import PreparedStream, Rate
 from sim_bridge.sensors.devices import Device
 
-# from the end of the words of arguments
+# places of arguments, counted from their end
 _TIME, _STEP = -3, -2
 
 
 class Timed(NamedTuple):
-    """A stream and its schedule: at a rate, or whenever a device has taken a sample."""
+    """A stream and its schedule: at a rate, or after each device sample."""
 
     stream: PreparedStream
     due: Rate | Device
@@ -26,10 +26,10 @@ class Timed(NamedTuple):
 
 class _Plan(NamedTuple):
     """
-    The prepared call for a set of wanted streams, valid until that set changes.
+    The prepared call for a set of wanted streams, valid until the set changes.
 
-    words: arguments of the call; end: their end. arrays: those that the call reads by address.
-    senders: of the wanted streams, by their bits. chosen: cache of senders by earlier results.
+    words: call arguments; end: their end. arrays: read by address in the call, kept alive.
+    senders: functions for the wanted streams, with their bits. chosen: senders by earlier results.
     """
 
     run: Call
@@ -41,10 +41,10 @@ class _Plan(NamedTuple):
 
 
 class Outbox:
-    """Streams whose messages are filled together; the wanted ones are sent in order."""
+    """Streams filled together; the wanted ones are sent in order."""
 
     def __init__(self, timed: Sequence[Timed], time_step_ns: int) -> None:
-        """Start with nothing sent. timed: at most MOST_MESSAGES; time_step_ns: of physics [ns]."""
+        """Start with nothing sent. timed: up to MOST_MESSAGES. time_step_ns: physics step [ns]."""
         self._timed, self._time_step_ns = timed, time_step_ns
         self._messages = np.array([_message_row(each) for each in timed], np.int64)
         self._messages = self._messages.reshape(-1, MESSAGE_SIZE)
@@ -67,12 +67,12 @@ class Outbox:
             send()
 
     def refresh(self) -> None:
-        """Fill the streams that have subscribers from the next message on; from any thread."""
+        """Fill the streams with subscribers from the next message on; from any thread."""
         if self._wanted != [stream.is_wanted for stream, *_ in self._timed]:
             self._is_stale = True
 
     def relocate(self) -> None:
-        """Look up the addresses of the copied arrays again; on the physics thread."""
+        """Look up the copied arrays' addresses again; on the physics thread."""
         self._is_stale = False
         self._wanted = [stream.is_wanted for stream, *_ in self._timed]
         rows: list[list[int]] = []

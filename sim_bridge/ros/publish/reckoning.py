@@ -1,4 +1,4 @@
-"""The pose that a drive reckons, and its frame, as messages have them."""
+"""Pose and frame of a drive's wheel odometry in messages."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 def reckoned_pose(drive: Drive) -> tuple[float, ...]:
-    """Return position [m] and quaternion x y z w that a drive reckons in its odom frame."""
+    """Return position [m] and quaternion x y z w in the odom frame, from a drive's odometry."""
     x, y, yaw = drive.pose
     return x, y, 0.0, 0.0, 0.0, math.sin(0.5 * yaw), math.cos(0.5 * yaw)
 
 
 def reckoning_frame(drive: Drive, prefix: str, usual: str) -> str:
     """
-    Return the name of the frame that a drive reckons in.
+    Return the frame name for a drive's odometry.
 
-    prefix: of the robot's frames. usual: name of the odom frame if the drive has none of its own;
-    what is reckoned is never in the world's frame, from which it drifts.
+    prefix: before the robot's frame names. usual: odom frame name, if the drive has none itself.
+    The name is never the world frame, from which the odometry drifts.
     """
     name = drive.description.odom_frame or usual
     return prefix + ('odom' if name == WORLD_FRAME else name)

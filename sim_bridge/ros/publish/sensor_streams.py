@@ -1,4 +1,4 @@
-"""Streams of the sensors of a robot, from the rows of `sensor_topics`."""
+"""Streams for a robot's sensors, from the rows in `sensor_topics`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.sensors.devices import Device
 
 
 class SensorStreams(NamedTuple):
-    """All streams of one device, published whenever it has taken a sample."""
+    """All streams for one device, published after each sample."""
 
     device: Device
     streams: tuple[PreparedStream, ...]
@@ -28,10 +28,10 @@ def sensor_streams(
     sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
 ) -> list[SensorStreams]:
     """
-    Return the streams of all sensors of a robot, kind by kind.
+    Return the streams for all sensors on a robot, kind by kind.
 
-    prefix: of topics. frame_prefix: of the frame names in messages. parameters: for the choice of
-    topics and their QoS. Raises InvalidValueError if two sensors would publish on one topic.
+    prefix: before topics. frame_prefix: before frame names in messages. parameters: select topics
+    and their QoS. Raises InvalidValueError if two sensors would publish on one topic.
     """
     of_kind: dict[str, list[Device]] = {word: [] for word in KINDS}
     for device in robot.devices():

@@ -1,8 +1,8 @@
 """
-Topics of the sensor kinds: a row for each message, looked up by the word of the kind.
+Sensor topics: a row for each message, looked up by the kind's word.
 
-A row names the fields of a message and the quantities that fill them. Rays and flags have message
-classes of their own in `wire.scan_messages`.
+A row names message fields and the quantities that fill them. Rays and flags have their own message
+classes in `wire.scan_messages`.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ from sim_bridge.sensors.devices import Device, Reading
 
 class Field(NamedTuple):
     """
-    A field of a message: a number, or a message of numbers x, y, z and perhaps w.
+    A message field: a number, or a message with numbers x, y, z and perhaps w.
 
-    path: names from the message on, with dots in between. quantity: of the device. covariance:
-    name of the field with the covariance of its noise, or the variance of a number; '' for none.
+    path: attribute names from the message on, separated by dots. quantity: device quantity.
+    covariance: field for the noise covariance, or for a number's variance; '' for none.
     """
 
     path: str
@@ -48,13 +48,13 @@ def _always(device: Device, parameters: SimulatorParameters) -> bool:
 @dataclass(frozen=True)
 class SensorTopic:
     """
-    A message of a sensor kind.
+    A message for a sensor kind.
 
     suffix: last part of the topic name. message_type: ROS class. fields: filled by copying. make:
-    returns the message for a frame, a device and its reading or its truth, where copying is not
-    enough. is_in_world: whether the frame is that of the world; else it is the device's. measured:
-    quantities in the message, where it leaves out others of the device; None for all. is_wanted:
-    whether a device has this topic.
+    where copying is not enough, returns the message for a frame, a device, and its reading or its
+    truth. is_in_world: whether the frame is the world's; else it is the device's. measured:
+    quantities in the message, if it leaves out any; None for all. is_wanted: whether a device has
+    this topic.
     """
 
     suffix: str
@@ -69,9 +69,9 @@ class SensorTopic:
         self, device: Device, prefix: str, *, is_truth: bool
     ) -> tuple[PreparedMessage, list[tuple[np.ndarray, np.ndarray]]]:
         """
-        Return the message for a device, and its blocks with the arrays that fill them.
+        Return the message for a device, and pairs of a block and the array that fills it.
 
-        prefix: of the frame name. is_truth: whether it holds the noise-free values.
+        prefix: before the frame name. is_truth: whether it holds the noise-free values.
         """
         frame = WORLD_FRAME if self.is_in_world else prefix + device.frame_id
         reading = device.truth if is_truth else device
@@ -96,7 +96,7 @@ class SensorTopic:
 
 
 def measured_quantities(device: Device) -> set[str]:
-    """Return the quantities of a device, without those that its settings switch off."""
+    """Return a device's quantities, except those switched off in its settings."""
     settings = device.description.settings
     off = {
         each.quantity
@@ -189,4 +189,4 @@ TOPICS: Mapping[str, tuple[SensorTopic, ...]] = {
         ),
     ),
 }
-"""Topics by the word of the kind; the first is the main one, which a description may rename."""
+"""Topics by kind word; the first is the main topic, which a description may rename."""

@@ -1,4 +1,4 @@
-"""Outputs of OpenPLX scenes as messages, and the names of the topics of signals."""
+"""OpenPLX scene outputs as messages, and signal topic names."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 class OutputStream(PreparedStream):
     """
-    The topic of an output.
+    Topic for an output.
 
     A number is a Float64, true or false a Bool, a range [least, greatest] a Float64MultiArray, a
-    vector a Vector3Stamped in the frame of the world. Nothing is sent once a body or a joint that
-    it tells of has left.
+    vector a Vector3Stamped in the world frame. Nothing is sent after the output's body or joint is
+    removed.
     """
 
     def __init__(
         self, sink: Sink, topic: str, scene: OpenPlxScene, output: Output, rate_hz: float
     ) -> None:
-        """Open the topic of an output of a scene; rate_hz: as of `Stream`."""
+        """Open the topic for a scene output. rate_hz: as in `Stream`."""
         self._scene = scene
         self._output: Output | None = output
         kind, message = _message(output)
@@ -45,12 +45,12 @@ class OutputStream(PreparedStream):
         super().__init__(sink, topic, kind, message, copies=self._copies, rate_hz=rate_hz)
 
     def refresh(self) -> None:
-        """Ask whether the topic has subscribers, and whether there is something to tell."""
+        """Ask whether the topic has subscribers, and whether the output still exists."""
         super().refresh()
         self.is_wanted = self.is_wanted and self._output is not None
 
     def locate(self) -> None:
-        """Find what it tells of again, after robots were added or removed."""
+        """Find the body or joint again, after robots were added or removed."""
         if self._output is not None:
             try:
                 self._output = Output(self._scene, self._output.signal)
@@ -59,7 +59,7 @@ class OutputStream(PreparedStream):
             self.refresh()
 
     def _copies(self) -> list[Copy]:
-        """Return what is copied; what is not is computed for each message."""
+        """Return the block to copy; none for an output that `_read` computes for each message."""
         source = None if self._output is None else self._output.source()
         self.supply(self.message, self._read if source is None else None)
         if source is None:
@@ -75,7 +75,7 @@ class OutputStream(PreparedStream):
 def output_streams(
     sink: Sink, prefix: str, scene: OpenPlxScene, rate_hz: float
 ) -> list[OutputStream]:
-    """Return the streams of the enabled outputs of a scene; prefix: of the topics."""
+    """Return the streams for a scene's enabled outputs. prefix: before the topics."""
     sent = {name: output for name, output in scene.outputs.items() if output.signal.enabled}
     return [
         OutputStream(sink, f'{prefix}outputs/{topic}', scene, sent[name], rate_hz)
@@ -85,9 +85,9 @@ def output_streams(
 
 def signal_topics(names: Iterable[str]) -> dict[str, str]:
     """
-    Return a valid topic name for each name of a signal, in order.
+    Return a valid topic name for each signal name, in order.
 
-    `motors[0]/torque` gives `motors_0/torque`; where two give the same, the later one is numbered.
+    `motors[0]/torque` gives `motors_0/torque`; of two equal names the later one is numbered.
     """
     found: dict[str, str] = {}
     for name in names:
@@ -101,7 +101,7 @@ def signal_topics(names: Iterable[str]) -> dict[str, str]:
 
 
 def _message(output: Output) -> tuple[type, PreparedMessage]:
-    """Return the type of an output's message, and the message with one block of its size."""
+    """Return the message type for an output, and the message with one block of its size."""
     if output.unit == FLAG:
         return Bool, FlagMessage()
     if output.size == 3:

@@ -1,8 +1,8 @@
 """
-Destinations of messages.
+Message destinations.
 
-Other modules (`streams`, `world_interface`) decide which messages belong to a step. A sink takes
-them: the ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
+Other modules (`streams`, `world_interface`) choose the messages for a step. A sink takes them: the
+ROS graph (`GraphSink`), a bag (`bag.bag_sink`), or both (`Tee`).
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ if TYPE_CHECKING:
 
 
 class Outlet(Protocol):
-    """Takes the messages of one topic; `topic` is its full name."""
+    """Takes the messages on one topic; `topic` is its full name."""
 
     topic: str
 
     def is_wanted(self) -> bool:
-        """Return whether a message would have any receiver."""
+        """Return whether any receiver wants a message."""
 
     def publish(self, message: Any) -> None:
-        """Publish a message: serialized bytes, or an object that stays owned by the caller."""
+        """Publish a message: serialized bytes, or an object owned by the caller."""
 
     def close(self) -> None:
-        """Accept no more messages; messages already published are not affected."""
+        """Accept no more messages; published messages are not affected."""
 
 
 class Sink(Protocol):
     """Creates outlets."""
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Return the outlet of a topic; a name without a leading slash is relative."""
+        """Return the outlet for a topic; a name without a leading slash is relative."""
 
     def begin(self, time_ns: int) -> None:
-        """Set the simulated time [ns] of the following messages."""
+        """Set the simulated time [ns] for the following messages."""
 
     def pause(self) -> None:
-        """Mark the following messages as repetitions of published ones, until `begin`."""
+        """Mark the following messages as repetitions, until `begin`."""
 
 
 class GraphSink:
-    """The ROS graph: every outlet is a publisher of a node."""
+    """The ROS graph: every outlet is a publisher on a node."""
 
     def __init__(self, node: Node, real_time_factor: float = 1.0) -> None:
-        """Publish as this node; real_time_factor: target speed of the simulation."""
+        """Publish as this node; real_time_factor: target simulation speed."""
         self._node, self._real_time_factor = node, real_time_factor
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
         """
-        Create a publisher, whose QoS the user may override unless the topic is latched.
+        Create a publisher. The user may override its QoS unless the topic is latched.
 
         Raises InvalidValueError for a name that the middleware does not allow.
         """
@@ -82,7 +82,7 @@ class GraphSink:
             ) from None
 
     def begin(self, time_ns: int) -> None:
-        """Do nothing: the graph has no notion of steps."""
+        """Do nothing: the graph knows no steps."""
 
     def pause(self) -> None:
         """Do nothing: new subscribers need the repeated messages."""
@@ -120,17 +120,17 @@ class ClosingSink:
         self._outlets: list[Outlet] = []
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
-        """Return an outlet of the other sink."""
+        """Return an outlet on the other sink."""
         outlet = self._sink.open(topic, message_type, qos)
         self._outlets.append(outlet)
         return outlet
 
     def begin(self, time_ns: int) -> None:
-        """Call `begin` of the other sink."""
+        """Call `begin` on the other sink."""
         self._sink.begin(time_ns)
 
     def pause(self) -> None:
-        """Call `pause` of the other sink."""
+        """Call `pause` on the other sink."""
         self._sink.pause()
 
     def close(self) -> None:
@@ -141,10 +141,10 @@ class ClosingSink:
 
 
 class Tee:
-    """Two sinks that get the same bytes, such as the graph and a bag."""
+    """Two sinks with the same bytes, such as the graph and a bag."""
 
     def __init__(self, first: Sink, second: Sink) -> None:
-        """Send to both sinks; topics have the full names that the first sink gives them."""
+        """Send to both sinks. Topics have the full names from the first sink."""
         self._first, self._second = first, second
 
     def open(self, topic: str, message_type: type, qos: QoSProfile) -> Outlet:
@@ -154,18 +154,18 @@ class Tee:
         )
 
     def begin(self, time_ns: int) -> None:
-        """Call `begin` of both sinks."""
+        """Call `begin` on both sinks."""
         self._first.begin(time_ns)
         self._second.begin(time_ns)
 
     def pause(self) -> None:
-        """Call `pause` of both sinks."""
+        """Call `pause` on both sinks."""
         self._first.pause()
         self._second.pause()
 
 
 class _Both:
-    """An outlet that publishes to two others."""
+    """An outlet with two others behind it."""
 
     def __init__(self, first: Outlet, second: Outlet) -> None:
         self.topic = first.topic

@@ -1,4 +1,4 @@
-"""Statistics of the solver, accumulated over many control steps."""
+"""Solver statistics over many control steps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from sim_bridge.simulation.records import Worst
 
 class SolverStatistics:
     """
-    Written by the physics thread, which takes the steps, and read by another thread.
+    Solver statistics, written by the physics thread and read by another thread.
 
-    unconverged: calls of `World.step` since the start that did not satisfy the law of a joint or a
-    contact. A reader may miss one that is in progress, which no summary then includes; this avoids
+    unconverged: calls to `World.step` since the start that left a joint law or contact law
+    unsatisfied. A reader may miss a call in progress, which no summary then includes; this avoids
     a lock.
     """
 

@@ -14,7 +14,7 @@ from sim_bridge.ros.wire.qos import stream_qos
 
 
 class Rate:
-    """A message rate, counted in integers so that it does not drift."""
+    """A message rate, counted in integers to avoid drift."""
 
     def __init__(self, rate_hz: float) -> None:
         """
@@ -38,13 +38,13 @@ class Rate:
         self._latest = self.period_of(time_ns)
 
     def period_of(self, time_ns: int) -> int:
-        """Return the number of the period that contains a time [ns]."""
+        """Return the period number at a time [ns]."""
         return time_ns // self.period_ns
 
 
 class Copy(NamedTuple):
     """
-    A block of numbers in a message, and the source array that it is copied from.
+    A number block in a message, and its source array.
 
     added: array added to the copied numbers; None for none. offset: subtracted from each source
     value. sign: multiplier after the offset.
@@ -71,7 +71,7 @@ class Stream:
     The message is filled only while the topic has subscribers. A query for subscribers costs as
     much as filling, so `refresh` asks the middleware at intervals, not for every message.
 
-    published: number of messages sent.
+    published: messages sent so far.
     """
 
     def __init__(
@@ -89,10 +89,10 @@ class Stream:
         """
         Open the topic.
 
-        message: published message. fill: updates the message. copies: returns the blocks that are
-        only copied; an `Outbox` copies those of many streams at once. rate_hz: publishing rate
-        [Hz]; it determines the queue depth for slow subscribers. is_reliable: whether lost
-        messages are sent again.
+        message: published message. fill: updates the message. copies: returns the blocks to be
+        copied; an `Outbox` copies them for many streams at once. rate_hz: publishing rate [Hz]; it
+        determines the queue depth for slow subscribers. is_reliable: whether lost messages are
+        sent again.
         """
         self._outlet = sink.open(topic, message_type, stream_qos(rate_hz, is_reliable))
         self.message_type = message_type
@@ -102,12 +102,12 @@ class Stream:
         self.refresh()
 
     def supply(self, message: Stampable, fill: Callable[[], None] | None) -> None:
-        """Publish another message of the same type from now on."""
+        """Publish another message with the same type from now on."""
         self.message, self._fill = message, fill
 
     @property
     def topic(self) -> str:
-        """Full name of the topic."""
+        """Full topic name."""
         return self._outlet.topic
 
     def refresh(self) -> None:
@@ -115,7 +115,7 @@ class Stream:
         self.is_wanted = self._outlet.is_wanted()
 
     def send(self, message: Any) -> None:
-        """Publish an extra message between those of the readings."""
+        """Publish an extra message between the readings."""
         self._outlet.publish(message)
 
     def publish(self, stamp: bytes) -> None:
@@ -145,5 +145,5 @@ class PreparedStream(Stream):
 
 
 def clock_stream(sink: Sink, rate_hz: float) -> Stream:
-    """Return the stream of /clock."""
+    """Return the /clock stream."""
     return Stream(sink, '/clock', Clock, ClockMessage(), rate_hz=rate_hz)

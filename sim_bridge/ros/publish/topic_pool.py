@@ -1,4 +1,4 @@
-"""Topics that stay open while the messages published on them are rebuilt."""
+"""Topics that stay open while their messages are rebuilt."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class TopicPool:
         *,
         rate_hz: float,
     ) -> Stream:
-        """Return the stream of a topic, which now publishes this message; arguments: `Stream`."""
+        """Return a topic's stream, with this message from now on; arguments: as in `Stream`."""
         stream = self._streams.get(topic)
         if stream is None:
             stream = Stream(self._sink, topic, message_type, message, fill, rate_hz=rate_hz)
@@ -42,7 +42,7 @@ class TopicPool:
         return stream
 
     def streams_of(self, message_type: type) -> list[Stream]:
-        """Return the streams of a message type."""
+        """Return the streams with a message type."""
         return [stream for stream in self._streams.values() if stream.message_type is message_type]
 
     def has_latched(self, topic: str) -> bool:
@@ -50,7 +50,7 @@ class TopicPool:
         return topic in self._latched
 
     def latch(self, topic: str, message_type: type, message: Any) -> None:
-        """Publish a latched message, which later subscribers receive too."""
+        """Publish a latched message; later subscribers receive it too."""
         if topic not in self._latched:
             self._latched[topic] = self._sink.open(topic, message_type, LATCHED_QOS)
         self._latched[topic].publish(message)

@@ -1,4 +1,4 @@
-"""The topics of the world as a whole: contacts, objects, and RViz markers for both."""
+"""World topics: contacts, objects, and RViz markers for both."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class WorldInterface:
-    """Publishes the topics that belong to no single robot, each kind at its own rate."""
+    """Publishes the topics that belong to no single robot, each at its own rate."""
 
     def __init__(
         self,
@@ -62,14 +62,14 @@ class WorldInterface:
 
     def populate(self, prefixes: Mapping[str, str], reckoned: Mapping[str, Drive]) -> None:
         """
-        Rebuild the messages for the robots and objects that are in the world now.
+        Rebuild the messages for the present robots and objects.
 
-        prefixes: frame prefix of each robot, by robot name; anything without one is an object.
-        reckoned: drives that provide the pose of a robot in its odom frame, by robot name.
+        prefixes: frame prefix by robot name; anything without one is an object.
+        reckoned: drives that provide a robot's pose in its odom frame, by robot name.
         """
         world, parameters = self._world, self._parameters
         for stream in self._pool.streams_of(MarkerArray):
-            # RViz keeps showing markers that nobody deletes
+            # RViz keeps showing markers until they are deleted
             stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
         objects = ObjectStates(self._pool, world, parameters.object_state_rate or parameters.rate)
         frames: list[Stream] = []
@@ -77,7 +77,7 @@ class WorldInterface:
             frames = Frames(self._pool, world, parameters, prefixes, reckoned).streams
         markers: list[Stream] = []
         if parameters.marker_rate:
-            # objects with sensors have a prefix, but no URDF that shows them
+            # objects with sensors have a prefix, but no URDF to show them
             bodies = [
                 robot
                 for robot in world.robots.values()
@@ -94,12 +94,12 @@ class WorldInterface:
 
     @property
     def topics(self) -> list[str]:
-        """Names of all topics that readings are published on."""
+        """Names of all topics with readings."""
         return [stream.topic for stream in self.streams]
 
     @property
     def streams(self) -> list[Stream]:
-        """What readings are published by."""
+        """All streams with readings."""
         groups = [streams for _, streams in self._groups]
         return [stream for streams in [*groups, self.contact_events.streams] for stream in streams]
 
@@ -109,7 +109,7 @@ class WorldInterface:
             stream.refresh()
 
     def publish(self, time_ns: int, stamp: bytes) -> None:
-        """Publish the messages due at this simulated time [ns]; stamp: the packed time."""
+        """Publish the messages due at this simulated time [ns]. stamp: packed time."""
         for rate, streams in self._groups:
             if streams and rate.is_due(time_ns):
                 for stream in streams:

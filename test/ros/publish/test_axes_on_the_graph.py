@@ -1,4 +1,4 @@
-"""Every axis of a robot by name: what is published of it, and what it can be told."""
+"""Named robot axes on the graph: published values and commands."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 MS = 1_000_000
 
-# of each kind of loop joint a body that floats, and is held by such a joint alone
+# for each loop joint kind, a floating body held by one joint of this kind
 LOOPS = {
     'hinge': '<axis xyz="0 0.6 0.8"/>',
     'slider': '<axis xyz="1 0 0"/>',
@@ -38,7 +38,7 @@ LOOPS = {
 
 
 def menagerie() -> str:
-    """Return a stage that slides in a plane, and all kinds of loop joints on it."""
+    """Return a stage sliding in a plane, with all loop joint kinds on it."""
     parts = [
         robots.link('world', 0.0),
         robots.link('arm', 3.0),
@@ -80,7 +80,7 @@ NAMES = [
 
 @pytest.fixture(scope='module')
 def moving():
-    """Return the menagerie on the move."""
+    """Return the menagerie in motion."""
     world = sb.World(gravity=(0.0, 0.0, 0.0))
     robot = world.load_urdf(menagerie())
     random = np.random.default_rng(3)
@@ -97,7 +97,7 @@ def states_of(robot) -> np.ndarray:
 
 
 def test_axes_have_names(moving):
-    """Name those of joints with several after what they do; ball joints have none."""
+    """Name the axes in a joint with several by their motion; ball joints have none."""
     assert list(named_axes(moving)) == AxisStates(moving).names == NAMES
 
 
@@ -120,7 +120,7 @@ def test_velocities_are_the_slopes_of_positions(moving):
 
 
 def test_each_axis_takes_commands_by_its_control(moving):
-    """Let motors of loops and of a planar joint keep velocities, go to places and push."""
+    """Let motors on loop joints and on a planar joint hold velocities, reach targets and push."""
     world = moving.world
     taken = RobotCommands(moving, [], timeout_ns=500 * MS, timeout_policy='zero')
     taken.queue.set_control('on_hinge2/axis2', 'velocity', 0.0, 0.0)
@@ -137,10 +137,10 @@ def test_each_axis_takes_commands_by_its_control(moving):
     assert dq['glide/theta'] == pytest.approx(-0.4, abs=1e-7)
     assert q['on_slider'] == pytest.approx(0.125, abs=1e-6)
     assert (u['on_hinge'], u['glide/x']) == (0.25, 2.0)
-    assert u['on_hinge2/axis2'] != 0.0, 'what the motor gives'
+    assert u['on_hinge2/axis2'] != 0.0, 'the motor effort'
     with pytest.raises(StateError, match='Set parameter control.on_hinge to velocity'):
         taken.queue.accept_named(['on_hinge'], velocity=[1.0])
-    # motors keep their places once commands cease
+    # motors hold their positions once commands cease
     taken.apply(500 * MS)
     world.step(5)
     q, dq, u = (dict(zip(NAMES, row, strict=True)) for row in states_of(moving))
@@ -149,7 +149,7 @@ def test_each_axis_takes_commands_by_its_control(moving):
 
 
 def test_velocities_keep_to_the_limits_and_are_counted(repository):
-    """Clamp what goes beyond the velocity limit, 30 rad/s; loops have theirs, or none."""
+    """Clamp above the velocity limit, 30 rad/s; loop joints have their own limit, or none."""
     robot = sb.World().load_urdf(repository / 'urdf' / 'four_bar.urdf')
     taken = RobotCommands(robot, [])
     taken.queue.set_control('crank_joint', 'velocity', 0.0, 0.0)
@@ -165,7 +165,7 @@ def test_velocities_keep_to_the_limits_and_are_counted(repository):
 
 
 def test_crawlers_count_how_far_they_run(repository):
-    """Integrate the speeds, as encoders do, and begin anew after a reset."""
+    """Integrate the speeds, as encoders do, and restart at zero after a reset."""
     vehicle = sb.World().load_urdf(repository / 'urdf' / 'tracked_vehicle.urdf')
     states = AxisStates(vehicle)
     assert states.names == ['left_track_joint', 'right_track_joint']
@@ -182,7 +182,7 @@ def test_crawlers_count_how_far_they_run(repository):
 
 
 def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
-    """Publish the child links' poses and twists beside joint_states, of the same instant."""
+    """Publish the child links' poses and twists beside joint_states, at the same instant."""
     states = JointStates(GraphSink(graph.node), 'm/', moving, 1000.0)
     poses = graph.listen(MultiDOFJointState, '/m/multi_dof_joint_states')
     axes = graph.listen(JointState, '/m/joint_states')
@@ -210,7 +210,7 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
         p, q, v, w = pose.translation, pose.rotation, twist.linear, twist.angular
         np.testing.assert_allclose([p.x, p.y, p.z], link.p, atol=1e-12)
         np.testing.assert_allclose([v.x, v.y, v.z, w.x, w.y, w.z], [*link.v, *link.w], atol=1e-12)
-        # the quaternion turns x to where the link's x is
+        # the quaternion turns x to the link's x axis
         along = [
             1 - 2 * (q.y**2 + q.z**2),
             2 * (q.x * q.y + q.w * q.z),
@@ -220,7 +220,7 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
 
 
 class Listening(Nowhere):
-    """A sink that keeps the joint states of a namespace."""
+    """A sink that keeps the joint states in a namespace."""
 
     def __init__(self, topic):
         self.topic, self.states = topic, []
@@ -235,7 +235,7 @@ class Listening(Nowhere):
 
 
 def test_axes_are_found_again_when_a_robot_before_them_goes():
-    """Spawn axes of all kinds beside another robot, and delete that."""
+    """Spawn axes with all kinds beside another robot, and delete the other robot."""
     sink = Listening('all/joint_states')
     made = simulator(sink, robot='double_pendulum')
     world = made.world

@@ -1,4 +1,4 @@
-"""The state of floating bases: odom, and frames that make one tree with those of links."""
+"""Floating bases: odom, and frames in one tree with the link frames."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def numbers(message, names='x y z'):
-    """Return fields of a message as an array."""
+    """Return message fields as an array."""
     return np.array([getattr(message, name) for name in names.split()])
 
 
 def test_odom_has_the_twist_in_the_child_frame(graph, start_node):
-    """Tell the pose of object_states, and its velocities turned into the axes of the base."""
+    """Publish the pose from object_states, and its velocities turned into the base axes."""
     start_node(
         robot='floating_box',
         collisions='none',
@@ -58,19 +58,19 @@ def test_odom_has_the_twist_in_the_child_frame(graph, start_node):
         for name in ('linear', 'angular'):
             own, other = (numbers(getattr(each, name)) for each in (odom.twist.twist, twist))
             np.testing.assert_allclose(R @ own, other, atol=1e-12)
-    # it falls along what is its own axis then: x of the box points up
+    # it falls along its own x axis: x on the box points up
     assert both[-1].twist.twist.linear.z == pytest.approx(0.0, abs=1e-9)
     assert both[-1].twist.twist.linear.x < -0.1
 
 
 def test_robots_that_are_fixed_have_no_odom():
-    """Offer the topic to robots with a free base only, under their namespaces."""
+    """Offer the topic only for robots with a free base, under their namespaces."""
     assert '/odom' not in simulator(robot='arm').interfaces[0].topics
     assert 'odom' in simulator(robot='quadruped').interfaces[0].topics
 
 
 def test_quaternions_of_many_rotations_are_those_of_each():
-    """Agree with the rotations they are made of, half turns included."""
+    """Agree with the single rotations, half turns included."""
     rng = np.random.default_rng(0)
     q = np.concatenate([rng.normal(size=(50, 4)), np.eye(4), -np.eye(4)])
     q /= np.linalg.norm(q, axis=1, keepdims=True)
@@ -84,7 +84,7 @@ def test_quaternions_of_many_rotations_are_those_of_each():
 
 
 class FramesHeard:
-    """What a listener of /tf and /tf_static knows: parent and pose of every frame."""
+    """The frames known to a listener on /tf and /tf_static: parent and pose by frame."""
 
     def __init__(self):
         self.parents: dict[str, set[str]] = {}
@@ -114,7 +114,7 @@ class FramesHeard:
         self.poses[name] = pose
 
     def in_world(self, name):
-        """Return the pose of a frame in the world, by the only way there is."""
+        """Return a frame's pose in the world, by its only path."""
         pose = np.eye(4)
         while name != 'world':
             pose = self.poses[name] @ pose
@@ -124,7 +124,7 @@ class FramesHeard:
 
 @pytest.fixture
 def hear():
-    """Return a function that makes a simulator with frames, and what is heard."""
+    """Return a function that makes a simulator with frames, and its listener."""
 
     def make(**values):
         heard = FramesHeard()
@@ -145,7 +145,7 @@ world:
 
 
 def test_all_frames_make_one_tree_that_says_where_links_are(hear, tmp_path):
-    """Give every link one way to the world, along which it is where it is."""
+    """Give every link one path to the world, with its true pose."""
     (tmp_path / 'scene.yaml').write_text(SCENE)
     made, heard = hear(
         world=str(tmp_path / 'scene.yaml'), publish_link_tf=True, frame_prefix='lab/'
@@ -167,12 +167,12 @@ def test_all_frames_make_one_tree_that_says_where_links_are(hear, tmp_path):
 
 
 def test_robot_state_publisher_completes_the_tree(hear):
-    """Give no frame a second parent where it publishes the links, by joint_states."""
+    """Give no frame a second parent if robot_state_publisher publishes the links."""
     made, heard = hear(robot='quadruped')
     for _ in range(20):
         made.tick()
     robot = made.world.robots['quadruped']
-    # what robot_state_publisher makes of description and joint_states
+    # frames from robot_state_publisher, by description and joint_states
     other = sb.World().add_robot(robot.description, fixed_base=True)
     other.q = robot.q
     for joint in robot.description.joints.values():
@@ -186,8 +186,8 @@ def test_robot_state_publisher_completes_the_tree(hear):
         np.testing.assert_allclose(heard.in_world(link.name)[:3, 3], link.p, atol=1e-9)
 
 
-def test_time_passes_on_tf_whatever_is_reset(hear):
-    """Never tell of a frame twice for one instant, nor of one before, unless /clock goes back."""
+def test_time_passes_on_tf_through_resets(hear):
+    """Never repeat an instant for a frame, nor go back, unless /clock goes back."""
     made, heard = hear(robot='quadruped')
     made.tick()
     snapshot = made.save()
@@ -222,7 +222,7 @@ def test_odom_may_have_another_parent(hear):
 
 
 def test_frames_need_their_messages(monkeypatch):
-    """Say what is missing."""
+    """Name the missing package."""
     monkeypatch.setattr(frames, 'optional_messages', lambda package: None)
     with pytest.raises(InvalidValueError, match='tf2_msgs is not installed'):
         simulator(robot='floating_box', collisions='none', publish_tf=True)

@@ -1,4 +1,4 @@
-"""Layouts of Foxglove, RViz and PlotJuggler (config/layouts) show what the node publishes."""
+"""Foxglove, RViz and PlotJuggler layouts (config/layouts) show published topics."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ import yaml
 from sim_bridge.ros.process.statistics import TickStatistics
 from sim_bridge.ros.session.diagnostics import Diagnostics
 
-# the generator of messages that some environments have imports modules that Python 3.11 deprecates
+# some environments have a message generator whose imports are deprecated in Python 3.11
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# what RViz's displays take
+# message types for RViz displays
 SHOWN = {
     'MarkerArray': 'visualization_msgs/msg/MarkerArray',
     'Odometry': 'nav_msgs/msg/Odometry',
@@ -35,7 +35,7 @@ DIAGNOSTICS = '/diagnostics'
 
 
 class Published(NamedTuple):
-    """What a robot's node publishes. types, latched, last: by topic."""
+    """Messages published by a robot's node. types, latched, last: by topic."""
 
     types: dict[str, str]
     latched: dict[str, bool]
@@ -45,13 +45,13 @@ class Published(NamedTuple):
 
 @pytest.fixture(scope='module', params=['arm', 'quadruped'])
 def robot(request):
-    """Return the name of a robot that has layouts."""
+    """Return the name of a robot with layouts."""
     return request.param
 
 
 @pytest.fixture(scope='module')
 def published(robot, tmp_path_factory) -> Published:
-    """Record a moment of a run, and read it with `rosbags`, which shares no line with ours."""
+    """Record a short run, and read it with `rosbags`, an independent reader."""
     bag = tmp_path_factory.mktemp('bag') / robot
     start_recording(bag, robot=robot, publish_tf=True, publish_link_tf=True).run(0.04, no_progress)
     store = get_typestore(Stores.ROS2_JAZZY)
@@ -71,12 +71,12 @@ def published(robot, tmp_path_factory) -> Published:
 
 
 def layout(repository: Path, robot: str, suffix: str) -> str:
-    """Return the text of a layout."""
+    """Return the text in a layout."""
     return (repository / 'config' / 'layouts' / f'{robot}.{suffix}').read_text()
 
 
 def numbers(message: Any, path: str) -> Iterator[str]:
-    """Yield the names that PlotJuggler gives to the numbers in a message."""
+    """Yield PlotJuggler's names for the numbers in a message."""
     for field in dataclasses.fields(message):
         value, here = getattr(message, field.name), f'{path}/{field.name}'
         if dataclasses.is_dataclass(value):
@@ -86,7 +86,7 @@ def numbers(message: Any, path: str) -> Iterator[str]:
 
 
 def value_at(message: Any, path: str) -> Any:
-    """Return what a path of Foxglove leads to, without its topic: .effort[3]."""
+    """Return the value at a Foxglove path, without its topic: .effort[3]."""
     for name, index in re.findall(r'\.(\w+)(?:\[(\d+)\])?', path):
         message = getattr(message, name)
         if index:
@@ -94,8 +94,8 @@ def value_at(message: Any, path: str) -> Any:
     return message
 
 
-def test_foxglove_shows_what_is_published(repository, robot, published):
-    """Plot numbers that there are, those of joints under their names; place every panel once."""
+def test_foxglove_shows_published_topics(repository, robot, published):
+    """Plot existing numbers, joint values under joint names; place every panel once."""
     content = json.loads(layout(repository, robot, 'foxglove.json'))
     panels = content['configById']
 
@@ -121,8 +121,8 @@ def test_foxglove_shows_what_is_published(repository, robot, published):
     assert panels['DiagnosticSummary!node']['topicToRender'] == DIAGNOSTICS
 
 
-def test_rviz_shows_what_is_published(repository, robot, published):
-    """Give each display a topic of its type, with the durability of the topic, and real frames."""
+def test_rviz_shows_published_topics(repository, robot, published):
+    """Give each display a topic with its type, the topic's durability, and existing frames."""
     manager = yaml.safe_load(layout(repository, robot, 'rviz'))['Visualization Manager']
     shown = 0
     for display in manager['Displays']:
@@ -138,8 +138,8 @@ def test_rviz_shows_what_is_published(repository, robot, published):
     assert manager['Views']['Current']['Target Frame'] in published.frames
 
 
-def test_plotjuggler_shows_what_is_published(repository, robot, published):
-    """Plot curves whose names PlotJuggler makes of what is published."""
+def test_plotjuggler_shows_published_topics(repository, robot, published):
+    """Plot curves with PlotJuggler's names for published numbers."""
     node = SimpleNamespace(faults=None, get_fully_qualified_name=lambda: '/sim_bridge')
     pacer = SimpleNamespace(
         statistics=TickStatistics(1_000_000), real_time_factor=1.0, error=None, is_paused=False

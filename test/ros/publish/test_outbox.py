@@ -1,4 +1,4 @@
-"""What is due of a robot's streams, and what they are filled with."""
+"""Outboxes: due streams, and their contents."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STEP_NS = 1_000_000
 
 
 class Heard(Nowhere):
-    """A sink where everything is wanted and kept, by topic."""
+    """A sink that wants and keeps everything, by topic."""
 
     def __init__(self):
         self.taken: list[tuple[str, JointState]] = []
@@ -36,7 +36,7 @@ class Heard(Nowhere):
         return outlet
 
     def stamps(self) -> list[tuple[str, int]]:
-        """Return topics and stamps [ns] of what was taken, and forget it."""
+        """Return topics and stamps [ns] since the last call."""
         taken = [
             (topic, one.header.stamp.sec * 10**9 + one.header.stamp.nanosec)
             for topic, one in self.taken
@@ -47,12 +47,12 @@ class Heard(Nowhere):
 
 @pytest.fixture
 def sink():
-    """Return such a sink."""
+    """Return a sink that keeps everything."""
     return Heard()
 
 
 def stream_of(sink, topic, copies=tuple, fill=None):
-    """Make a stream of two joints."""
+    """Make a stream with two joints."""
     message = JointStateMessage(['a', 'b'])
     return PreparedStream(
         sink,
@@ -66,13 +66,13 @@ def stream_of(sink, topic, copies=tuple, fill=None):
 
 
 def device_at(step: int) -> SimpleNamespace:
-    """Return what an outbox needs of a device."""
+    """Return the part of a device that an outbox needs."""
     memory = SimpleNamespace(step=np.array([step]))
     return SimpleNamespace(memory=memory, sample_step=step)
 
 
 def test_numbers_are_copied_and_added_up(sink):
-    """Fill from what arrays hold at that time, and by a function where there is one."""
+    """Fill from the present array contents, and by a function if there is one."""
     q, u, motor = np.array([1.0, 2.0]), np.array([3.0, 4.0]), np.array([10.0, 20.0])
     stream = stream_of(
         sink,
@@ -104,7 +104,7 @@ def test_numbers_are_copied_and_added_up(sink):
 
 
 def test_streams_are_due_at_their_rates_in_their_order(sink):
-    """Publish each where a period of its own begins; go on from another time."""
+    """Publish each stream when its own period begins; continue from another time."""
     box = Outbox(
         [Timed(stream_of(sink, 'slow'), Rate(500.0)), Timed(stream_of(sink, 'fast'), Rate(0.0))],
         STEP_NS,
@@ -127,7 +127,7 @@ def test_streams_are_due_at_their_rates_in_their_order(sink):
 
 
 def test_samples_go_out_once_with_the_stamp_of_their_step(sink):
-    """Stamp a sample that is older than now with the time it was taken at."""
+    """Stamp an older sample with its sample time."""
     device = device_at(-1)
     box = Outbox([Timed(stream_of(sink, 'imu'), device)], STEP_NS)
     box.restart(0)
@@ -138,8 +138,8 @@ def test_samples_go_out_once_with_the_stamp_of_their_step(sink):
     assert sink.stamps() == [('imu', 6 * STEP_NS)]
 
 
-def test_nobody_is_sent_what_he_does_not_want(sink):
-    """Look anew who listens; what begins later keeps to the beat."""
+def test_streams_without_subscribers_are_not_sent(sink):
+    """Query subscribers again; a stream that starts later keeps to its schedule."""
     sink.is_wanted = False
     stream = stream_of(sink, 'state')
     box = Outbox([Timed(stream, Rate(500.0))], STEP_NS)
@@ -155,7 +155,7 @@ def test_nobody_is_sent_what_he_does_not_want(sink):
 
 
 def test_there_may_be_any_number_of_streams(sink):
-    """Send two hundred in their order."""
+    """Send two hundred in order."""
     timed = [Timed(stream_of(sink, str(number)), Rate(0.0)) for number in range(200)]
     boxes = outboxes(timed, STEP_NS)
     assert len(boxes) > 1

@@ -1,4 +1,4 @@
-"""What touches what, over ROS: the standing quadruped, scenes, objects, diagnostics."""
+"""Contacts over ROS: the standing quadruped, scenes, objects, diagnostics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 FEET = ('lf_foot', 'rf_foot', 'lh_foot', 'rh_foot')
-WEIGHT = 14.22 * 9.81  # of the quadruped [N]
+WEIGHT = 14.22 * 9.81  # quadruped [N]
 FOOT_WEIGHT = 0.06 * 9.81
 STANDING = [0.0, 0.8, -1.6] * 4
 
@@ -50,14 +50,14 @@ world:
 
 @pytest.fixture
 def scene(tmp_path):
-    """Return the path of the scene above."""
+    """Return the path to the scene above."""
     path = tmp_path / 'scene.yaml'
     path.write_text(SCENE)
     return path
 
 
 def points_of(cloud: PointCloud2) -> np.ndarray:
-    """Read a cloud by its own description of itself, as any program would."""
+    """Read a cloud by its own field description, as any program would."""
     kinds = {PointField.FLOAT32: 'f4', PointField.UINT32: 'u4', PointField.FLOAT64: 'f8'}
     dtype = np.dtype(
         {
@@ -73,13 +73,13 @@ def points_of(cloud: PointCloud2) -> np.ndarray:
 
 
 def vectors(points: np.ndarray, name: str) -> np.ndarray:
-    """Return (n, 3) of a vector of every point; 'x' for the position."""
+    """Return (n, 3) vectors, one for each point; 'x' for the position."""
     names = 'xyz' if name == 'x' else [f'{name}_{axis}' for axis in 'xyz']
     return np.stack([points[each] for each in names], axis=1).astype(float)
 
 
 def links_of(table: list[String], points: np.ndarray) -> list[tuple[str, str]]:
-    """Return 'robot/link' of both geometries of every point."""
+    """Return 'robot/link' for both geometries at every point."""
     names = [f'{each["robot"]}/{each["link"]}' for each in json.loads(table[-1].data)]
     return [
         (names[a], names[b])
@@ -88,19 +88,19 @@ def links_of(table: list[String], points: np.ndarray) -> list[tuple[str, str]]:
 
 
 def solver_values(diagnostics: list[DiagnosticArray]) -> dict[str, str]:
-    """Return what the latest diagnostics say of the solver, with 'level'."""
+    """Return the solver values in the latest diagnostics, with 'level'."""
     (status,) = (s for s in diagnostics[-1].status if s.name.endswith(': solver'))
     return {**{item.key: item.value for item in status.values}, 'level': status.level}
 
 
 def common_stamps(*topics: list) -> set[int]:
-    """Return the stamps of which each of some topics has a message [ns]."""
+    """Return the stamps [ns] with a message on each topic."""
     first, *others = ({nanoseconds(each.header.stamp) for each in topic} for topic in topics)
     return first.intersection(*others)
 
 
 def of_one_instant(*topics: list) -> list:
-    """Return the latest messages of some topics that have the same stamp."""
+    """Return the latest messages with one common stamp."""
     stamp = max(common_stamps(*topics))
     return [
         next(each for each in topic if nanoseconds(each.header.stamp) == stamp) for topic in topics
@@ -108,12 +108,12 @@ def of_one_instant(*topics: list) -> list:
 
 
 def norm(vector: Vector3) -> float:
-    """Return the length of a vector."""
+    """Return a vector's length."""
     return math.hypot(vector.x, vector.y, vector.z)
 
 
 def seconds(message: object) -> float:
-    """Return the stamp of a message [s]."""
+    """Return a message's stamp [s]."""
     return nanoseconds(message.header.stamp) * 1e-9
 
 
@@ -122,8 +122,8 @@ def stand(graph, start_node, start_process, repository):
     """
     Start the quadruped and the PD controller with the quadruped's own parameters.
 
-    In lockstep, so that a robot never falls for want of a processor; a controller that is gone is
-    waited for a little.
+    In lockstep, so that a robot never falls for lack of processor time; the node waits a little
+    for a missing controller.
     """
     file = str(repository / 'urdf' / 'quadruped.params.yaml')
     start_node(
@@ -149,9 +149,9 @@ def stand(graph, start_node, start_process, repository):
 
 def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     """
-    Bear the weight on four feet: contacts, foot sensors, IMU and pose tell the same.
+    Bear the weight on four feet: contacts, foot sensors, IMU and pose agree.
 
-    And stay there while the controller is kept from its work for a while.
+    Keep standing while the controller is suspended for a while.
     """
     states, controller = stand
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
@@ -165,10 +165,10 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
             for item in status.values
         )
 
-    # on a busy machine the lock helps out now and then
+    # on a busy machine the lock sometimes helps
     graph.wait(is_free, 'efforts, and not the lock, that hold it')
     graph.wait(lambda: max(np.abs(state.velocity).max() for state in states[-100:]) < 1e-4, 'rest')
-    # now, since it is much to take in
+    # only now, because these are many messages
     clouds = graph.listen(PointCloud2, '/contacts')
     table = graph.listen(String, '/contacts/geometries', LATCHED)
     bases = graph.listen(MultiDOFJointState, '/object_states')
@@ -191,7 +191,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     assert np.abs(vectors(points, 'x')[:, 2]).max() < 1e-3
     assert np.abs(points['depth']).max() < 1e-3
 
-    # the foot presses against the shank with what the ground gives, less its own weight
+    # force on the shank: the ground force less the foot's own weight
     for foot, message in zip(FEET, sensed, strict=True):
         assert message.header.frame_id == foot
         given = up[f'quadruped/{foot}'] - (0.0, 0.0, FOOT_WEIGHT)
@@ -215,7 +215,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
     assert solver['most islands in a step'] == '1'
     assert 0.0 <= float(solver['natural map residual [m/s]']) <= 1e-9
     assert float(solver['deepest penetration [m]']) < 1e-3
-    # legs that are locked while the controller is late can jam (Painlevé), some 1e-9 m/s from rest
+    # legs locked while the controller is late can jam (Painlevé), some 1e-9 m/s from rest
     assert int(solver['control steps not converged since start']) <= 20
 
     controller.send_signal(signal.SIGSTOP)
@@ -232,7 +232,7 @@ def test_the_quadruped_stands_under_the_pd_controller(graph, stand):
 
 
 def test_the_quadruped_begins_on_its_feet_and_returns_there(graph, start_node):
-    """Start at the height of its description, with locked joints, and again after a reset."""
+    """Start at the height in its description, with locked joints, and again after a reset."""
     start_node(robot='quadruped', paused=True, contact_rate=0.0, object_state_rate=0.0)
     states = graph.listen(JointState, '/joint_states')
     bases = graph.listen(MultiDOFJointState, '/object_states')
@@ -251,7 +251,7 @@ def test_the_quadruped_begins_on_its_feet_and_returns_there(graph, start_node):
 
 
 def test_contacts_come_at_their_rate(graph, start_node):
-    """Publish contacts at the rate asked for, on whole multiples of its period."""
+    """Publish contacts at the requested rate, on whole multiples of the period."""
     start_node(robot='floating_box', contact_rate=125.0, paused=True, step_count=320)
     clouds = graph.listen(PointCloud2, '/contacts')
     graph.call(Trigger, '/sim_bridge/step', Trigger.Request())
@@ -264,7 +264,7 @@ def test_contacts_come_at_their_rate(graph, start_node):
 
 
 def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
-    """Give each robot topics and frames of its own; the objects stand, and slide on ice."""
+    """Give each robot its own topics and frames; the objects stand, and slide on ice."""
     process = start_node(
         world=str(scene), object_state_rate=0.0, diagnostics_rate=20.0, command_timeout=0.0
     )
@@ -311,7 +311,7 @@ def test_a_scene_has_objects_and_robots_in_namespaces(graph, start_node, scene):
 
 
 def test_markers_show_the_scene_and_its_contacts(graph, start_node, scene):
-    """Latch what stands still; move what moves; draw points, normals and forces."""
+    """Latch static markers; move moving ones; draw points, normals and forces."""
     start_node(world=str(scene), marker_rate=50.0, paused=True, step_count=600)
     fixed = graph.listen(MarkerArray, '/scene_markers', LATCHED)
     moving = graph.listen(MarkerArray, '/object_markers')
@@ -329,13 +329,13 @@ def test_markers_show_the_scene_and_its_contacts(graph, start_node, scene):
     assert puck.pose.position.x == pytest.approx(0.5 * times[-1] * 1e-9, rel=1e-3)
     points, normals, *forces = contacts[-1].markers
     assert len(normals.points) == 2 * len(points.points) == 2 * len(forces) > 0
-    # of the corners of a box some may bear nothing
+    # some corners of a box may bear nothing
     rises = [force.points[1].z - force.points[0].z for force in forces]
-    assert min(rises) >= 0.0 < max(rises), 'on what moves'
+    assert min(rises) >= 0.0 < max(rises), 'on moving objects'
 
 
 def test_bad_scenes_are_refused(refusals, tmp_path):
-    """Name the file and what in it is wrong, without a traceback."""
+    """Name the file and its defect, without a traceback."""
     cases = [
         ('world: {objects: {crate: {box: [1, 1]}}}', 'crate'),
         ('world: {robots: {a: {urdf: elephant}}}', "unknown robot 'elephant'"),
@@ -361,7 +361,7 @@ def test_bad_scenes_are_refused(refusals, tmp_path):
 
 
 def test_frames_are_on_the_graph(graph, start_node):
-    """Publish a moving base on /tf, below the frames that do not move."""
+    """Publish a moving base on /tf, below the static frames."""
     process = start_node(robot='floating_box', publish_tf=True, collisions='none')
     heard = graph.listen(TFMessage, '/tf')
     graph.wait_for_next(heard)

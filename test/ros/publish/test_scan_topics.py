@@ -1,4 +1,4 @@
-"""Topics of range sensors and lidars: what a recording holds, and that a replay gives it again."""
+"""Range sensor and lidar topics: their recording and its replay."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
 
     scans = messages_on(bag, '/front_scan/scan', LaserScan)
     truths = messages_on(bag, '/front_scan/scan/truth', LaserScan)
-    assert len(scans) == len(truths) == 19  # the reset begins a period again
+    assert len(scans) == len(truths) == 19  # the reset restarts a period
     first = scans[0]
     assert first.header.frame_id == 'lower_rod'
     assert (first.range_min, first.range_max) == pytest.approx((0.05, 8.0))

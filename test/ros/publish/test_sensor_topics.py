@@ -1,4 +1,4 @@
-"""Topics of sensor kinds: a row for each, and a new kind by its record, kernel and row alone."""
+"""Sensor topics: a row for each kind, and a new kind by its record, kernel and row alone."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def test_every_kind_has_topics_of_its_quantities():
-    """Fill messages with quantities of the kind; have no row without a kind."""
+    """Fill messages with the kind's quantities; have no row without a kind."""
     assert set(TOPICS) == set(KINDS)
     for word, topics in TOPICS.items():
         quantities = {each.name for each in KINDS[word].quantities}
@@ -41,7 +41,7 @@ class GaugeSettings:
 
 @pytest.fixture
 def gauge(monkeypatch):
-    """Declare a kind that reads the pressure of the standard atmosphere, as a temperature."""
+    """Declare a kind that reads the standard atmosphere's pressure, as a temperature."""
     kind = SensorKind(
         'gauge',
         (Quantity('reading', 'K'),),

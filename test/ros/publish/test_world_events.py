@@ -1,4 +1,4 @@
-"""Events of contacts, broken joints, gravity and fields of force in a simulator and its bags."""
+"""Contact events, broken joints, gravity and force fields in a simulator and its bags."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ world:
 
 
 def recorded(path, steps=600, **parameters):
-    """Record a run of a scene; return its simulator and the messages in the bag."""
+    """Record a scene run; return its simulator and the messages in the bag."""
     file = path / 'scene.yaml'
     file.write_text(SCENE)
     run = start_recording(
@@ -49,7 +49,7 @@ def recorded(path, steps=600, **parameters):
 
 
 def events_in(messages):
-    """Return the rows of all messages of events, and their stamps [ms]."""
+    """Return the rows in all event messages, and their stamps [ms]."""
     clouds = messages_on(messages, '/contacts/events', PointCloud2)
     assert all(cloud.point_step == CONTACT_EVENT.itemsize for cloud in clouds)
     return (
@@ -62,7 +62,7 @@ def events_in(messages):
 
 
 def bounces(path):
-    """Return per physics step the geometries in touch of a world made of the scene."""
+    """Return the touching geometries in each physics step, in a world loaded from the scene."""
     world = sb.World(time_step=5e-4)
     world.load_scene(path / 'scene.yaml')
     touching = []
@@ -72,8 +72,8 @@ def bounces(path):
     return touching
 
 
-def test_every_begin_and_end_is_told_in_its_step(tmp_path):
-    """Tell of a ball that bounces, of physics steps within control steps too, and of no rest."""
+def test_every_begin_and_end_is_published_in_its_step(tmp_path):
+    """Report a bouncing ball, also in physics steps within control steps, but no resting body."""
     simulator, messages = recorded(tmp_path, substeps=2)
     clouds, stamps = events_in(messages)
     wanted, before = [], set()
@@ -98,8 +98,8 @@ def test_every_begin_and_end_is_told_in_its_step(tmp_path):
     assert verdict.state_hash == simulator.world.state_hash()
 
 
-def test_pairs_that_go_on_touching_are_told_where_that_is_wanted(tmp_path):
-    """Give the four points of a crate at rest in each step, with the impulse of its weight."""
+def test_persisting_pairs_are_published_on_request(tmp_path):
+    """Give the four points on a crate at rest in each step, with the impulse from its weight."""
     _, messages = recorded(tmp_path, steps=300, contact_events=['persist'])
     clouds, stamps = events_in(messages)
     assert stamps == list(range(stamps[0], 301)) and stamps[0] <= 3
@@ -109,7 +109,7 @@ def test_pairs_that_go_on_touching_are_told_where_that_is_wanted(tmp_path):
 
 
 def test_gravity_and_fields_change_while_it_runs_and_replay(tmp_path):
-    """Obey gravity and fields from the next step on, and replay to the same bits."""
+    """Apply gravity and fields from the next step on, and replay to the same bits."""
     text = '{lift: {type: uniform, acceleration: [0, 0, 20], links: [crate/crate]}}'
     heights, file = [], tmp_path / 'scene.yaml'
     file.write_text(SCENE)
@@ -142,8 +142,8 @@ def test_gravity_and_fields_change_while_it_runs_and_replay(tmp_path):
     assert verdict.state_hash == world.state_hash()
 
 
-def test_what_a_program_does_ends_a_replay(tmp_path):
-    """Say in the bag that functions act, and that it cannot be replayed from there."""
+def test_a_program_that_acts_ends_a_replay(tmp_path):
+    """Record in the bag that functions act, and that replay stops there."""
     run = start_recording(tmp_path / 'bag')
     for step in range(50):
         if step == 20:
@@ -158,8 +158,8 @@ def push_nothing(world):
     """Do nothing, before a step."""
 
 
-def test_broken_joints_are_told_when_they_break(tmp_path):
-    """Publish the name of a joint that breaks under its load, and with what time."""
+def test_broken_joints_are_published_when_they_break(tmp_path):
+    """Publish the name and the break time of a joint that breaks under its load."""
     joints = tmp_path / 'joints.yaml'
     joints.write_text(
         'joints:\n  - {name: hook, type: ball, link1: lower_rod, link2: world, break_force: 9}\n'
@@ -182,7 +182,7 @@ def test_broken_joints_are_told_when_they_break(tmp_path):
 
 
 def test_wrong_parameters_of_events_and_fields_are_refused():
-    """Name the parameter, the value and what is possible."""
+    """Name the parameter, the value and the alternatives."""
     for values, text in (
         ({'contact_events': ['touch']}, 'contact_events.*begin'),
         ({'force_fields': '{a: 3}'}, 'force_fields'),
