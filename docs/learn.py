@@ -4,7 +4,7 @@ Learn to swing a pendulum up, or to walk, by the cross-entropy method in numpy.
     python docs/learn.py pendulum
     python docs/learn.py quadruped --iterations 30
 
-Each iteration tries many policies, one in each world of a batch, and draws the next policies
+Each iteration tries many policies, one in each batch world, and draws the next policies
 around the best ones.
 """
 
@@ -61,7 +61,7 @@ def gait(parameters: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return actions.reshape(n, 12)
 
 
-# identifier, policy, number of parameters, initial standard deviation
+# identifier, policy, parameter count, initial standard deviation
 TASKS = {
     'pendulum': ('sim_bridge/Pendulum-v1', network, HIDDEN * (INPUTS + 1), 1.0),
     'quadruped': ('sim_bridge/QuadrupedWalk-v1', gait, 14, 0.3),
@@ -71,7 +71,7 @@ TASKS = {
 def returns(
     env: gymnasium.vector.VectorEnv, policy: Policy, parameters: np.ndarray, seed: int
 ) -> np.ndarray:
-    """Return the summed rewards (n,) of an episode, one for each row of parameters."""
+    """Return an episode's summed rewards (n,), one for each parameter row."""
     seen, _ = env.reset(seed=seed)
     total, goes_on = np.zeros(len(parameters)), np.ones(len(parameters), bool)
     while goes_on.any():
@@ -88,7 +88,7 @@ def learn(
     seed: int = 0,
     say: Callable[[str], object] = print,
 ) -> tuple[np.ndarray, list[float]]:
-    """Return the mean of the last policies, and the return of the mean policy per iteration."""
+    """Return the last policies' mean, and the mean policy's return per iteration."""
     identifier, policy, size, spread = TASKS[task]
     draw, best = np.random.default_rng(seed), max(population // 8, 2)
     mean, deviation, history = np.zeros(size), np.full(size, spread), []

@@ -1,5 +1,5 @@
 """
-Draw docs/running_arm.png: the topics of a running arm.
+Draw docs/running_arm.png: topics from a running arm.
 
 Start a moving robot in one terminal, and run this script in another with the same environment. It
 needs matplotlib, which `make bench` also installs:

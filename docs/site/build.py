@@ -1,8 +1,8 @@
 """
 Build the documentation site: `make docs` runs this.
 
-The pages and the files they link to are copied with the layout of the repository, so links between
-them stay valid. The reference generated from the code, and the navigation given by the tables of
+The pages and the files they link to are copied with the repository's layout, so links between
+them stay valid. The reference generated from the code, and the navigation given by the tables in
 docs/README.md, are added. Sphinx turns these files into HTML. Every warning is an error.
 """
 
@@ -16,7 +16,7 @@ import sys
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# pages, and the folders of linked and shown files
+# pages, and folders with linked and shown files
 PAGES = ('README.md', 'ARCHITECTURE.md', 'CHANGELOG.rst', 'CONTRIBUTING.md', 'SECURITY.md')
 FOLDERS = (
     'docs',
@@ -36,9 +36,9 @@ _PAGE = re.compile(r'^\| \[[^\]]*\]\(([^)#]+)\.(?:md|rst)\)', re.MULTILINE)
 
 def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
     """
-    Yield the sections of docs/README.md, each with the pages in its table.
+    Yield the sections in docs/README.md, each with the pages in its table.
 
-    index: text of docs/README.md. Pages are paths from the repository root, without suffix.
+    index: text from docs/README.md. Pages are paths from the repository root, without suffix.
     """
     _, *parts = _SECTION.split(index)
     for title, text in zip(parts[::2], parts[1::2], strict=True):
@@ -53,7 +53,7 @@ def toctree(pages: list[str], caption: str = '') -> str:
 
 
 def lay_out(source: Path) -> None:
-    """Write all inputs of Sphinx into the folder `source`, replacing it."""
+    """Write all Sphinx inputs into the folder `source`, replacing it."""
     from reference import write_reference
 
     shutil.rmtree(source, ignore_errors=True)
@@ -71,7 +71,7 @@ def lay_out(source: Path) -> None:
     ]
     readme = (ROOT / 'README.md').read_text()
     (source / 'index.md').write_text(readme + ''.join(trees) + toctree(['docs/README']))
-    # the README of a folder lists the folder's pages
+    # a folder's README lists the folder's pages
     for folder in (source / 'docs').iterdir():
         if (folder / 'README.md').is_file():
             pages = sorted(each.stem for each in folder.glob('*.md') if each.stem != 'README')

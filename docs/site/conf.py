@@ -1,4 +1,4 @@
-"""Configuration of Sphinx for docs/site/build.py."""
+"""Sphinx configuration for docs/site/build.py."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ include_patterns = [
 # quotes mark code more often than speech
 smartquotes = False
 
-# anchors of headings as on GitHub
+# heading anchors as on GitHub
 myst_heading_anchors = 6
 
 # document a class and its constructor arguments
 autoclass_content = 'both'
 autodoc_member_order = 'bysource'
 autodoc_typehints_format = 'short'
-# document inherited members, except those of Python's own classes
+# document inherited members, except those from Python's own classes
 autodoc_default_options = {
     'members': True,
     'inherited-members': 'object,DeclaredAttributes,Mapping,Sequence,tuple,Exception',
     'exclude-members': 'advice,fixed_names,internal_names,is_tree',
 }
-# show the aliases of array types, not their definitions
+# show array type aliases, not their definitions
 autodoc_type_aliases = {
     name: name for name in ('FloatArray', 'IntArray', 'Number', 'Vector', 'Matrix')
 }

@@ -1,7 +1,7 @@
 """
-The docstrings of this package as reStructuredText, for Sphinx's autodoc.
+This package's docstrings as reStructuredText, for Sphinx's autodoc.
 
-Docstrings are plain text: paragraphs, lists of `name: meaning`, lists with dashes. Indented lines
+Docstrings are plain text: paragraphs, `name: meaning` lists, lists with dashes. Indented lines
 are kept unchanged, and text in backticks is code.
 """
 
@@ -25,7 +25,7 @@ def _text(line: str) -> str:
 
 
 def _items(block: list[str], starts: re.Pattern[str]) -> Iterator[str]:
-    """Join the lines of a block into items; each item begins at a match of `starts`."""
+    """Join a block's lines into items; each item begins where `starts` matches."""
     item: list[str] = []
     for line in block:
         if item and starts.match(line):
@@ -36,7 +36,7 @@ def _items(block: list[str], starts: re.Pattern[str]) -> Iterator[str]:
 
 
 def to_rst(lines: list[str]) -> Iterator[str]:
-    """Yield the lines of a docstring as reStructuredText."""
+    """Yield a docstring's lines as reStructuredText."""
     for is_text, group in itertools.groupby(lines, key=lambda line: bool(line.strip())):
         block = list(group)
         if not is_text:
@@ -61,7 +61,7 @@ def to_rst(lines: list[str]) -> Iterator[str]:
 def _process(
     app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]
 ) -> None:
-    # the default docstrings of NamedTuple fields have no information
+    # default NamedTuple field docstrings have no information
     lines[:] = to_rst([line for line in lines if 'Alias for field number' not in line])
 
 

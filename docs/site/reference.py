@@ -22,7 +22,7 @@ from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import is_latched
 
-# chapters of the public names, by the packages that define them; every package is listed
+# chapters for public names, by the packages that define them; every package is listed
 CHAPTERS = {
     'Worlds': ('world', 'simulation'),
     'Robots, links and joints': ('robots',),
@@ -34,7 +34,7 @@ CHAPTERS = {
     'Files and errors': ('description', 'foundation'),
 }
 
-# robots that together have every topic except the topics of SENSORS
+# robots that together have every topic except SENSORS' topics
 ROBOTS = ('arm', 'quadruped', 'rover', 'tracked_vehicle')
 SENSORS = {
     kind.word: {'type': kind.word, 'link': 'tool_flange'}
@@ -114,7 +114,7 @@ def _python_page(title: str, text: str, module: str, things: list[tuple[str, Any
 
 
 def _verbs() -> str:
-    """Return the page with the help of each verb, as printed by its parser."""
+    """Return the page with each verb's help, as printed by its parser."""
     os.environ |= {'COLUMNS': '100', 'NO_COLOR': '1'}
     text = '# Verbs\n\nThe output of `sim_bridge VERB --help`.\n'
     for verb in VERBS:
@@ -134,7 +134,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
 
 
 def _parameters() -> str:
-    """Return the page with all parameters of all nodes, from their tables."""
+    """Return the page with all nodes' parameters, from their tables."""
     text = '# All parameters\n'
     for node, table in TABLES.items():
         rows = [
@@ -214,7 +214,7 @@ def _topics() -> str:
 
 
 def _yaml() -> str:
-    """Return the page with the keys of YAML files, from the docstrings of their readers."""
+    """Return the page with YAML file keys, from their readers' docstrings."""
     text = '# Keys of YAML files\n'
     for title, name in YAML.items():
         module = __import__(name, fromlist=['__doc__'])
@@ -236,7 +236,7 @@ def _yaml() -> str:
 
 
 def _sensor_kinds() -> str:
-    """Return the page of all sensor kinds, from their records and topic rows."""
+    """Return the page on all sensor kinds, from their records and topic rows."""
     text = '# Sensor kinds\n\nThe keys of all sensors are on the page of YAML files.\n'
     for kind in KINDS.values():
         quantities = ', '.join(

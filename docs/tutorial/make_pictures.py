@@ -1,5 +1,5 @@
 """
-Run the pages of the tutorial in this folder; their code draws their pictures.
+Run the tutorial pages in this folder; their code draws their pictures.
 
     make pictures                                     # all pages
     make pictures ARGS=4_separation.md                # one of them
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).resolve().parent
 
 
 def code_of(page: Path) -> str:
-    """Return the code of a page: all its Python blocks, at their line numbers."""
+    """Return a page's code: all its Python blocks, at their line numbers."""
     text = page.read_text()
     code, line = '', 1
     for found in re.finditer(r'^```python\n(.*?)^```', text, re.MULTILINE | re.DOTALL):

@@ -53,7 +53,7 @@ def copy_of(handle):
 
 
 def state_after(handle, run):
-    """Return the bytes of all arrays after steps of a copy; run: takes a block's address."""
+    """Return all arrays' bytes after a copy's steps; run: takes a block's address."""
     own = copy_of(handle)
     block = (ctypes.c_int64 * 8)(own.table.ctypes.data, STEPS)
     run(ctypes.addressof(block))

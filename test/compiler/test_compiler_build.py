@@ -1,4 +1,4 @@
-"""Building units: progress, failures, and time of compilation."""
+"""Building units: progress, failures, and compilation time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def no_folder(monkeypatch):
 
 
 def units_of(*sources: str) -> list[Unit]:
-    """Return units of programs taking a float."""
+    """Return units with programs taking a float."""
     return [Unit(program(source), (FLOAT,)) for source in sources]
 
 

@@ -21,7 +21,7 @@ from sim_bridge.compiler.kinds import Array, FLOAT, INT, kind_of_argument
 from sim_bridge.compiler.module import Module
 from sim_bridge.compiler.stage import Stage
 
-# marks the expected place of the error in a source
+# marks the expected error place in a source
 MARK = '«'
 
 
@@ -68,7 +68,7 @@ ARGUMENTS = {
 
 
 def error_of(source: str, **names) -> KernelError:
-    """Return the error of the last kernel in a text; names: kinds of its parameters."""
+    """Return the last kernel's error in a text; names: its parameter kinds."""
     made = program(source, **{**GLOBALS, **names})
     arguments = [
         ARGUMENTS[name]

@@ -1,4 +1,4 @@
-"""All kernels of the package, compiled and in CPython, on arguments from simulations."""
+"""All kernels in the package, compiled and in CPython, on arguments from simulations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Machines = dict[tuple[Kernel, tuple[Kind, ...]], Machine]
 
 
 def recorded() -> Recorder:
-    """Return the records of all scenarios."""
+    """Return all scenarios' records."""
     made = Recorder()
     with pytest.MonkeyPatch.context() as patch, made.attached(patch):
         for scenario in ALL_SCENARIOS:
@@ -32,7 +32,7 @@ def recorded() -> Recorder:
 
 
 def machines_of(recorder: Recorder) -> Machines:
-    """Return each kernel as separate machine code, by the kinds of its arguments."""
+    """Return each kernel as separate machine code, by its argument kinds."""
     wanted = list(
         dict.fromkeys(
             (kernel, record.kinds)
@@ -58,7 +58,7 @@ def outcome(machine: Machine, arguments: tuple, result: object, after: tuple) ->
 
 
 def wrong_alone(recorder: Recorder, machines: Machines) -> list[str]:
-    """Name results of single kernels that differ from CPython."""
+    """Name single kernels' results differing from CPython's."""
     wrong = []
     for name, kernel, record in given_to(recorder):
         arguments = Copier().copy(record.before)
@@ -73,9 +73,9 @@ def wrong_alone(recorder: Recorder, machines: Machines) -> list[str]:
 
 def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str], set[str]]:
     """
-    Name results of small kernels that differ from CPython for randomly scaled floats.
+    Name small kernels' results differing from CPython's for randomly scaled floats.
 
-    Also returns the names of the tried kernels.
+    Also returns the tried kernels' names.
     """
     wrong, rng, reference = [], np.random.default_rng(5), Reference()
     tried = set()

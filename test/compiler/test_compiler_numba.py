@@ -48,7 +48,7 @@ class Translator:
 
 
 def is_known(kind: Kind) -> bool:
-    """Return whether Numba supports values of a kind: no parts, no tables."""
+    """Return whether Numba supports a value kind: no parts, no tables."""
     return (
         is_number(kind)
         or isinstance(kind, Array)
@@ -57,7 +57,7 @@ def is_known(kind: Kind) -> bool:
 
 
 def numbers(value: Any) -> Iterator[np.ndarray]:
-    """Take a value apart into arrays of numbers."""
+    """Take a value apart into number arrays."""
     if isinstance(value, tuple):
         for each in value:
             yield from numbers(each)
@@ -66,12 +66,12 @@ def numbers(value: Any) -> Iterator[np.ndarray]:
 
 
 def joined(*values: Any) -> np.ndarray:
-    """Return all numbers of values in a row."""
+    """Return all numbers from values in a row."""
     return np.concatenate([np.zeros(1), *numbers(values)])
 
 
 def chosen(recorder: Recorder) -> Iterator[tuple[str, Kernel, list[Record]]]:
-    """List kernels supported by Numba, with calls of equal argument kinds."""
+    """List kernels supported by Numba, with calls with equal argument kinds."""
     for name, kernel in all_kernels().items():
         alike = [
             record

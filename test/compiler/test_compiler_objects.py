@@ -76,7 +76,7 @@ def open_and_read(table: Table):
 """,
 }
 
-# prints one line of JSON: the compiled units, keys and texts of all units, and one result
+# prints one line of JSON: the compiled units, all units' keys and texts, and one result
 PROBE = """
 import hashlib, json, sys
 from sim_bridge.compiler import build, objects
@@ -149,7 +149,7 @@ class Checkout:
         )
 
     def run(self, **variables: str) -> dict:
-        """Return the output of such a process."""
+        """Return a process's output."""
         return outcome_of(self.start(**variables))
 
     def objects(self) -> list[Path]:
@@ -326,7 +326,7 @@ def test_folder_that_cannot_be_made_warns_and_goes_on(checkout):
         assert objects.VARIABLE in found['errors']
 
 
-# view of a user without write permission, also when run as root
+# a user's view without write permission, also when run as root
 READ_ONLY = """
 import os
 access = os.access

@@ -30,7 +30,7 @@ INTEGERS = [
     '(SEVEN // 2)',
 ]
 GLOBALS = {'HALF': 0.5, 'SEVEN': 7}
-# extents of the arrays: a[5], k[5] and b[3, 4]
+# array extents: a[5], k[5] and b[3, 4]
 PARAMETERS = 'x, y, n, m, p, a, b, k'
 
 ONE_FLOAT = [
@@ -52,7 +52,7 @@ class Writer:
     """Writes a random program; depths keep it short."""
 
     def __init__(self, chance):
-        """Begin with the names of a program's parameters."""
+        """Begin with a program's parameter names."""
         self.chance = chance
         self.floats, self.integers, self.bools = ['x', 'y', 'z'], ['n', 'm'], ['p', 'q']
         self.functions, self.has_arrays, self.loops = [], True, 0
@@ -62,7 +62,7 @@ class Writer:
         return self.chance.choice(choices)
 
     def item(self, depth):
-        """Write an item of a float array."""
+        """Write a float array's item."""
         if self.one_of([True, False]):
             return self.one_of(['a[0]', 'a[-1]', f'a[{self.integer(depth)} % 5]'])
         return self.one_of(

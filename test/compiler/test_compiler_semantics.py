@@ -1,4 +1,4 @@
-"""Kernel semantics: each row of the table in docs/kernels.md, compiled and in CPython."""
+"""Kernel semantics: each table row in docs/kernels.md, compiled and in CPython."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def in_numpy(operation, a, b) -> float:
     [('+', np.add), ('-', np.subtract), ('*', np.multiply), ('/', np.divide)],
 )
 def test_floats_follow_ieee_754(operator, operation):
-    """Add, subtract, multiply and divide like numpy: infinities, nan, zeros of both signs."""
+    """Add, subtract, multiply and divide like numpy: infinities, nan, zeros with both signs."""
     kernel = program(f'def f(x, y):\n    return x {operator} y')
     machine = compiled(kernel, 1.0, 1.0)
     for a, b in product(FLOATS, FLOATS):
@@ -110,7 +110,7 @@ def test_sign_of_the_least_integer_that_the_compiler_knows_wraps_too():
 
 
 def test_sign_and_size_of_a_float():
-    """Change the sign of zeros, infinities and nan alike."""
+    """Change signs for zeros, infinities and nan alike."""
     for x in FLOATS[:-1]:
         assert (*map(bits, agreed('def f(x):\n    return -x, abs(x)', x)),) == (
             bits(-x),
@@ -265,7 +265,7 @@ A, B, C, D = 1.0 + 2**-30, 1.0 - 2**-29, -1.0 + 2**-40, 1.0 + 2**-27
 
 
 def once(*terms) -> float:
-    """Return a sum of exact products, rounded once."""
+    """Return a sum over exact products, rounded once."""
     return nearest(sum(math.prod(map(Fraction, factors)) for factors in terms))
 
 

@@ -1,4 +1,4 @@
-"""Functions, statements, arrays and parts: rows of the table in docs/kernels.md."""
+"""Functions, statements, arrays and parts: table rows in docs/kernels.md."""
 
 from __future__ import annotations
 
@@ -381,7 +381,7 @@ def test_ranges_are_copied_as_if_at_once():
 
 
 def test_ranges_are_filled_with_a_number():
-    """Set all items of an array, row or range, converting the number."""
+    """Set all items in an array, row or range, converting the number."""
     array, matrix, integers = np.ones(4), np.ones((3, 2)), np.ones(3, np.int64)
     agreed(
         'def f(a, m, k):\n    a[:] = 2\n    m[1] = 0.5\n    m[2:, :] = True\n    k[:0] = 9\n'
@@ -481,7 +481,7 @@ class World:
 
 
 def test_fields_of_parts_are_read_from_a_table():
-    """Open parts of a table, pass them to other kernels and change their arrays in place."""
+    """Open a table's parts, pass them to other kernels and change their arrays in place."""
     open_body, open_joint = openers_of((Body, Joint))
     source = (
         '@subroutine\ndef touch(body, joint):\n    body.flags[1] += body.number\n'
@@ -498,7 +498,7 @@ def test_fields_of_parts_are_read_from_a_table():
 
 
 def test_part_is_an_argument_of_its_own():
-    """Accept a NamedTuple of arrays and numbers without a table."""
+    """Accept a NamedTuple with arrays and numbers without a table."""
     body = World().parts[0]
     assert (
         agreed(

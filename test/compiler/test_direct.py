@@ -22,7 +22,7 @@ X, Y = np.array([1.0, 2.0, 3.0]), np.array([10.0, 20.0])
 
 @entry
 def multiply(x: FloatMatrix, y: FloatMatrix, product_out: FloatCube):
-    """Write the products of the items; return False if the first is negative."""
+    """Write the items' products; return False if the first is negative."""
     if x[0, 0] < 0.0:
         return False
     for i in range(x.shape[1]):
@@ -33,7 +33,7 @@ def multiply(x: FloatMatrix, y: FloatMatrix, product_out: FloatCube):
 
 @entry
 def add_items(x: FloatMatrix, sum_out: FloatMatrix):
-    """Write the sum of the items."""
+    """Write the items' sum."""
     total = 0.0
     for k in range(x.shape[1]):
         total += x[0, k]

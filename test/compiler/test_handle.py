@@ -1,4 +1,4 @@
-"""Single argument of the kernels: every field of every NamedTuple arrives at its place."""
+"""Single argument of the kernels: all NamedTuple fields arrive at their places."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Fields:
         self.value = 1
 
     def fill(self, part):
-        """Return an instance with distinct arrays, of the annotated kinds."""
+        """Return an instance with distinct arrays, as annotated."""
         return part(*map(self.array, fields_of(part).values()))
 
     def array(self, layout):
@@ -52,14 +52,14 @@ class Fields:
 
 @pytest.fixture
 def parts():
-    """Return one instance of each part, with distinct content; the Options are OPTIONS."""
+    """Return an instance of each part, with distinct content; the Options are OPTIONS."""
     fields = Fields()
     return [OPTIONS if kind is Options else fields.fill(kind) for kind in handle.PARTS]
 
 
 @kernel
 def unpack_1(array, at, values_out, shape_out):
-    """Write an array's length and shape, then its values; return the end of the row."""
+    """Write an array's length and shape, then its values; return the row's end."""
     shape_out[0], shape_out[1] = array.ndim, array.shape[0]
     for i in range(array.shape[0]):
         values_out[at + i] = array[i]
@@ -87,7 +87,7 @@ def unpack_3(array, at, values_out, shape_out):
 
 
 def make_unpacker(part, opener):
-    """Compile a function that unpacks all fields of a table's part."""
+    """Compile a function unpacking all fields in a table's part."""
     lines = [
         f'    at = unpack_{kind.dimensions}(part.{field}, at, values, shapes[{row}])'
         for row, (field, kind) in enumerate(fields_of(part).items())
@@ -108,7 +108,7 @@ def unpack_options(table, values_out):
 
 @entry
 def overwrite(table):
-    """Write into one array of the State and of the Workspace, by name."""
+    """Write into one State array and one Workspace array, by name."""
     world.state(table).wrench[2, 1] = -7.0
     world.workspace(table).response[1, 2, 3] = -8.0
 
@@ -123,7 +123,7 @@ def overwrite(table):
     ],
 )
 def test_every_array_arrives_in_its_place(parts, kind, opener):
-    """Read back all values and shapes of all fields, in field order."""
+    """Read back all fields' values and shapes, in field order."""
     part = parts[handle.PARTS.index(kind)]
     values = np.full(sum(array.size for array in part), np.nan)
     shapes = np.zeros((len(part), 4), np.int64)

@@ -33,7 +33,7 @@ MUTABLE = {
 }
 CONSTANT = {'model', 'options', 'contact_materials', 'loops'}
 
-# locations of kernels and of their compiler
+# locations: kernels and their compiler
 _OF_KERNELS = (
     'sim_bridge.engine.',
     'sim_bridge.compiler.',
@@ -75,7 +75,7 @@ class Kernel:
 
 
 def kernels_of(source: str, file: str) -> list[Kernel]:
-    """Find the decorated functions of a file."""
+    """Find a file's decorated functions."""
     lines = source.splitlines()
     return [
         Kernel(
@@ -139,7 +139,7 @@ def written_names(kernel: Kernel, kernels: dict[str, Kernel]) -> Iterator[tuple[
 
 
 def faults(kernels: list[Kernel]) -> Iterator[str]:
-    """Yield breaches of the contract."""
+    """Yield contract breaches."""
     by_name = {kernel.name: kernel for kernel in kernels}
     for kernel in kernels:
         place = f'{kernel.file}: {kernel.name}'
@@ -157,7 +157,7 @@ def faults(kernels: list[Kernel]) -> Iterator[str]:
 
 
 def faults_of_signature(kernel: Kernel) -> Iterator[str]:
-    """Yield errors in the groups of a long signature."""
+    """Yield errors in a long signature's groups."""
     groups = list(kernel.groups.values())
     if not any(groups):
         return
@@ -175,7 +175,7 @@ def faults_of_signature(kernel: Kernel) -> Iterator[str]:
 
 @cache
 def all_kernels() -> list[Kernel]:
-    """Find all kernels of the engine and the sensors."""
+    """Find all kernels in the engine and the sensors."""
     return [
         kernel
         for path in sorted(PACKAGE.rglob('*.py'))
@@ -243,7 +243,7 @@ def test_files_of_kernels_import_mathematics_only():
     ],
 )
 def test_breach_of_the_contract_is_found(source, expected):
-    """Find each kind of breach in a kernel committing it."""
+    """Find each breach kind in a kernel committing it."""
     store = '@kernel\ndef store(x, array_out):\n    "Store."\n    array_out[0] = x\n'
     kernels = kernels_of('@kernel\n' + source, 'bad.py')
     assert list(faults(kernels + kernels_of(store, 'good.py'))) == [f'bad.py: {expected}']

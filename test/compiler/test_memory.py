@@ -13,7 +13,7 @@ from sim_bridge.compiler.memory import address_of, floats_at, ints_at, run_call
 
 @entry
 def double_at(floats: int, ints: int, count: int):
-    """Double the values at two addresses; return the last of each."""
+    """Double the values at two addresses; return the last value at each."""
     numbers, whole = floats_at(floats, count), ints_at(ints, count)
     for k in range(count):
         numbers[k] = 2.0 * numbers[k]
@@ -29,7 +29,7 @@ def add_up(a: int, b: int):
 
 @entry
 def add_up_twice(function: int, block: int, words_inout: IntVector):
-    """Run a call of `add_up`, then again with its result as first argument."""
+    """Run an `add_up` call, then again with its result as first argument."""
     run_call(function, block)
     words_inout[0] = words_inout[2]
     run_call(function, block)

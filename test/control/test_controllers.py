@@ -24,7 +24,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 LATCHED_LOGS = QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 POSE = [0.3, 0.9, 0.2, -1.2, 0.1, 0.8, 0.0]
 CONTROLLERS = ['pd', 'computed_torque']
-# as fast as the controller answers, so that nothing lags on a busy machine
+# as fast as the controller answers: nothing lags on a busy machine
 IN_STEP = {'lockstep': ['joint_commands'], 'real_time_factor': 0.0, 'rate': 500.0}
 
 
@@ -70,7 +70,7 @@ def test_the_arm_is_held_against_gravity(
     assert told['joints held'] == 'False', 'held by efforts, not by the lock'
     assert np.abs(held - POSE).max() < tolerance
     assert np.abs(states[-1].velocity).max() < 0.05, 'at rest'
-    # the order of magnitude that gravity requires at the shoulder
+    # the order of magnitude required by gravity at the shoulder
     assert 20.0 < abs(states[-1].effort[1]) < 200.0
     for process in (node, simulator):
         code, output = end(process)
@@ -162,7 +162,7 @@ def is_said(text: str, logs: list[Log]) -> bool:
 def test_every_state_has_one_answer_with_its_stamp(
     graph, start_controller, robot_alone, controller
 ):
-    """Answer only states; restart after a gap, so that no old reference pulls."""
+    """Answer only states; restart after a gap: no old reference pulls."""
     states, commands = robot_alone
     start_controller(controller)
 
@@ -186,7 +186,7 @@ def test_every_state_has_one_answer_with_its_stamp(
     )
 
     # ten seconds later, at another pose, at rest: only gravity needs an answer, and only from a
-    # law that compensates it
+    # law compensating it
     states.publish(joint_state(10_000_000_000, [0.5, 0.0]))
     graph.wait(lambda: nanoseconds(commands[-1].header.stamp) == 10_000_000_000, 'its answer')
     shoulder = commands[-1].effort[0]
@@ -209,7 +209,7 @@ def test_a_pushed_robot_is_led_back(graph, start_controller, robot_alone):
         'a first answer',
         also=lambda: states.publish(joint_state(1_000_000, [0.0, 0.0])),
     )
-    # thrown, so that velocities over 10 ms do not explain the distance
+    # thrown: velocities over 10 ms do not explain the distance
     assert answer(11, [0.1, 0.0], [18.0, 0.0]) < 0.0
     assert answer(31, [0.3, 0.0], [0.0, 0.0]) < 0.0
     # no state for longer than max_state_gap: no jump, but then back

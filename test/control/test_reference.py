@@ -16,7 +16,7 @@ RAMP_S = 1.5
 
 @pytest.fixture
 def follow():
-    """Return a reference that moves and swings."""
+    """Return a moving and swinging reference."""
     return reference.Reference(START, CENTER, AMPLITUDE, FREQUENCY, RAMP_S)
 
 

@@ -27,7 +27,7 @@ def do(action: str, path: Path | str = '', data: bytes = b'', limits: Limits = L
 
 @pytest.fixture
 def file(tmp_path) -> Path:
-    """Return a file that must stay unchanged."""
+    """Return a file to be left unchanged."""
     path = tmp_path / 'file'
     path.write_text('kept')
     path.chmod(0o600)
@@ -124,7 +124,7 @@ for action in ({actions}):
     ],
 )
 def test_each_fence_holds_alone(file, without, kept, may_read, actions):
-    """Refuse with Landlock alone actions that seccomp also refuses, and vice versa."""
+    """Refuse with Landlock alone actions also refused by seccomp, and vice versa."""
     assert platform.machine() in ('x86_64', 'aarch64')
     script = SCRIPT.format(
         path=sys.path,
@@ -174,7 +174,7 @@ def test_endless_or_silent_readers_are_ended(action, said):
 
 
 def test_nothing_of_an_answer_is_run(capfd):
-    """Pass bytes unchanged: a pickle that would run a program is not loaded."""
+    """Pass bytes unchanged: a pickle to run a program is not loaded."""
     fields, data = do('pickle')
     assert (fields, b'echo trap' in data) == ({}, True)
     assert capfd.readouterr() == ('', '')

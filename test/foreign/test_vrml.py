@@ -119,7 +119,7 @@ def test_extrusions_have_the_volume_of_prisms(section, spine, scales, expected):
 
 
 def test_an_extrusion_bends_with_its_spine():
-    """Close a ring with a square section: Pappus's volume, times that of a polygon."""
+    """Close a ring with a square section: Pappus's volume, times a polygon's."""
     angles = np.linspace(0, 2 * math.pi, 65)
     spine = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1) * 2.0
     spine[-1] = spine[0]
@@ -192,7 +192,7 @@ def test_defects_are_reported_with_their_line(text, line, problem):
 
 
 def test_repetition_is_bounded(monkeypatch):
-    """Refuse nodes that expand to too many nodes, at once."""
+    """Refuse nodes expanding to too many nodes, at once."""
     monkeypatch.setattr('sim_bridge.foreign.vrml.text.MOST_NODES', 1000)
     monkeypatch.setattr('sim_bridge.foreign.vrml.scene._MOST_DRAWN', 1000)
     levels = 'DEF A0 Shape { geometry Box { } } ' + ''.join(

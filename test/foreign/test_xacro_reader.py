@@ -1,4 +1,4 @@
-"""xacro files that run code, reveal secrets or look for packages."""
+"""xacro files running code, revealing secrets or looking for packages."""
 
 from __future__ import annotations
 

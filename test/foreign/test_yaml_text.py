@@ -1,4 +1,4 @@
-"""YAML texts that are small but expand greatly, or contain invalid values."""
+"""Small YAML texts expanding greatly, and texts with invalid values."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_few_aliases_are_read():
 
 
 def test_errors_show_little_of_repeated_values():
-    """Show the beginning of a value that contains the same list a thousand times."""
+    """Show the beginning of a value containing the same list a thousand times."""
     with pytest.raises(DescriptionError) as caught:
         sb.World().load_scene({'world': {'gravity': load_yaml(aliases(4))['world']}})
     assert len(str(caught.value)) < 1000
