@@ -1,4 +1,4 @@
-"""Test that the benchmarks compare like with like: every engine computes the same motion."""
+"""Benchmarks compare like with like: every engine computes the same motion."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from benchmarks.urdf import example_robot, read_urdf, write_urdf
 
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
-# MuJoCo's RK4 is the truth that the others approach as their step shrinks; the twenty sweeps of
-# dWorldQuickStep leave an error of their own
+# MuJoCo's RK4 is the reference for engines with a smaller time step; the twenty sweeps of
+# dWorldQuickStep leave a separate error
 CONVERGING = [name for name in ENTRIES if name not in ('MuJoCo RK4', 'ODE dWorldQuickStep')]
 
 
 def moved(name, mechanism, state, duration, time_step, force=None):
-    """Return the motion that an engine reaches from `state` after `duration`."""
+    """Return the motion reached by an engine from `state` after `duration`."""
     peer = build(name, mechanism, time_step, GRAVITY)
     peer.reset(state)
     if force is not None:
@@ -49,7 +49,7 @@ def moved(name, mechanism, state, duration, time_step, force=None):
 
 
 def distance(a, b):
-    """Return the largest difference between two motions, all kinds of quantities together."""
+    """Return the largest difference between two motions, over all quantities."""
     return max(
         np.abs(getattr(a, field) - getattr(b, field)).max()
         for field in ('com', 'rotation', 'velocity', 'angular')
@@ -57,7 +57,7 @@ def distance(a, b):
 
 
 def tumbling_quadruped():
-    """Return ANYmal in the air, with everything moving."""
+    """Return ANYmal in the air, with all joints and the base moving."""
     mechanism = real_robot('anymal_b')
     rng = np.random.default_rng(3)
     axis = np.array([2.0, -1.0, 2.0]) / 3.0
@@ -73,7 +73,7 @@ def tumbling_quadruped():
 
 
 def prismatic_arm():
-    """Return the Panda, whose fingers slide, moving."""
+    """Return a moving Panda with sliding fingers."""
     mechanism = real_robot('panda')
     rng = np.random.default_rng(4)
     state = random_state(mechanism, rng)
@@ -81,7 +81,7 @@ def prismatic_arm():
 
 
 def swinging_chain():
-    """Return a chain of 5 links, moving."""
+    """Return a moving chain of 5 links."""
     mechanism = chain(5)
     rng = np.random.default_rng(5)
     state = random_state(mechanism, rng, spread=0.5)
@@ -113,7 +113,7 @@ def test_quick_step_stays_near(scene):
 
 @pytest.mark.parametrize('name', CONVERGING)
 def test_push_is_the_same_force_for_all(name):
-    """Push the trunk of a tumbling ANYmal: 50 ms later all engines have it at the same place."""
+    """Push the trunk of a tumbling ANYmal: 50 ms later it has the same place in all engines."""
     mechanism, state = tumbling_quadruped()
     force = np.array([100.0, -50.0, 600.0])
     truth = moved('MuJoCo RK4', mechanism, state, 0.05, 1e-4, force)
@@ -123,7 +123,7 @@ def test_push_is_the_same_force_for_all(name):
 
 @pytest.mark.parametrize('name', ENTRIES)
 def test_reset_repeats_the_motion_exactly(name):
-    """Give the same bits again after a reset, also when a force was applied in between."""
+    """Compute the same bits after a reset, also with a force applied in between."""
     mechanism, state = tumbling_quadruped()
     peer = build(name, mechanism, 1e-3, GRAVITY)
     motions = []
@@ -138,7 +138,7 @@ def test_reset_repeats_the_motion_exactly(name):
 
 @pytest.mark.parametrize('name', ENTRIES)
 def test_reset_reaches_the_engine_and_comes_back(name):
-    """Read back the motion that was put in, before any step."""
+    """Read back the assigned motion before any step."""
     mechanism, state = tumbling_quadruped()
     peer = build(name, mechanism, 1e-3, GRAVITY)
     peer.reset(state)
@@ -147,7 +147,7 @@ def test_reset_reaches_the_engine_and_comes_back(name):
 
 @pytest.mark.parametrize('name', REAL_ROBOTS)
 def test_read_urdf_merges_fixed_links_as_pinocchio_does(name):
-    """Have Pinocchio's mass, kinetic energy and centre of mass, read from the original file."""
+    """Match Pinocchio's mass, kinetic energy and centre of mass, read from the original file."""
     path, free_root = REAL_ROBOTS[name]
     root = [pin.JointModelFreeFlyer()] if free_root else []
     truth = pin.buildModelFromUrdf(str(example_robot(path)), *root)
@@ -166,7 +166,7 @@ def test_read_urdf_merges_fixed_links_as_pinocchio_does(name):
     data = truth.createData()
     kinetic = pin.computeKineticEnergy(truth, data, q, v)
     potential = pin.computePotentialEnergy(truth, data, q)
-    if not free_root:  # Pinocchio counts the links fixed to the ground with the ground, as we do
+    if not free_root:  # Pinocchio, like us, counts links fixed to the ground as ground
         assert pin.computeTotalMass(truth) == pytest.approx(mechanism.mass, rel=1e-12)
     assert energy(mechanism, motion_of(mechanism, state), GRAVITY) == pytest.approx(
         kinetic + potential, rel=1e-9, abs=1e-9
@@ -177,7 +177,7 @@ def test_read_urdf_merges_fixed_links_as_pinocchio_does(name):
     'make', [lambda: chain(6), box, double_pendulum, lambda: real_robot('talos')]
 )
 def test_write_urdf_keeps_everything(make, tmp_path):
-    """Read back what was written: the same joints, places, axes and inertias."""
+    """Read back the written file: the same joints, places, axes and inertias."""
     mechanism = make()
     path = tmp_path / 'again.urdf'
     path.write_text(write_urdf(mechanism), encoding='utf-8')
@@ -196,7 +196,7 @@ def test_write_urdf_keeps_everything(make, tmp_path):
 
 
 def test_angular_momentum_is_pinocchios():
-    """Equal the angular part of Pinocchio's centroidal momentum."""
+    """Match the angular part of Pinocchio's centroidal momentum."""
     mechanism, state = tumbling_quadruped()
     model = build_model(mechanism, GRAVITY)
     q, v = pin.neutral(model), np.zeros(model.nv)
@@ -212,7 +212,7 @@ def test_angular_momentum_is_pinocchios():
 
 
 def test_quaternions_undo_rotations():
-    """Return from quaternions to the rotation they were made of, also for half turns."""
+    """Convert rotations to quaternions and back, also half turns."""
     rng = np.random.default_rng(7)
     for angle in [0.0, 1e-9, 1.0, np.pi, *rng.uniform(-np.pi, np.pi, 20)]:
         axis = rng.normal(size=3)
@@ -224,7 +224,7 @@ def test_quaternions_undo_rotations():
     'spin', [(0.1, 5.0, 0.1), (-3.0, 0.2, 0.5), (0.3, -0.2, 4.0), (-1.0, 2.0, -3.0)]
 )
 def test_closed_form_of_the_free_body_solves_eulers_equations(spin):
-    """Agree with a numerical solution to nine digits, spinning about the long or short axis."""
+    """Match a numerical solution to nine digits, spinning about the long or short axis."""
     inertia, spin = np.diag(box().bodies[0].inertia), np.array(spin)
     times = np.linspace(0.0, 10.0, 501)
 
@@ -241,7 +241,7 @@ def test_closed_form_of_the_free_body_solves_eulers_equations(spin):
 
 
 def test_reference_of_the_double_pendulum_keeps_its_energy():
-    """Conserve, over 10 s, the energy that `mechanism.energy` computes from the bodies."""
+    """Conserve the energy from `mechanism.energy` over 10 s."""
     scene = pendulum_scene()
     motions = scene.reference(np.linspace(0.0, 10.0, 101))
     energies = [energy(scene.mechanism, motion, scene.gravity) for motion in motions]
@@ -249,7 +249,7 @@ def test_reference_of_the_double_pendulum_keeps_its_energy():
 
 
 def test_reference_of_the_double_pendulum_swings_at_its_normal_frequency():
-    """Repeat a small swing in the slow normal mode after its period, known in closed form."""
+    """Repeat a small swing in the slow normal mode after its closed-form period."""
     # thin rods of mass m and length l: w^2 = (3 -+ 6 / sqrt(7)) g / l, in the mode (1, r)
     # with r the ratio of absolute angles (Greenwood, Principles of Dynamics)
     omega = np.sqrt((3.0 - 6.0 / np.sqrt(7.0)) * 9.81)
@@ -267,7 +267,7 @@ def test_reference_of_the_double_pendulum_swings_at_its_normal_frequency():
 
 
 def test_scenes_start_like_the_published_ones():
-    """Have the energies and angular momenta that scpeters/benchmark gives for its boxes."""
+    """Match the energies and angular momenta of scpeters/benchmark for its boxes."""
     _, simple, thrown = box_scenes()
     for scene, total, spin in ((simple, 5.001041625, 0.404166), (thrown, 368.5464125, 3.41765)):
         motion = motion_of(scene.mechanism, scene.state)
@@ -278,7 +278,7 @@ def test_scenes_start_like_the_published_ones():
 
 
 def test_ode_reaches_its_published_figure_on_the_simple_box():
-    """Turn the slowly spinning box with the angular error published for ODE, 1.04e-7 rad."""
+    """Rotate the slowly spinning box with the angular error published for ODE, 1.04e-7 rad."""
     _, scene, _ = box_scenes()
     peer = build('ODE dWorldStep', scene.mechanism, 1e-3, scene.gravity)
     peer.reset(scene.state)
@@ -289,14 +289,14 @@ def test_ode_reaches_its_published_figure_on_the_simple_box():
 
 
 def test_mujoco_loses_the_published_energy_on_anymal():
-    """Lose what semi-implicit Euler loses in free flight, as SimBenchmark found for MuJoCo."""
+    """Lose semi-implicit Euler's energy in free flight, as SimBenchmark found for MuJoCo."""
     mass = real_robot('anymal_b').mass
     ballistic = (0.5 * mass * 9.81**2 * 1e-3) ** 2 * 4.0 / 3.0
     assert anymal_energy_error('MuJoCo Euler') == pytest.approx(ballistic, rel=0.3)
 
 
 def test_missing_engine_is_named_with_its_installation(monkeypatch):
-    """Name, for an engine that cannot be imported, how to install it."""
+    """Explain how to install an engine that cannot be imported."""
     monkeypatch.setitem(sys.modules, 'mujoco', None)
     monkeypatch.delitem(sys.modules, 'benchmarks.peers.mujoco', raising=False)
     missing = find_missing()
@@ -305,8 +305,8 @@ def test_missing_engine_is_named_with_its_installation(monkeypatch):
         build('MuJoCo RK4', box(), 1e-3, GRAVITY)
 
 
-def test_targets_say_what_was_not_measured():
-    """Tell apart met, missed and not measured."""
+def test_targets_report_missing_measurements():
+    """Distinguish met, missed and not measured."""
     assert Target('', 1.0, 1.0).verdict == 'met'
     assert Target('', 1.1, 1.0).verdict == 'MISSED'
     assert Target('', float('nan'), 1.0).verdict == 'not measured'
@@ -337,7 +337,7 @@ def test_zero_state_is_the_assembled_pose():
 
 
 def test_step_benchmark_fills_its_tables():
-    """Time every engine that is here on every row, and judge only what was measured."""
+    """Time every installed engine on every row, and judge only measured values."""
     report = step.run(rounds=1, lengths=(2, 3))
     here = {name for name in step.ENGINES if name not in find_missing()}
     rows = [*report.data['chains'].values(), *report.data['robots'].values()]
@@ -364,7 +364,7 @@ def test_dynamics_benchmark_fills_its_tables():
 
 
 def test_energy_benchmark_fills_its_tables():
-    """Run every engine that is here through every scene, with small errors in so short a time."""
+    """Run every installed engine through every scene, with small errors for the short time."""
     report = energy_benchmark.run(duration_scale=0.02)
     here = {name for name in energy_benchmark.ENGINES if name not in find_missing()}
     for rows in report.data['scenes'].values():

@@ -1,4 +1,4 @@
-"""The benchmarks on the ROS graph: both bridges publish the same, and their tables are filled."""
+"""Benchmarks on the ROS graph: both bridges publish the same, and their tables are filled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import sim_bridge as sb
 from sim_bridge.description import find_robot
 
 
-def test_minimal_bridge_measures_what_we_do():
+def test_minimal_bridge_measures_the_same():
     """Hold an arm in a bent pose: both engines read the same weight and attitude at its flange."""
     pose = np.array([0.3, 0.7, -0.4, 1.1, 0.5, -0.6, 0.2])
     world = sb.World()
@@ -29,7 +29,7 @@ def test_minimal_bridge_measures_what_we_do():
     data = mujoco.MjData(model)
     data.qpos[:] = pose
     mujoco.mj_forward(model, data)
-    # at rest, as what is held
+    # efforts for rest
     data.qfrc_applied[:] = data.qfrc_bias
     mujoco.mj_forward(model, data)
 
@@ -50,7 +50,7 @@ def test_minimal_bridge_measures_what_we_do():
     [(bridge.ALONE,), pytest.param((bridge.ALONE, bridge.ANSWERED), marks=pytest.mark.long)],
 )
 def test_bridge_benchmark_fills_its_tables(loads):
-    """Run both bridges for a moment: each simulates, takes processor time and is heard."""
+    """Run both bridges for a moment: each simulates, takes CPU time and is received."""
     report = bridge.run(rounds=1, seconds=0.5, arms=(1,), loads=loads)
     medians = report.data['rows']['1']['medians']
     assert set(medians) == {bridge.OURS, bridge.MINIMAL}
@@ -67,7 +67,7 @@ def test_bridge_benchmark_fills_its_tables(loads):
 
 
 def test_message_benchmark_fills_its_table():
-    """Publish every kind of message on the hot path in both ways, to somebody."""
+    """Publish every message kind on the hot path in both ways, to a subscriber."""
     times = messages.run(rounds=1, messages=5).data['rows']
     assert set(times) == {kind.__name__ for kind in TOPICS.values()} | {'Clock'}
     for both in times.values():

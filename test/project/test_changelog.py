@@ -1,4 +1,4 @@
-"""Changelog fragments are readable by `changes/collect.py`, which writes what catkin_pkg reads."""
+"""Changelog fragments: read by `changes/collect.py`, written for catkin_pkg."""
 
 from pathlib import Path
 import runpy

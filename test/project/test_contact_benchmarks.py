@@ -1,4 +1,4 @@
-"""Test that the benchmarks with contacts give all engines the same scenes, as published."""
+"""Contact benchmarks give all engines the same scenes, as published."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ SCENES = {
     'quadruped': quadruped,
 }
 ONE_OF_EACH = 'MuJoCo', 'ODE dWorldStep', 'Bullet'
-# what engines of one kind have in common is looked at once
+# one engine of each kind suffices for common properties
 ENGINES = (
     'sim_bridge',
     'MuJoCo',
@@ -63,7 +63,7 @@ ENGINES = (
 
 
 def engines(names):
-    """Turn names of engines into test parameters, Bullet's skipped where it has no wheel."""
+    """Turn engine names into test parameters, skipping Bullet if it has no wheel."""
     return [
         pytest.param(name, marks=needs_bullet if name.startswith('Bullet') else ())
         for name in names
@@ -71,7 +71,7 @@ def engines(names):
 
 
 def distance(a, b):
-    """Return the largest difference between two motions, all kinds of quantities together."""
+    """Return the largest difference between two motions, over all quantities."""
     return max(
         np.abs(getattr(a, field) - getattr(b, field)).max()
         for field in ('com', 'rotation', 'velocity', 'angular')
@@ -79,7 +79,7 @@ def distance(a, b):
 
 
 def two_balls(gap):
-    """Return a scene of two balls of 0.1 m, one on the ground, the other `gap` above it."""
+    """Return a scene with two 0.1 m balls, one on the ground, the other `gap` above it."""
     inertia = inertia_of(Sphere(0.1), 1.0)
     return Scene(
         'two balls',
@@ -94,7 +94,7 @@ def two_balls(gap):
 @pytest.mark.parametrize('scene', SCENES)
 @pytest.mark.parametrize('name', engines(ENGINES))
 def test_scene_starts_as_defined(name, scene):
-    """Read back the start of the scene from every engine, before any step."""
+    """Read back the scene's start from every engine, before any step."""
     scene = SCENES[scene]()
     # Bullet keeps the axes of links in single precision
     assert distance(build_scene(name, scene).motion(), scene.start()) < 1e-6
@@ -103,14 +103,14 @@ def test_scene_starts_as_defined(name, scene):
 @pytest.mark.parametrize('scene', SCENES)
 @pytest.mark.parametrize('name', engines(ENGINES))
 def test_engines_agree_for_a_while(name, scene):
-    """Stay within centimetres of a reference engine, and do the same again after a reset."""
+    """Stay within centimetres of a reference engine, and repeat after a reset."""
     scene = SCENES[scene]()
     peer, motions = build_scene(name, scene), []
     for _ in range(2):
         peer.reset()
         peer.step(20)
         motions.append(peer.motion())
-    # not the same bits: ODE looks at its shapes in another order
+    # not the same bits: ODE visits its shapes in another order
     assert distance(*motions) < 1e-9
     reference = build_scene('MuJoCo', scene)
     reference.step(20)
@@ -120,7 +120,7 @@ def test_engines_agree_for_a_while(name, scene):
 
 
 @pytest.mark.parametrize('name', engines(ENGINES))
-def test_planes_hold_what_rests_on_them(name):
+def test_planes_hold_resting_bodies(name):
     """Hold a ball on the ground while another one falls onto it."""
     peer = build_scene(name, two_balls(0.01))
     peer.step(10)
@@ -132,7 +132,7 @@ def test_planes_hold_what_rests_on_them(name):
 
 @pytest.mark.parametrize('name', engines(ENGINES))
 def test_push_moves_a_body_by_newtons_law(name):
-    """Push a box that touches nothing for ten steps, then let it go by a reset."""
+    """Push a floating box for ten steps, then release it by a reset."""
     scene = replace(tumbling_boxes(2), gravity=np.zeros(3))
     peer = build_scene(name, scene)
     peer.push(1, np.array([30.0, 0.0, -60.0]))
@@ -150,7 +150,7 @@ def test_push_moves_a_body_by_newtons_law(name):
 @pytest.mark.parametrize('normal', [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, -0.6, 0.8)])
 @pytest.mark.parametrize('name', engines(ENGINES))
 def test_planes_stand_anyhow(name, normal):
-    """Press a ball against a plane of any attitude: it stays where it is."""
+    """Press a ball against a plane of any attitude: it stays in place."""
     normal = np.array(normal)
     origin = np.array([0.3, -0.2, 0.5])
     ball = Solid(Sphere(0.1), 1.0, inertia_of(Sphere(0.1), 1.0), origin + 0.1 * normal)
@@ -181,7 +181,7 @@ def test_ode_rolls_as_published(direction, published):
 
 @needs_bullet
 def test_bullet_rolls_as_published():
-    """Reach Bullet's published error of 1000 iterations, which is one of rounding."""
+    """Reach Bullet's published rounding error at 1000 iterations."""
     scene = rolling()
     error = simbenchmark.rolling_error(
         build_scene('Bullet 1000 iterations', scene), scene, ROLLING_DIRECTIONS['xy'], 1.0
@@ -219,8 +219,8 @@ def test_slip_angles_show_the_pyramid_of_ode():
     np.testing.assert_allclose(angles[1::2], np.degrees(np.arctan(0.5 * np.sqrt(2.0))), atol=0.1)
 
 
-def test_sphere_overlaps_are_those_of_all_pairs():
-    """Find the depths of a crowd of spheres as numpy does from all pairs."""
+def test_sphere_overlaps_cover_all_pairs():
+    """Find the depths in a crowd of spheres as numpy does from all pairs."""
     scene, rng = heap(4), np.random.default_rng(8)
     start = scene.start()
     motion = replace(start, com=rng.uniform(0.0, 0.8, start.com.shape))
@@ -233,7 +233,7 @@ def test_sphere_overlaps_are_those_of_all_pairs():
 
 
 def test_deepest_finds_corners():
-    """Measure how deep the corner of a box is in the ground, and in the box below it."""
+    """Measure the depth of a box corner in the ground, and in the box below."""
     scene = stack_scene(2)
     start = scene.start()
     assert deepest(scene, start) == pytest.approx(0.0, abs=1e-15)
@@ -242,14 +242,14 @@ def test_deepest_finds_corners():
     assert deepest(two_balls(-0.002), two_balls(-0.002).start()) == pytest.approx(0.002)
 
 
-def test_energy_of_solids_is_that_of_the_published_box():
-    """Have the energy that scpeters/benchmark gives for its thrown box."""
+def test_energy_of_solids_matches_the_published_box():
+    """Match the energy of scpeters/benchmark for its thrown box."""
     scene = tumbling_boxes(1)
     assert energy_of_solids(scene, scene.start()) == pytest.approx(368.5464125, rel=1e-7)
 
 
 def test_urdf_keeps_shapes(tmp_path):
-    """Read back the collision shapes that were written, where they were."""
+    """Read back the written collision shapes at their places."""
     mechanism = our_robot('quadruped', shapes=True)
     path = tmp_path / 'again.urdf'
     path.write_text(write_urdf(mechanism), encoding='utf-8')
@@ -263,8 +263,8 @@ def test_urdf_keeps_shapes(tmp_path):
     assert not any(body.shapes for body in read_urdf(path, free_root=True).bodies)
 
 
-def test_mujoco_is_given_frictions_that_combine_as_wanted():
-    """Give each material of rolling a friction, and refuse what no maximum can be."""
+def test_mujoco_frictions_combine_as_wanted():
+    """Give each rolling material a friction, and refuse frictions that no maximum produces."""
     assert friction_by_material(rolling()) == {'ball': 0.8, 'ground': 0.4, 'plate': 0.4}
     odd = replace(
         rolling(),
@@ -279,8 +279,8 @@ def test_mujoco_is_given_frictions_that_combine_as_wanted():
 
 
 @needs_bullet
-def test_bullet_is_given_frictions_that_combine_as_wanted():
-    """Give the materials of rolling values whose products are the frictions."""
+def test_bullet_frictions_combine_as_wanted():
+    """Give the rolling materials values whose products are the frictions."""
     from benchmarks.peers import contact_bullet
 
     values = contact_bullet.friction_by_material(rolling())
@@ -298,11 +298,11 @@ def test_bullet_is_given_frictions_that_combine_as_wanted():
         contact_bullet.friction_by_material(odd)
 
 
-def test_shapes_stand_where_the_body_has_them():
-    """See a foot that is off its body's centre of mass where it is."""
+def test_shapes_stand_at_their_place_on_the_body():
+    """Place an off-centre foot correctly."""
     scene = quadruped()
     state = scene.machines[0].state
-    # ANYmal starts in the air; its boxes are in each other, which does not count
+    # ANYmal starts in the air; its overlapping boxes do not count
     assert deepest(anymals(1), anymals(1).start()) == 0.0
     assert deepest(scene, scene.start()) == pytest.approx(0.0, abs=1e-4)
     sunk = replace(
@@ -325,7 +325,7 @@ def test_shapes_stand_where_the_body_has_them():
     ],
 )
 def test_benchmark_fills_its_tables(module, options, is_every):
-    """Run engines that are here, or all, through a short version, and judge all targets."""
+    """Run the installed engines, or all, through a short version, and judge all targets."""
     engines = (
         module.ENGINES
         if is_every
@@ -343,7 +343,7 @@ def test_benchmark_fills_its_tables(module, options, is_every):
 
 
 def test_inertia_of_solids():
-    """Have the moments of inertia that are in every textbook."""
+    """Match the textbooks' moments of inertia."""
     np.testing.assert_allclose(inertia_of(Sphere(0.5), 1.0), 0.1 * np.eye(3))
     np.testing.assert_allclose(
         np.diag(inertia_of(Box((20.0, 20.0, 1.0)), 10.0)), [334.1666667, 334.1666667, 666.6666667]

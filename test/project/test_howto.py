@@ -1,4 +1,4 @@
-"""The recipes of docs/howto: their code runs, and their files are read without a defect."""
+"""Recipes in docs/howto: their code runs, and their files are read without a defect."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def blocks(page: Path, language: str) -> list[str]:
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_code_runs(page, repository, monkeypatch):
-    """Run the Python of a page, whose assertions say what it shows."""
+    """Run a page's Python; its assertions check its claims."""
     monkeypatch.chdir(repository)
     names: dict[str, object] = {'__name__': page.stem}
     for block in blocks(page, 'python'):
@@ -30,7 +30,7 @@ def test_code_runs(page, repository, monkeypatch):
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_files_are_read_without_a_defect(page, tmp_path, capsys):
-    """Check the parameter files, scenes and robots of a page, as a user would."""
+    """Check a page's parameter files, scenes and robots, as a user would."""
     for language, suffix in SUFFIXES.items():
         for block in blocks(page, language):
             file = tmp_path / f'shown{suffix}'

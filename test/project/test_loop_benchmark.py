@@ -1,4 +1,4 @@
-"""The benchmark of loops: its mechanisms are closed, its engines do the same work."""
+"""Loop benchmark: its mechanisms are closed, its engines do the same work."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from benchmarks.peers import build, find_missing
 
 
 @pytest.mark.parametrize('hinges', [False, True])
-def test_towers_are_closed_where_they_start(hinges):
-    """Find every pair of points together at any angle, and as many joints as are promised."""
+def test_towers_are_closed_at_the_start(hinges):
+    """Find every pair of points together at any angle, and the promised number of joints."""
     mechanism = tower(12, 2, hinges)
     assert len(mechanism.bodies) + len(mechanism.closures) == 50
     for angle in (0.0, 0.3, -0.7):
@@ -28,7 +28,7 @@ def test_towers_are_closed_where_they_start(hinges):
 @pytest.mark.parametrize('name', ['MuJoCo Euler', 'ODE dWorldStep'])
 @pytest.mark.parametrize('hinges', [False, True])
 def test_engines_move_a_tower_alike(name, hinges):
-    """End where we do, ODE the closer the shorter its step; MuJoCo yields a little."""
+    """Match our end state, ODE better at shorter steps; MuJoCo is slightly compliant."""
     mechanism = tower(2, 1, hinges)
     state, ends = tower_state(mechanism), {}
     for engine, time_step in (('sim_bridge', 2.5e-4), (name, 1e-3), (name, 2.5e-4)):
@@ -48,7 +48,7 @@ def test_engines_move_a_tower_alike(name, hinges):
 
 
 def test_our_towers_stay_closed_and_keep_their_energy():
-    """Hold to rounding for a second, and to 1e-4 of what moves."""
+    """Stay closed to rounding for a second, and keep the energy to 1e-4."""
     mechanism = tower(3, 0, True)
     peer = build('sim_bridge', mechanism, 1e-3, loops.GRAVITY)
     peer.reset(tower_state(mechanism))
@@ -60,7 +60,7 @@ def test_our_towers_stay_closed_and_keep_their_energy():
 
 
 def test_benchmark_fills_its_tables():
-    """Time every engine that is here, and judge only what was measured."""
+    """Time every installed engine, and judge only measured values."""
     label = next(iter(loops.TOWERS))
     report = loops.run(rounds=1, towers=(label,))
     here = {name for name in loops.ENGINES if name not in find_missing()}

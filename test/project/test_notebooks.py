@@ -1,4 +1,4 @@
-"""The notebooks of docs/notebooks: what is kept of them, and what their cells do."""
+"""Notebooks in docs/notebooks: their stored form, and the results of their cells."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[2] / 'docs' / 'notebooks'
-# rosbags reads definitions of messages by lark
+# rosbags reads message definitions with lark
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 BOOKS = sorted(FOLDER.glob('*.ipynb'))
@@ -29,7 +29,7 @@ def run(name, monkeypatch):
     """
     Run the cells of a notebook as a kernel does, in this process.
 
-    Returns the names they leave, and what each cell shows as text, or as HTML where it has that.
+    Returns the final names, and each cell's output as HTML if available, else as text.
     """
     monkeypatch.setenv('MPLBACKEND', 'Agg')
     (book,) = FOLDER.glob(f'{name}.ipynb')
@@ -47,7 +47,7 @@ def run(name, monkeypatch):
 
 @pytest.mark.parametrize('book', BOOKS, ids=lambda book: book.stem)
 def test_notebooks_are_kept_without_outputs(book):
-    """Hold sources alone, in the format that `jupyter nbconvert --clear-output` leaves."""
+    """Store only sources, in the format of `jupyter nbconvert --clear-output`."""
     text = book.read_text()
     content = json.loads(text)
     assert text == json.dumps(content, indent=1, ensure_ascii=False) + '\n'
@@ -58,7 +58,7 @@ def test_notebooks_are_kept_without_outputs(book):
 
 
 def test_first_robot(monkeypatch):
-    """Stay where gravity is borne, lose energy in a fall, go back; tables of all."""
+    """Stay in place under gravity compensation, lose energy in a fall, restore; show tables."""
     names, shown = run('1_first_robot', monkeypatch)
     assert max(np.diff(names['energies'])) < 1e-6
     assert names['energies'][-1] < -0.01
@@ -71,7 +71,7 @@ def test_first_robot(monkeypatch):
 
 
 def test_sensors_and_noise(monkeypatch):
-    """Find the spread of the noise that the scene declares; the unit feels gravity."""
+    """Find the spread of the noise declared in the scene; the IMU measures gravity."""
     names, shown = run('2_sensors_and_noise', monkeypatch)
     assert names['spread'] == pytest.approx(0.005, rel=0.1)
     assert names['imu'].truth['linear_acceleration'][2] == pytest.approx(9.81, abs=1e-3)
@@ -79,7 +79,7 @@ def test_sensors_and_noise(monkeypatch):
 
 
 def test_contact(monkeypatch):
-    """Slide as the closed form says; bounce by the square of the restitution."""
+    """Slide by the closed form; bounce by the squared restitution."""
     names, _ = run('3_contact', monkeypatch)
     assert np.abs(names['measured'] - names['expected']).max() < 1e-2
     peaks = names['peaks']
@@ -106,7 +106,7 @@ def test_bags_to_pandas(monkeypatch):
 @pytest.mark.long
 @pytest.mark.parametrize('book', BOOKS, ids=lambda book: book.stem)
 def test_notebooks_run_in_a_kernel(book, tmp_path):
-    """Run each in a kernel of its own, as Jupyter does."""
+    """Run each in its own kernel, as Jupyter does."""
     import nbclient
     import nbformat
 

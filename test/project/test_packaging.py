@@ -1,4 +1,4 @@
-"""The package as pip and colcon install it; manifest, setup script and pins agree."""
+"""The package as installed by pip and colcon; manifest, setup script and pins agree."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import setuptools
 
 FOLDERS = ('config', 'gallery', 'launch', 'urdf')
 
-# rosdep keys of what is no ROS package by itself, or has another name on PyPI
+# rosdep keys of packages that are not ROS packages, or have another name on PyPI
 ROSDEP_TO_PYPI = {
     'python3-argcomplete': 'argcomplete',
     'python3-collada': 'pycollada',
@@ -32,42 +32,42 @@ ROSDEP_TO_PYPI = {
     'xacro': 'xacro',
 }
 
-# what rosdep has no key for that Ubuntu 24.04 installs; docs/installation.md says how to get it
+# packages without a rosdep key for Ubuntu 24.04; docs/installation.md explains their installation
 BY_PIP = {'llvmlite', 'trimesh'}
 
-# what is imported under another name than it is installed
+# packages imported under another name
 IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
 
-# of the extra `pictures`: needed by what draws, and by nothing else
+# extra `pictures`: needed only for drawing
 OF_PICTURES = {'vtkmodules'}
 
-# of the extra `meshes`
+# extra `meshes`
 OF_MESHES = {'PIL', 'coacd', 'fast_simplification'}
 
-# of the extra `view`: viser brings the others
+# extra `view`: viser brings the others
 OF_VIEW = {'msgspec', 'viser', 'websockets'}
-# of the extra `plot`
+# extra `plot`
 OF_PLOTS = {'matplotlib', 'plotly'}
 
-# of the extra `gym`
+# extra `gym`
 OF_ENVIRONMENTS = {'gymnasium'}
 
-# of the extras `sweep` and `ray`
+# extras `sweep` and `ray`
 OF_SWEEPS = {'pyarrow', 'ray'}
 
-# of the extra `film`
+# extra `film`
 OF_FILMS = {'imageio_ffmpeg'}
 
-# imported by what is imported here, which does without where it is not there
+# imported by our dependencies, and optional there
 IMPORTED_BY_OTHERS = {'pycollada'}
 
-# needed by launch/ alone, and not to be had from PyPI
+# needed by launch/ alone, and not on PyPI
 LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 
-# started by the launch file where they are asked for, and not to be had from PyPI
+# started by the launch file on request, and not on PyPI
 LAUNCHED_PACKAGES = {'robot_state_publisher', 'ros2bag', 'rviz2'}
 
-# messages that are taken where they are: there are no wheels of them, but what generates them
+# optional messages: without wheels, but generated from a wheel
 OPTIONAL_MESSAGES = {'control_msgs', 'simulation_interfaces', 'tf2_msgs'}
 
 PIP = (sys.executable, '-m', 'pip', '--disable-pip-version-check')
@@ -85,7 +85,7 @@ def manifest(repository):
 
 @pytest.fixture
 def setup_arguments(repository, monkeypatch):
-    """Return what setup.py passes to setuptools."""
+    """Return the arguments passed by setup.py to setuptools."""
     arguments = {}
     monkeypatch.setattr(setuptools, 'setup', arguments.update)
     runpy.run_path(str(repository / 'setup.py'))
@@ -94,7 +94,7 @@ def setup_arguments(repository, monkeypatch):
 
 @pytest.fixture(scope='module')
 def source(repository, tmp_path_factory):
-    """Return a copy of what is packed: a build neither litters the checkout nor finds litter."""
+    """Return a copy of the packed files: builds neither litter the checkout nor find litter."""
     copy = tmp_path_factory.mktemp('source') / 'sim_bridge'
     copy.mkdir()
     for name in ('package.xml', 'setup.py', 'setup.cfg', 'pyproject.toml', 'LICENSE'):
@@ -107,7 +107,7 @@ def source(repository, tmp_path_factory):
 
 @pytest.fixture(scope='module')
 def environment(repository):
-    """Return an environment with all that can be imported here, but this checkout."""
+    """Return an environment with all importable packages, except this checkout."""
     hidden = ('AMENT_PREFIX_PATH', 'COLCON_PREFIX_PATH', 'CMAKE_PREFIX_PATH')
     inherited = {name: value for name, value in os.environ.items() if name not in hidden}
     in_checkout = {str(repository), str(repository / 'test'), ''}
@@ -116,7 +116,7 @@ def environment(repository):
 
 
 def run(*command, **options) -> str:
-    """Run a command and give what it writes; if it fails, that is in the error."""
+    """Run a command and return its output; a failure raises an error with the output."""
     result = subprocess.run(
         list(map(str, command)),
         stdout=subprocess.PIPE,
@@ -151,7 +151,7 @@ def assert_complete_share(share: Path, source: Path):
 
 
 def imported_packages(folder: Path) -> set[str]:
-    """List what the Python files below a folder import, beside Python's own and this package."""
+    """List the imports of Python files below a folder, except Python's own and this package."""
     found = set()
     for path in folder.rglob('*.py'):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -163,7 +163,7 @@ def imported_packages(folder: Path) -> set[str]:
 
 
 def test_name_and_version_come_from_the_manifest(manifest, setup_arguments):
-    """Give pip the name, version, description and license that ROS tools read."""
+    """Give pip the name, version, description and license read by ROS tools."""
     for name in ('name', 'version', 'description', 'license'):
         assert setup_arguments[name] == manifest.findtext(name)
     assert setup_arguments['name'] == 'sim_bridge'
@@ -178,7 +178,7 @@ def test_package_reports_its_version(manifest):
 
 
 def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments):
-    """Declare for rosdep what is declared for pip, the wheels of the extras of ROS included."""
+    """Declare the same for rosdep and pip, including the wheels of the ROS extras."""
     declared = {element.text for element in manifest.findall('exec_depend')}
     required = {Requirement(text).name for text in setup_arguments['install_requires']}
     assert {ROSDEP_TO_PYPI[key] for key in declared if key in ROSDEP_TO_PYPI} == (
@@ -195,13 +195,13 @@ def test_manifest_and_setup_name_the_same_dependencies(manifest, setup_arguments
         declared - set(ROSDEP_TO_PYPI) - LAUNCH_PACKAGES - LAUNCHED_PACKAGES - OPTIONAL_MESSAGES
     )
     for_tests = {element.text for element in manifest.findall('test_depend')} - {'python3-pytest'}
-    # a ROS installation brings its middleware; from wheels it has to be chosen
+    # a ROS installation brings its middleware; with wheels it has to be chosen
     assert ros_packages == of_run - {'rmw_fastrtps_cpp'}
     assert for_tests == of_tests
 
 
-def test_what_is_imported_is_declared_and_the_other_way_round(manifest, repository):
-    """Import nothing that is not declared, and declare nothing that is not imported."""
+def test_imports_and_declarations_agree(manifest, repository):
+    """Declare exactly the imported packages."""
     imported = imported_packages(repository / 'sim_bridge')
     in_launch = imported_packages(repository / 'launch')
     assert imported.isdisjoint(LAUNCH_PACKAGES)
@@ -248,8 +248,8 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
         ('docs', ('docs',), ('bench', 'lint', 'meshes')),
     ],
 )
-def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, others):
-    """Install neither engines to compare with nor what tests need for tools and documents."""
+def test_make_installs_the_needs_of_a_target(repository, tmp_path, target, files, others):
+    """Install neither comparison engines nor the test dependencies for tools and documents."""
     told = run('make', '-n', target, f'VENV={tmp_path}', cwd=repository)
     for name in files:
         assert f'--requirement requirements/{name}.txt' in told
@@ -258,7 +258,7 @@ def test_make_installs_what_a_target_needs(repository, tmp_path, target, files, 
 
 
 def test_wheel_installs_everything(source, environment, tmp_path, manifest):
-    """Build a wheel, install it where nothing is, and find share folder and commands."""
+    """Build a wheel, install it in an empty prefix, and find share folder and commands."""
     run(*PIP, 'wheel', '--no-deps', '--no-build-isolation', '--no-index', '-w', tmp_path, source)
     prefix = tmp_path / 'prefix'
     run(sys.executable, '-m', 'venv', '--without-pip', prefix)
@@ -301,13 +301,13 @@ def test_editable_install_uses_the_checkout(source, environment, tmp_path):
     ],
 )
 def test_colcon_builds_the_package(source, environment, tmp_path, manifest, options):
-    """Build with colcon, source the result, find share folder and command where ROS looks."""
+    """Build with colcon, source the result, find share folder and command as ROS does."""
     shutil.copytree(source, tmp_path / 'src/sim_bridge')
     run(sys.executable, '-m', 'colcon', 'build', *options, env=environment, cwd=tmp_path)
     prefix = tmp_path / 'install/sim_bridge'
     assert_complete_share(prefix / 'share/sim_bridge', source)
 
-    # what `ros2 run sim_bridge sim_bridge version` does after `. install/setup.bash`
+    # same as `ros2 run sim_bridge sim_bridge version` after `. install/setup.bash`
     script = '. install/setup.bash && "${AMENT_PREFIX_PATH%%:*}/lib/sim_bridge/sim_bridge" version'
     output = run('bash', '-c', script, env=environment, cwd=tmp_path)
     assert f'sim_bridge {manifest.findtext("version")} in {tmp_path}' in output

@@ -1,4 +1,4 @@
-"""The tests that documents name are there, and every pain and fault names one."""
+"""Tests named in documents exist, and every known pain and fault names one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NAMED_TEST = re.compile(r'`(test_\w+\.py)::(test_\w+)`')
 
 
 def test_tests_named_in_documents_exist(repository):
-    """Name in the documents no test that is not there."""
+    """Name only existing tests in documents."""
     functions = {
         (path.name, node.name)
         for path in (repository / 'test').rglob('test_*.py')
@@ -25,7 +25,7 @@ def test_tests_named_in_documents_exist(repository):
 
 @pytest.mark.parametrize('document', ['pains.md', 'faults.md'])
 def test_every_row_names_a_test(repository, document):
-    """Show each row of the tables by a test; its last column names them."""
+    """Cover each row of the tables by a test; its last column names them."""
     text = (repository / 'docs' / document).read_text()
     rows = [line.split('|')[1:-1] for line in text.splitlines() if line.startswith('| ')]
     rows = [cells for cells in rows if cells[-1].strip(' -') not in ('', 'shown by')]

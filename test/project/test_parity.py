@@ -1,4 +1,4 @@
-"""Every term in a parity table is answered by names that exist, and shown by a test."""
+"""Every term in a parity table has existing names as its answer, and a test."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGES = sorted(
 
 
 def rows_of(page: Path) -> list[tuple[int, list[str]]]:
-    """Return the rows of a page's tables, cells without the white space, with their lines."""
+    """Return a page's table rows, cells without white space, with their lines."""
     return [
         (number, [cell.strip() for cell in re.split(r'(?<!\\)\|', line)[1:-1]])
         for number, line in enumerate(page.read_text().splitlines(), 1)
@@ -32,7 +32,7 @@ def rows_of(page: Path) -> list[tuple[int, list[str]]]:
 
 @cache
 def functions_of(path: Path) -> set[str]:
-    """Return the test functions of a file; none if there is no such file."""
+    """Return the test functions in a file; none if there is no file."""
     if not path.is_file():
         return set()
     return {
@@ -41,14 +41,14 @@ def functions_of(path: Path) -> set[str]:
 
 
 def names_in(cell: str) -> list[str]:
-    """Return what counts as a name of sim_bridge; docs/parity/README.md has the rule."""
+    """Return the sim_bridge names in a cell, by the rule in docs/parity/README.md."""
     codes = re.findall(r'`([^`]+)`', cell)
     names = (re.match(r'(?:(?:sb|sim_bridge)\.|[A-Z]\w*(?=[.(]))[\w.]*…?', code) for code in codes)
     return [found[0] for found in names if found]
 
 
 def is_there(name: str) -> bool:
-    """Return whether a name resolves: each part in the one before; `…`: one begins like that."""
+    """Return whether a name resolves part by part; `…`: a name with this beginning exists."""
     owner: object = sb
     first, *rest = name.split('.')
     for part in rest if first in ('sb', 'sim_bridge') else (first, *rest):
@@ -76,7 +76,7 @@ def has_attribute(owner: object, name: str) -> bool:
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_every_row_holds(page):
-    """Answer every term, by names that are there, and link tests that are there."""
+    """Answer every term by existing names, and link existing tests."""
     wrong, rows = [], 0
     for line, cells in rows_of(page):
         if cells == HEADER or all(re.fullmatch(':?-+:?', cell) for cell in cells):
@@ -113,13 +113,13 @@ def test_every_row_holds(page):
         ('`Wrld(cfm=0)`, `sim_bridge.od.Body`', ['Wrld', 'sim_bridge.od.Body']),
     ],
 )
-def test_names_of_the_library_are_told_from_others(cell, wrong):
-    """Take for names what begins with the package or a capital, and find those that are not."""
+def test_library_names_are_recognized(cell, wrong):
+    """Count names beginning with the package or a capital, and find the missing ones."""
     assert [name for name in names_in(cell) if not is_there(name)] == wrong
 
 
 def test_no_function_of_ode_is_left_out(repository):
-    """Have a row for each function that ODE's library exports."""
+    """Have a row for each function exported by ODE's library."""
     from benchmarks.peers import libode
 
     names = {

@@ -1,4 +1,4 @@
-"""The files that need POSIX are those that docs/development/portability.md lists."""
+"""Files that need POSIX: equal to the list in docs/development/portability.md."""
 
 import ast
 from pathlib import Path
@@ -22,7 +22,7 @@ CALLS = {
 
 
 def posix_needs(path: Path) -> set[str]:
-    """Return the POSIX modules and functions that a module uses."""
+    """Return the POSIX modules and functions used by a module."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
         if isinstance(node, ast.Import):

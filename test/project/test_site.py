@@ -1,4 +1,4 @@
-"""The documentation site: what it is made of, and that it asks nothing of other hosts."""
+"""The documentation site: its contents, and no requests to other hosts."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import pytest
 
 import sim_bridge as sb
 
-# what a browser loads by itself; a link is followed by its reader alone
+# attributes loaded by a browser automatically; only readers follow links
 LOADING = {'src', 'srcset', 'poster', 'data', 'action', 'background'}
 ELSEWHERE = re.compile(r'(?:https?:)?//')
 
 
 @pytest.fixture
 def site(repository, monkeypatch):
-    """Return the folder of the site's scripts, from which they import each other."""
+    """Return the site's script folder, importable during the test."""
     folder = repository / 'docs' / 'site'
     monkeypatch.syspath_prepend(folder)
     return folder
@@ -52,7 +52,7 @@ def test_every_page_is_in_the_navigation(repository, site):
 
 
 def test_every_public_name_has_a_chapter(site):
-    """Give each public name of the library a page of the reference."""
+    """Give each public name of the library a page in the reference."""
     chapters = dict(runpy.run_path(str(site / 'reference.py'))['_chapters']())
     listed = '\n'.join(chapters.values())
     missing = [
@@ -63,8 +63,8 @@ def test_every_public_name_has_a_chapter(site):
     assert not missing
 
 
-def test_docstrings_become_what_they_mean(site):
-    """Mark code and nothing else, list what is a list, and keep what has lines of its own."""
+def test_docstrings_are_formatted(site):
+    """Mark code only, format lists, and keep preformatted lines."""
     to_rst = runpy.run_path(str(site / 'docstrings.py'))['to_rst']
     assert list(
         to_rst(
@@ -101,8 +101,8 @@ def test_docstrings_become_what_they_mean(site):
     ]
 
 
-def test_reference_has_what_the_code_has(site):
-    """Tell of every verb, parameter and key of a scene what the code says."""
+def test_reference_matches_the_code(site):
+    """Describe every verb, parameter and scene key as the code does."""
     reference = runpy.run_path(str(site / 'reference.py'))
     verbs = reference['_verbs']()
     for verb in reference['VERBS']:
@@ -121,7 +121,7 @@ def test_reference_has_what_the_code_has(site):
 
 
 class Loaded(HTMLParser):
-    """Collects what a page loads from other hosts."""
+    """Collects a page's loads from other hosts."""
 
     def __init__(self, page: str):
         """Read the page."""
@@ -130,7 +130,7 @@ class Loaded(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
-        """Note the addresses of a tag."""
+        """Note the addresses in a tag."""
         for name, value in attributes:
             loads = name in LOADING or (name == 'href' and tag != 'a')
             if loads and ELSEWHERE.match(value or ''):
@@ -138,7 +138,7 @@ class Loaded(HTMLParser):
 
 
 def outward(folder: Path) -> list[str]:
-    """List what the files of a site load from other hosts."""
+    """List the loads from other hosts in a site's files."""
     found = []
     for file in folder.rglob('*'):
         if file.suffix == '.html':
@@ -148,7 +148,7 @@ def outward(folder: Path) -> list[str]:
                 rf'(?:@import|url\()[\s"\'(]*{ELSEWHERE.pattern}\S+', file.read_text()
             )
         elif file.suffix == '.js' and file.name != 'searchindex.js':
-            # names of XML are no addresses
+            # XML namespaces are not loaded
             found += re.findall(r'["\'`](?:https?:)?//(?!www\.w3\.org/)[\w.-]+', file.read_text())
     return found
 
@@ -163,8 +163,8 @@ def outward(folder: Path) -> list[str]:
         ('a.js', "fetch('https://cdn.org')"),
     ],
 )
-def test_what_is_loaded_from_elsewhere_is_found(tmp_path, name, text):
-    """Find each way in which a page asks another host for something."""
+def test_loads_from_other_hosts_are_found(tmp_path, name, text):
+    """Find each way for a page to load from another host."""
     (tmp_path / name).write_text(text)
     assert len(outward(tmp_path)) == 1
 
@@ -175,7 +175,7 @@ def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(rep
     """Build the site; it has tutorial, recipes and reference, and no part from another host."""
     result = subprocess.run(
         [sys.executable, repository / 'docs' / 'site' / 'build.py', tmp_path / 'site'],
-        # no proxy, no host: what is fetched fails
+        # no proxy, no host: downloads fail
         env={
             **os.environ,
             'https_proxy': 'http://127.0.0.1:9',

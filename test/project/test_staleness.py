@@ -1,4 +1,4 @@
-"""Fields declare what they make stale, and are written in one way."""
+"""Fields declare the results they make stale, and are written only through `Staleness`."""
 
 import ast
 from pathlib import Path
@@ -19,7 +19,7 @@ from sim_bridge.simulation.staleness import closure, FIELDS, PARTS, REST, STEPPE
 ROOT = Path(sb.__file__).parent
 PARTS_OF_WORLDS = (Model, State, Loops, Geometry, ContactMaterials, Fields, UserContacts)
 NAMES = {name for part in PARTS_OF_WORLDS for name in arrays_of(part)}
-# views that backends and slots return
+# views returned by backends and slots
 VIEWS = {
     'parameters',
     'states',
@@ -30,9 +30,9 @@ VIEWS = {
     'heights',
     'dq',
 }
-# arrays of one call, which no result is computed from
+# arrays of one call, not used by any result
 SCRATCH = {'workspace', 'ws', 'frame'}
-# views for users, of fields that steps and the observer compare
+# user views of fields compared by steps and the observer
 PUBLIC = {'robot.q', 'robot.dq', 'robot.u'}
 PACKAGES = (
     'batch',
@@ -50,7 +50,7 @@ PACKAGES = (
     'view',
     'world',
 )
-# By file the functions that build arrays, or fill those of one call; '' for all of a file.
+# Functions by file that build arrays, or fill the arrays of one call; '' for a whole file.
 BUILDERS = {
     'robots/body_type.py': ['_with_other_base'],
     'robots/joints/constraint.py': ['__init__', 'bind'],
@@ -73,10 +73,10 @@ BUILDERS = {
 
 
 def test_parameters_are_declared():
-    """Every array that can change while a world runs says what its change makes stale."""
+    """Every array that can change while a world runs declares the results it makes stale."""
     for part in (Model, Loops, Geometry):
         changeable = {name for name, field in arrays_of(part).items() if field.dims.is_parameter}
-        # from the collision groups of geometries; see GROUPS
+        # derived from the geometries' collision groups; see GROUPS
         derived = {'group', 'mask'} if part is Geometry else set()
         of_axes = {'passive', 'limits', 'motor', 'stop'} if part is Loops else set()
         assert changeable - derived - of_axes <= FIELDS[part].keys(), part
@@ -84,7 +84,7 @@ def test_parameters_are_declared():
 
 
 def test_declared_fields_exist():
-    """No declaration is of a field that there is not, and each is closed under dependence."""
+    """Every declaration names an existing field, and includes all dependent results."""
     for part, fields in FIELDS.items():
         known = getattr(part, '_fields', None)
         if known is not None:
@@ -96,7 +96,7 @@ def test_declared_fields_exist():
 
 
 def test_undeclared_field_cannot_be_written():
-    """Writing a field that is not declared raises KeyError, and writes nothing."""
+    """Writing an undeclared field raises KeyError, and writes nothing."""
     world = sb.World()
     world.add_body(sb.Sphere(0.1))
     world.step()
@@ -170,7 +170,7 @@ class Writes(ast.NodeVisitor):
         return name not in SCRATCH and f'{name}.{array.attr}' not in PUBLIC
 
     def _note(self, target, value):
-        """Note names that stand for a field."""
+        """Note names that alias a field."""
         if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
             for one, other in zip(target.elts, value.elts, strict=False):
                 self._note(one, other)
@@ -193,7 +193,7 @@ def writes():
 
 
 def test_fields_are_written_in_one_way():
-    """Nothing but `Staleness` and the builders of arrays assigns into a field."""
+    """Only `Staleness` and array builders assign into a field."""
     strange, builders = [], set()
     for file, function, line, text in writes():
         permitted = BUILDERS.get(file, [])

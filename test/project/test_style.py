@@ -1,4 +1,4 @@
-"""What a machine can check of the way this code is written, a machine checks."""
+"""Code style rules checked by machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sim_bridge.ros.params.parameter_files import check_parameter_name
 
 
 def tracked_files(repository: Path) -> list[Path]:
-    """List the files of the checkout that git knows or would add."""
+    """List the files known to git, or new and not ignored."""
     listing = subprocess.run(
         ['git', 'ls-files', '--cached', '--others', '--exclude-standard', '-z'],
         cwd=repository,
@@ -48,12 +48,12 @@ def test_library_works_without_ros():
 
 
 def test_every_folder_with_code_is_a_package(repository):
-    """Have an __init__.py in every folder of the package, or it would not be installed."""
+    """Require an __init__.py in every package folder; other folders are not installed."""
     folders = {path.parent for path in package_modules(repository).values()}
     assert not [folder for folder in folders if not (folder / '__init__.py').is_file()]
 
 
-def test_tests_are_functions_that_say_what_they_demand(repository):
+def test_tests_are_functions_with_docstrings(repository):
     """Write tests as functions with a docstring, without classes around them."""
     wrong = []
     for path in (repository / 'test').rglob('test_*.py'):
@@ -72,12 +72,12 @@ def documents(repository: Path) -> list[Path]:
 
 
 def test_paths_named_in_documents_exist(repository):
-    """Name in the documents, in backticks, no file or folder/ that is not there."""
+    """Name only existing files and folders in documents' backticks."""
     roots = [repository, repository / 'sim_bridge']
     top = {path.name for root in roots for path in root.iterdir()}
     missing = []
     for document in documents(repository):
-        # `path`, or `path: what is in it`
+        # `path`, or `path: description`
         for name in re.findall(r'`([\w.-]+/[\w./-]*)(?:: [^`]*)?`', document.read_text()):
             is_path = name.endswith('/') or Path(name).suffix in ('.md', '.py', '.urdf', '.yaml')
             is_ours = is_path and name.split('/')[0] in top
@@ -87,7 +87,7 @@ def test_paths_named_in_documents_exist(repository):
 
 
 def test_documents_named_in_code_exist(repository):
-    """Name in code no document that is not there."""
+    """Name only existing documents in code."""
     missing = [
         f'{path.relative_to(repository)}: {name}'
         for path in python_files(repository)
@@ -98,7 +98,7 @@ def test_documents_named_in_code_exist(repository):
 
 
 def test_links_between_documents_lead_somewhere(repository):
-    """Link to files that are there, and to headings that they have."""
+    """Link only to existing files and headings."""
     wrong = []
     for document in documents(repository):
         for link in re.findall(r'\]\((?!https?:)([^)\s]+)\)', document.read_text()):
@@ -110,7 +110,7 @@ def test_links_between_documents_lead_somewhere(repository):
 
 
 def test_commands_in_documents_are_taken(repository):
-    """Show in the documents no verb, option or parameter of `sim_bridge` that there is not."""
+    """Show only existing verbs, options and parameters of `sim_bridge` in documents."""
     shown = 0
     for document in documents(repository):
         for block in re.findall(r'^```sh\n(.*?)^```', document.read_text(), re.M | re.S):
@@ -120,7 +120,7 @@ def test_commands_in_documents_are_taken(repository):
                 re.MULTILINE,
             ):
                 words = shlex.split(re.split(r' -- | [>&]', line)[0], comments=True)
-                # a line that is wrong ends the parser, which says why
+                # a wrong line ends the parser with its message
                 taken = build_parser((words[0],)).parse_args(words)
                 for each in getattr(taken, 'parameter', ()):
                     check_parameter_name(each.partition(':=')[0], 'sim_bridge')
@@ -135,8 +135,8 @@ def headings(document: Path) -> set[str]:
 
 
 def test_nothing_names_this_machine(repository):
-    """Commit no absolute path of a developer's machine and no host packages are fetched from."""
-    # built from parts, so that this file does not match itself
+    """Commit no absolute path on a developer's machine and no private package host."""
+    # built from parts, so this file does not match itself
     homes = '|'.join(['root', 'home/[a-z]', 'work', 'Users/[A-Z]', 'opt/pypi'])
     registries = '|'.join(['py' r'pi\.org', 'python' r'hosted', 'index[-]url', 'find[-]links'])
     pattern = re.compile(rf'(?<![\w.<}}])/(?:{homes})(?:/|\b)|{registries}')

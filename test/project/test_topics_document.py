@@ -1,4 +1,4 @@
-"""The program in docs/topics.md, beside a simulator."""
+"""The program in docs/topics.md, run beside a simulator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def test_the_program_moves_a_joint(repository, start_process, tmp_path):
-    """Run it as it is written: the joint leaves its place, by effort alone."""
+    """Run it unchanged: the joint moves by effort alone."""
     text = (repository / 'docs' / 'topics.md').read_text()
     (program,) = re.findall(r'```python\n(import math.*?)```', text, re.DOTALL)
     (tmp_path / 'swing.py').write_text(program)

@@ -1,4 +1,4 @@
-"""The pages of the tutorial run, and what they state is true beside Pinocchio, Coal, quadprog."""
+"""Tutorial pages run, and their results match Pinocchio, Coal and quadprog."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def run(tmp_path, monkeypatch):
 
 
 def coal_solid(geometry):
-    """Return Coal's solid of a geometry, and its pose."""
+    """Return Coal's solid for a geometry, and its pose."""
     shape = geometry.shape
     if isinstance(shape, sb.Box):
         solid = coal.Box(*shape.size)
@@ -39,12 +39,12 @@ def coal_solid(geometry):
 
 
 def names_of(parts):
-    """Return the names of parts of a picture."""
+    """Return the names of a picture's parts."""
     return [part.name for part in parts]
 
 
 def test_every_page_is_in_the_index_and_has_its_pictures():
-    """List the pages in their order; show pictures that are there, small ones, and no others."""
+    """List the pages in order; show existing, small pictures, and no others."""
     index = (DOCUMENTS / 'README.md').read_text()
     pages = [page.name for page in RUNNER['pages']()]
     assert re.findall(r'\]\((\d_\w+\.md)\)', index) == pages
@@ -58,7 +58,7 @@ def test_every_page_is_in_the_index_and_has_its_pictures():
 
 
 def test_code_is_at_its_lines_of_the_page():
-    """Compile the blocks of a page so that a traceback names the page's lines."""
+    """Compile the blocks of a page with the page's line numbers for tracebacks."""
     (page,) = DOCUMENTS.glob('6_*.md')
     lines = RUNNER['code_of'](page).splitlines()
     for number, line in enumerate(page.read_text().splitlines()):
@@ -67,7 +67,7 @@ def test_code_is_at_its_lines_of_the_page():
 
 
 def test_distances(run):
-    """Measure the bodies as Coal does; predict their rates."""
+    """Match Coal's distances between bodies; predict their rates."""
     page, pictures = run('distances')
     world = page['world']
     sb.dynamics.set_configuration(world, sb.dynamics.random_configuration(world, seed=1))
@@ -100,7 +100,7 @@ def test_distances(run):
 
 
 def test_pairs_and_contacts(run):
-    """Find each pair and each corner; of the random configuration, a true collision."""
+    """Find each pair and each corner; in the random configuration, a true collision."""
     page, pictures = run('pairs_and_contacts')
     assert page['nearest'][0].gap == pytest.approx(0.3 - 0.02 - 0.15)
     assert len(page['contacts']) == 4
@@ -115,7 +115,7 @@ def test_pairs_and_contacts(run):
 
 
 def test_contact_frames(run):
-    """Have Pinocchio's rows of velocities; those of all six directions are twists' differences."""
+    """Match Pinocchio's velocity rows; rows for all six directions are twist differences."""
     page, pictures = run('contact_frames')
     problem = page['problem']
     twin = ContactTwin(page['world'], problem, {})
@@ -147,7 +147,7 @@ def test_contact_frames(run):
 
 
 def test_separation(run):
-    """End with nothing nearer than epsilon, Coal agreeing, by either way."""
+    """End with no distance below epsilon, confirmed by Coal, with both methods."""
     page, pictures = run('separation')
     for gaps in (page['turned'], page['straight']):
         assert gaps[0].min() < -0.3
@@ -168,7 +168,7 @@ def test_separation(run):
 
 
 def test_dynamics(run):
-    """Have Pinocchio's terms, the tutorial's reference, and laws each better than the last."""
+    """Match Pinocchio's terms and the tutorial's reference; each law improves on the last."""
     page, pictures = run('dynamics')
     model = pin.buildModelFromXML(path_of('hand').read_text())
     data = model.createData()
@@ -207,7 +207,7 @@ def test_dynamics(run):
 
 
 def test_frictionless(run):
-    """Have the velocities and impulses of quadprog and the rows of Pinocchio; obey the laws."""
+    """Match quadprog's velocities and impulses and Pinocchio's rows; satisfy the laws."""
     page, pictures = run('frictionless')
     problem = page['problem']
     world = page['world']
@@ -230,7 +230,7 @@ def test_frictionless(run):
     assert page['least'].min() > -1e-12
     runs = page['runs']
     np.testing.assert_allclose(runs['primal'], runs['dual'], atol=1e-9)
-    # at impacts the way of one step
+    # at impacts the motion during one step
     apart = np.abs(runs["primal, engine's bias"] - runs['world.step'])
     assert apart.max() < 1e-3
     assert apart[-1].max() < 1e-5
@@ -247,7 +247,7 @@ def test_grasp_along_the_object(run):
     effort = page['effort']
     assert effort.residual < 1e-9
     assert (effort.forces[:, 2] >= 0.3 - 1e-9).all()
-    # what the tips push bears the ball's weight
+    # the fingertip forces bear the ball's weight
     total = np.einsum('nij,nj->i', page['contacts'].axes, effort.forces)
     np.testing.assert_allclose(-total, [0.0, 0.0, 0.2 * 9.81], atol=1e-9)
     assert page['body'].root_link.p[2] == pytest.approx(0.135, abs=5e-4)

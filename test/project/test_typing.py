@@ -1,4 +1,4 @@
-"""Type checkers know the library: they pass what is right, and find what is wrong."""
+"""Type checkers accept correct uses of the library, and find wrong ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import sim_bridge as sb
 
 PROGRAMS = Path(__file__).parent / 'typed'
 
-# what blocks of the documents that begin in the middle go on from
+# preamble for document blocks that begin in the middle of a program
 BEGINNING = """
 import numpy as np
 import sim_bridge as sb
@@ -25,7 +25,7 @@ hinge = robot.joint('crank')
 excavator = world.load_openplx('excavator.openplx')
 """
 
-# kernels are typed by their compiler, messages of ROS by nothing; SNAP begins with plain data
+# kernels are typed by their compiler, ROS messages are untyped; SNAP begins with plain data
 OTHERS = ('from sim_bridge.compiler', '(Node)', 'snap(frames, mates)')
 
 
@@ -39,11 +39,11 @@ def library_code(document: Path) -> list[tuple[int, str]]:
     return [(line, block) for line, block in blocks if not any(each in block for each in OTHERS)]
 
 
-def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
+def test_type_checkers_find_exactly_the_wrong_uses(request, repository, tmp_path):
     """
-    Find no error in what users write and documents show, and each of those that are marked.
+    Find no error in user programs and documents, and every error marked as such.
 
-    Of what is marked by `type: ignore`, mypy says where it is right.
+    mypy checks each `type: ignore` mark.
     """
     programs = list(PROGRAMS.glob('*.py'))
     for document in (
@@ -54,7 +54,7 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
         for line, block in library_code(document):
             programs.append(tmp_path / f'{document.stem}_{line}.py')
             programs[-1].write_text(block if 'import' in block else BEGINNING + block)
-    # blocks of a page go on from each other
+    # blocks of a page continue each other
     tutorial = runpy.run_path(str(repository / 'docs' / 'tutorial' / 'make_pictures.py'))
     for page in tutorial['pages']():
         programs.append(tmp_path / f'tutorial_{page.stem}.py')
@@ -82,12 +82,12 @@ def test_type_checkers_tell_right_from_wrong(request, repository, tmp_path):
 
 
 def test_types_are_true():
-    """Run a user's program, which compares the types that checkers see with those it gets."""
+    """Run a user's program comparing the checkers' types with the types at run time."""
     runpy.run_path(str(PROGRAMS / 'right_uses.py'), run_name='__main__')
 
 
 def test_type_checkers_know_the_public_names(repository):
-    """List in the stub what the package offers, one name a line, as `__init__` reads it."""
+    """List the package's public names in the stub, one per line, as `__init__` reads them."""
     tree = ast.parse((repository / 'sim_bridge/__init__.pyi').read_text())
     imports = [each for each in tree.body if isinstance(each, ast.ImportFrom)]
     listed = [[(each.name, each.asname) for each in node.names] for node in imports]

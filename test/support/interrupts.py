@@ -1,4 +1,4 @@
-"""Interrupts: a KeyboardInterrupt or MemoryError at the n-th line that a call runs."""
+"""Interrupts: a KeyboardInterrupt or MemoryError at the n-th line run by a call."""
 
 import sys
 
@@ -9,10 +9,10 @@ _HERE = sim_bridge.__path__[0]
 
 class Interrupt:
     """
-    A context that raises an error before the n-th line of the package that runs in it.
+    A context that raises an error before the n-th package line that runs in it.
 
-    lines: the lines that ran, each its file and number. place: where the error was raised, '' if
-    it was not.
+    lines: the lines that ran, as file and number. place: place of the raised error, '' without
+    one.
     """
 
     def __init__(self, line=-1, error=KeyboardInterrupt):
@@ -21,17 +21,17 @@ class Interrupt:
         self._line, self._error = line, error
 
     def __enter__(self):
-        """Trace from now on."""
+        """Start tracing."""
         self._before = sys.gettrace()
         sys.settrace(self._enter)
         return self
 
     def __exit__(self, *_):
-        """Trace no longer."""
+        """Stop tracing."""
         sys.settrace(self._before)
 
     def places(self):
-        """Return where the first and the last run of each line are among `lines`."""
+        """Return the indices in `lines` of each line's first and last run."""
         last = {line: at for at, line in enumerate(self.lines)}
         first = {line: at for at, line in reversed(list(enumerate(self.lines)))}
         return sorted({*first.values(), *last.values()})
@@ -45,7 +45,7 @@ class Interrupt:
             code = frame.f_code
             self.lines.append((code.co_filename, frame.f_lineno))
             if len(self.lines) > self._line >= 0:
-                # once: handlers of the error run undisturbed
+                # once: error handlers run undisturbed
                 sys.settrace(None)
                 self.place = (
                     f'{code.co_filename[len(_HERE) + 1 :]}:{frame.f_lineno} {code.co_name}'

@@ -1,4 +1,4 @@
-"""Bodies in a world: how they are added, what they weigh, and what touches what."""
+"""Bodies in a world: addition, mass, collision settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.simulation.groups import CollisionGroups
 
 
-def test_body_weighs_what_its_shape_and_material_say():
+def test_body_mass_follows_from_shape_and_material():
     """Take mass, centre and inertia from shapes, and densities from materials."""
     world = sb.World()
     steel = sb.Material('steel', density=7850)
@@ -27,7 +27,7 @@ def test_body_weighs_what_its_shape_and_material_say():
 
 
 def test_given_mass_scales_the_inertia():
-    """Spread a given mass over the shapes, and leave a given inertia as it is."""
+    """Spread a given mass over the shapes, and keep a given inertia unchanged."""
     world = sb.World()
     body = world.add_body(sb.Box((1, 2, 3)), mass=12.0)
     np.testing.assert_allclose(np.diag(body.root_link.I), [13, 10, 5], rtol=1e-12)
@@ -38,7 +38,7 @@ def test_given_mass_scales_the_inertia():
     np.testing.assert_array_equal(body.root_link.c, [0, 0, 0.5])
 
 
-def test_bodies_begin_where_they_are_put():
+def test_bodies_begin_at_their_pose():
     """Put bodies at a pose with a velocity, and back there at a reset."""
     world = sb.World(gravity=(0, 0, 0))
     body = world.add_body(
@@ -57,7 +57,7 @@ def test_bodies_begin_where_they_are_put():
 
 
 def test_names_are_found_or_given():
-    """Number bodies without names, and name their link like them."""
+    """Number unnamed bodies, and give their link the same name."""
     world = sb.World()
     bodies = [world.add_body(sb.Sphere(0.1), name) for name in (None, 'body_2', None, None)]
     assert [body.name for body in bodies] == ['body', 'body_2', 'body_3', 'body_4']
@@ -66,7 +66,7 @@ def test_names_are_found_or_given():
 
 
 def test_views_taken_before_more_is_added_are_used_until_then():
-    """Keep arrays that were handed out valid until another robot is added."""
+    """Keep returned arrays valid until another robot is added."""
     world = sb.World(gravity=(0, 0, 0))
     body = world.add_body(sb.Sphere(0.1), linear_velocity=(1, 0, 0))
     body.set_base_pose((5, 0, 0))
@@ -79,8 +79,8 @@ def test_views_taken_before_more_is_added_are_used_until_then():
     assert world.state.q[0] == 7.0 and world.state.v[0] == 1.0
 
 
-def test_adding_does_not_change_those_who_are_there():
-    """Carry over state, parameters and settings of geometries when robots are added."""
+def test_adding_keeps_existing_robots():
+    """Keep state, parameters and geometry settings when robots are added."""
 
     def build(late: bool) -> sb.World:
         world = sb.World()
@@ -99,7 +99,7 @@ def test_adding_does_not_change_those_who_are_there():
 
 
 def test_a_thousand_bodies_are_joined_once():
-    """Join the arrays once however many bodies are added, one by one or together."""
+    """Join the arrays once for any number of bodies, added one by one or together."""
     world = sb.World()
     before = world.layout
     world.add_bodies({'shapes': sb.Sphere(0.1), 'position': (k, 0, 0)} for k in range(500))
@@ -111,7 +111,7 @@ def test_a_thousand_bodies_are_joined_once():
 
 
 def test_several_bodies_are_added_or_none():
-    """Add nothing of a list in which one body is wrong."""
+    """Add nothing from a list with one wrong body."""
     world = sb.World()
     with pytest.raises(InvalidValueError, match='mass = -1'):
         world.add_bodies([{'shapes': sb.Sphere(0.1)}, {'shapes': sb.Sphere(0.1), 'mass': -1}])
@@ -147,7 +147,7 @@ def test_several_bodies_are_added_or_none():
     ],
 )
 def test_wrong_bodies_are_refused(arguments, message):
-    """Name what is wrong with a body, and add nothing."""
+    """Name a body's defect, and add nothing."""
     world = sb.World()
     world.add_body(sb.Sphere(1), 'taken')
     with pytest.raises(InvalidValueError, match=message):
@@ -156,7 +156,7 @@ def test_wrong_bodies_are_refused(arguments, message):
 
 
 def test_kinematic_body_arrives():
-    """Move and turn a kinematic body to a pose in a time, whatever gravity does."""
+    """Move and rotate a kinematic body to a pose in a given time, under any gravity."""
     world = sb.World()
     body = world.add_body(sb.Box((1, 1, 1)), motion='kinematic', position=(0, 0, 1))
     assert body.motion == 'kinematic'
@@ -165,7 +165,7 @@ def test_kinematic_body_arrives():
     world.step(250)
     np.testing.assert_allclose(world.state.q, [1, 2, 3, *turn], atol=1e-12)
     np.testing.assert_allclose(body.root_link.w, [0, 1.2 / 0.25, 0], atol=1e-12)
-    # on until it is told otherwise, and without dt there within a step
+    # it continues until the next command, and without dt arrives within one step
     body.move_to((1, 2, 3), turn)
     world.step(10)
     np.testing.assert_allclose(world.state.q, [1, 2, 3, *turn], atol=1e-12)
@@ -173,14 +173,14 @@ def test_kinematic_body_arrives():
 
 @pytest.mark.parametrize('motion', ['static', 'dynamic'])
 def test_only_kinematic_bodies_are_moved(motion):
-    """Refuse to move what forces move, or nothing."""
+    """Refuse to move dynamic or static bodies."""
     body = sb.World().add_body(sb.Box((1, 1, 1)), motion=motion)
     with pytest.raises(InvalidValueError, match="'kinematic': move_to moves"):
         body.move_to((0, 0, 1))
 
 
-def test_engine_is_told_what_does_not_yield():
-    """Mark what no contact moves: static and kinematic bodies, and robots' fixed bases."""
+def test_immobile_bodies_are_marked():
+    """Mark immobile bodies: static and kinematic ones, and robots' fixed bases."""
     world = sb.World()
     for motion in ('dynamic', 'static', 'kinematic'):
         world.add_body(sb.Sphere(1), motion=motion)
@@ -189,7 +189,7 @@ def test_engine_is_told_what_does_not_yield():
 
 
 def test_geometries_can_be_set():
-    """Switch geometries off and to sensors, change material, groups and belt, while running."""
+    """Disable geometries, make them sensors, change material, groups and belt, while running."""
     world = sb.World()
     geometry = world.add_body(
         sb.Placed(sb.Sphere(1), name='shell', enabled=False, sensor=True), mass=1
@@ -209,7 +209,7 @@ def test_geometries_can_be_set():
 
 
 def test_snapshot_holds_geometries_settings():
-    """Go back to the settings that geometries had at a snapshot."""
+    """Restore the geometries' settings from a snapshot."""
     world = sb.World()
     geometry = world.add_body(sb.Sphere(1)).geometries[0]
     snapshot, before = world.save(), world.state_hash()
@@ -221,7 +221,7 @@ def test_snapshot_holds_geometries_settings():
 
 
 def test_excluded_links_are_the_engines_pairs():
-    """Hand exclusions to the engine, once, in either order, and take them back."""
+    """Pass exclusions to the engine, once, in either order, and remove them."""
     world = sb.World()
     a, b, c = (world.add_body(sb.Sphere(1)).root_link for _ in range(3))
     world.exclude(b, a)
@@ -240,8 +240,8 @@ def collide(world: sb.World, a: int, b: int) -> bool:
     return bool(arrays.group[a] & arrays.mask[b] and arrays.group[b] & arrays.mask[a])
 
 
-def test_groups_keep_apart_what_they_say():
-    """Keep geometries apart where any group of one is kept from any of the other."""
+def test_groups_exclude_collisions():
+    """Separate geometries if any group of one excludes any group of the other."""
     world = sb.World()
     memberships = [(), ('feet',), ('tools',), ('feet', 'tools')]
     bodies = [world.add_body(sb.Placed(sb.Sphere(1), groups=names)) for names in memberships]
@@ -259,7 +259,7 @@ def test_groups_keep_apart_what_they_say():
 
 
 def test_groups_are_as_many_as_the_engine_has_bits():
-    """Take any number of names that make no difference, and refuse more than the bits can say."""
+    """Accept any number of names without effect, and refuse more than the bits allow."""
     groups = CollisionGroups()
     names = [frozenset({f'g{k}'}) for k in range(100)]
     assert len(set(groups.bits(names).values())) == 1
@@ -270,8 +270,8 @@ def test_groups_are_as_many_as_the_engine_has_bits():
 
 
 @pytest.mark.parametrize('values', [(np.nan, 0.0, 1.0), (np.inf, 0.0, 1.0)])
-def test_positions_that_are_no_numbers_are_refused(values):
-    """Keep the state, and say whose position it is."""
+def test_non_finite_positions_are_refused(values):
+    """Keep the state, and name the robot."""
     world = sb.World()
     world.add_ground()
     ball = world.add_body(sb.Sphere(0.1), 'ball', mass=1.0, position=(0.0, 0.0, 1.0))
@@ -284,7 +284,7 @@ def test_positions_that_are_no_numbers_are_refused(values):
 
 
 def test_robots_are_not_removed_by_hand():
-    """Give a view of the robots that cannot be written."""
+    """Return a read-only view of the robots."""
     world = sb.World()
     world.add_body(sb.Sphere(0.1), 'ball', mass=1.0)
     with pytest.raises(TypeError):

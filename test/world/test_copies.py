@@ -1,4 +1,4 @@
-"""Copies and pickles of worlds and of what is in them, and a world used by two threads."""
+"""Copies and pickles of worlds and their parts, and worlds in two threads."""
 
 import copy
 import multiprocessing
@@ -15,7 +15,7 @@ FOUR_BAR = 'urdf/four_bar.urdf'
 
 
 def full_world():
-    """Return a moving world with one of everything that a copy must keep."""
+    """Return a moving world with one object of each kind that a copy must keep."""
     world = sb.World(time_step=2e-3, seed=7, sleep=True)
     world.add_ground(sb.Material('ice', friction=0.2))
     arm = world.load_urdf('urdf/arm.urdf', position=(0.0, 3.0, 0.0))
@@ -65,7 +65,7 @@ def full_world():
 
 
 def future(world):
-    """Return what a world comes to, under actions of all kinds."""
+    """Return the final state of a world, under actions of all kinds."""
     hashes = []
     world.step(100)
     hashes.append(world.state_hash())
@@ -81,7 +81,7 @@ def future(world):
 
 
 def send_future(world, pipe):
-    """Send the future of a world that has come to another process."""
+    """Send the future of a world received by another process."""
     pipe.send(future(world))
     pipe.close()
 
@@ -92,7 +92,7 @@ def send_future(world, pipe):
     ids=['world.copy', 'copy', 'deepcopy', 'pickle'],
 )
 def test_copy_has_the_same_future_and_is_independent(how):
-    """A copy has the same bits for ever, and what it does leaves the original alone."""
+    """A copy keeps the same bits, and its changes leave the original alone."""
     world = full_world()
     before = world.state_hash()
     twin = how(world)
@@ -155,7 +155,7 @@ def test_views_are_copied_with_their_world():
 
 
 def test_long_chain_can_be_copied():
-    """Hundreds of bodies that refer to each other do not exceed the depth of recursion."""
+    """Hundreds of bodies referring to each other do not exceed the recursion depth."""
     world, below = sb.World(), None
     for k in range(400):
         body = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0.3 * k, 0.0, 0.0))
@@ -165,7 +165,7 @@ def test_long_chain_can_be_copied():
 
 
 def test_snapshot_of_another_time_step_is_refused():
-    """A snapshot of another time step is named and changes nothing."""
+    """A snapshot with another time step is named and changes nothing."""
     one, other = sb.World(time_step=1e-3), sb.World(time_step=2e-3)
     before = other.state_hash()
     with pytest.raises(sb.InvalidValueError, match='time step of 0.001 s.*time step, 0.002 s'):
@@ -174,7 +174,7 @@ def test_snapshot_of_another_time_step_is_refused():
 
 
 def test_second_thread_is_refused_by_name_and_the_world_goes_on():
-    """A second thread gets an error with both names; the first goes on."""
+    """A second thread gets an error with both names; the first continues."""
     world = full_world()
     expected = world.copy()
     expected.step(400)

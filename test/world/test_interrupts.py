@@ -1,4 +1,4 @@
-"""A call that is interrupted at any line finishes, or leaves the world as it was."""
+"""A call interrupted at any line finishes, or leaves the world unchanged."""
 
 import functools
 
@@ -8,13 +8,13 @@ import pytest
 
 import sim_bridge as sb
 
-# lines of each call that are interrupted in the usual tests
+# interrupted lines of each call in the standard tests
 SAMPLES = 4
 SOME_BOX = sb.Box((0.1, 0.1, 0.1))
 
 
 def made():
-    """Return a world that has not stepped."""
+    """Return a new world before its first step."""
     world = sb.World(time_step=1e-3, sleep=sb.Sleep(linear=1e-2, angular=1e-2, steps=30))
     world.add_ground()
     world.load_urdf('pendulum', position=(0.0, 3.0, 1.0))
@@ -30,7 +30,7 @@ def made():
 
 @functools.cache
 def template():
-    """Return a world that has stepped, in which a body sleeps."""
+    """Return a world after some steps, with a sleeping body."""
     world = made()
     world.step(60)
     joint(world).control = 'velocity'
@@ -39,7 +39,7 @@ def template():
 
 
 def prepared():
-    """Return a copy that has stepped once more."""
+    """Return a copy after one more step."""
     world = template().copy()
     world.step()
     assert world.robots['d'].is_asleep
@@ -47,7 +47,7 @@ def prepared():
 
 
 def changed():
-    """Return a world whose arrays and calls are stale."""
+    """Return a world with stale arrays and calls."""
     world = prepared()
     world.robots['d'].root_link.m = 2.0
     world.robots['c'].root_link.gravity = False
@@ -56,12 +56,12 @@ def changed():
 
 
 def joint(world):
-    """Return a joint of a tree."""
+    """Return a tree joint."""
     return world.robots['pendulum'].joints[0]
 
 
 def link(world, name='d'):
-    """Return a link of a body."""
+    """Return a body's link."""
     return world.robots[name].root_link
 
 
@@ -173,7 +173,7 @@ def restored():
 
 
 def picture(world):
-    """Return what a call must leave alone or change as a whole."""
+    """Return all values that a call must keep or change as a whole."""
     robots = world.robots.values()
     return (
         world.state_hash(),
@@ -188,7 +188,7 @@ def picture(world):
 
 @functools.cache
 def ends(name):
-    """Return the pictures of a world before and after a call, then of both after more steps."""
+    """Return a world's pictures before and after a call, then both after more steps."""
     make, act = cases()[name]
     found = []
     for is_called in (False, True):
@@ -202,7 +202,7 @@ def ends(name):
 
 
 def cases():
-    """Return all calls by name: how to make the world, and the call."""
+    """Return all calls by name: the world's constructor, and the call."""
     snapshots = {}
 
     def make():
@@ -213,7 +213,7 @@ def cases():
 
 
 def check(name, line, error=KeyboardInterrupt):
-    """Interrupt a call at a line; return whether it got so far."""
+    """Interrupt a call at a line; return whether it was reached."""
     make, act = cases()[name]
     world = make()
     with Interrupt(line, error) as interrupt:
@@ -231,7 +231,7 @@ def check(name, line, error=KeyboardInterrupt):
 
 
 def places(name):
-    """Return at which of the lines that a call runs to interrupt it."""
+    """Return the line indices at which to interrupt a call."""
     make, act = cases()[name]
     world = make()
     with Interrupt() as interrupt:

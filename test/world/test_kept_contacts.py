@@ -1,4 +1,4 @@
-"""While nothing moves, contacts and their rows are kept; no bit of any motion depends on that."""
+"""While nothing moves, contacts and their rows are reused; no bit of any motion depends on it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sim_bridge as sb
 
 
 def room() -> sb.World:
-    """Return boxes on each other, a ball, a hull and a hand that presses on a box, at rest."""
+    """Return stacked boxes, a ball, a hull and a hand pressing on a box, at rest."""
     world = sb.World()
     world.add_ground()
     for k in range(3):
@@ -37,7 +37,7 @@ def room() -> sb.World:
 
 
 def is_kept(world: sb.World) -> bool:
-    """Return whether steps look for no contacts."""
+    """Return whether a step searches no contacts."""
     scratch = next(
         part
         for part in world.simulation.cache.handles.probe.parts
@@ -66,7 +66,7 @@ def stiffen(world: sb.World) -> None:
 
 
 def soften(world: sb.World) -> None:
-    """Let all contacts yield."""
+    """Make all contacts compliant."""
     spring = sb.ContactMaterial(stiffness=1e5, damping=1e3)
     world.set_contact_material('default', 'default', spring)
 
@@ -82,7 +82,7 @@ def push(world: sb.World) -> None:
 
 
 def disable(world: sb.World) -> None:
-    """Take the lowest box out of collision."""
+    """Disable the lowest box' geometry."""
     world.robots['box0'].geometries[0].enabled = False
 
 
@@ -100,8 +100,8 @@ CHANGES = [weigh, grease, stiffen, soften, lift, push, disable, sweep, tilt]
 
 
 @pytest.mark.parametrize('change', CHANGES)
-def test_changes_act_as_where_nothing_is_kept(change: Callable[[sb.World], None]):
-    """Find the same bits as a world that looks for its contacts anew in every step."""
+def test_changes_act_as_without_kept_contacts(change: Callable[[sb.World], None]):
+    """Compute the same bits as a world that searches its contacts in every step."""
     world, other = room(), room()
     for _ in range(3000):
         other.simulation.cache.contacts.look_anew()
@@ -121,7 +121,7 @@ def test_changes_act_as_where_nothing_is_kept(change: Callable[[sb.World], None]
 
 
 def test_snapshots_and_batches_have_the_same_bits():
-    """Go on from a snapshot, in a copy and in a batch, as the world that kept its contacts."""
+    """Continue from a snapshot, in a copy and in a batch, like the world with kept contacts."""
     world = room()
     world.step(3000)
     assert is_kept(world)
@@ -138,8 +138,8 @@ def test_snapshots_and_batches_have_the_same_bits():
     assert world.state_hash() == expected
 
 
-def test_what_moves_is_looked_at():
-    """Look for contacts while one body of many moves, and no more when it has come to rest."""
+def test_moving_bodies_cause_a_search():
+    """Search contacts while one body of many moves, and stop once it has come to rest."""
     world = room()
     world.step(3000)
     assert is_kept(world)

@@ -1,4 +1,4 @@
-"""Stages that are compiled when geometries first come close: when that is, and no bit tells."""
+"""Stages compiled when geometries first come close: the time of compilation changes no bit."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONTACTS = {NARROW.unit, CONTACT.unit, NEWTON.unit, SHARE.unit}
 
 @pytest.fixture
 def built(monkeypatch):
-    """Let no unit seem compiled before it is built; the value is the set of those that were."""
+    """Treat all units as not compiled until they are built; return the set of built units."""
     done = set()
 
     def note(units):
@@ -43,7 +43,7 @@ def balls(**settings):
 
 
 def cans():
-    """Return a world with two cylinders that fall on each other, both on a plane."""
+    """Return a world with two cylinders falling on each other, both on a plane."""
     world = sb.World()
     world.add_ground()
     for number, x in enumerate((0.0, 0.05)):
@@ -59,8 +59,8 @@ def hashes(world, steps):
 
 
 @pytest.mark.parametrize('make', [balls, cans, lambda: balls(integrator='rk5')])
-def test_bits_are_those_of_a_world_with_all_stages(built, make):
-    """Take the same steps, whether all is compiled from the beginning or when it is needed."""
+def test_late_stages_keep_the_bits(built, make):
+    """Take the same steps with early and late compilation."""
     late = hashes(make(), 300)
     assert built >= CONTACTS
     ready = make()
@@ -86,8 +86,8 @@ def test_contacts_are_compiled_when_something_comes_close(built):
     ]
 
 
-def test_what_a_call_did_before_counts(built):
-    """Go on within a call of many steps, as where the room for contacts has run out."""
+def test_a_call_continues_after_compilation(built):
+    """Continue within a call of many steps, as after growing the contact arrays."""
     world, stepwise = balls(), balls()
     world.step(300)
     for _ in range(300):
@@ -97,7 +97,7 @@ def test_what_a_call_did_before_counts(built):
 
 
 def test_a_first_step_in_contact_is_prepared(built):
-    """Compile before the first step what touches in it, as a node does."""
+    """Compile the pairs touching at the first step before it, as a node does."""
     world = sb.World()
     world.add_ground()
     world.add_body(sb.Sphere(0.1), 'ball', position=(0.0, 0.0, 0.1))
@@ -109,7 +109,7 @@ def test_a_first_step_in_contact_is_prepared(built):
 
 
 def test_sleepers_keep_their_contacts_in_a_new_process(built):
-    """Restore sleepers, and what they bear, though nothing is compiled that solves contacts."""
+    """Restore sleepers and their loads, although no contact solver is compiled."""
 
     def sleepy():
         world = sb.World(sleep=True)
@@ -137,7 +137,7 @@ def test_sleepers_keep_their_contacts_in_a_new_process(built):
 
 
 def test_materials_with_solvers_come_as_a_whole(built):
-    """Let no contact be solved before all stages are there that its laws name."""
+    """Solve no contact before all stages named by its laws are compiled."""
     world = balls()
     build(CONTACTS)
     built |= CONTACTS

@@ -1,4 +1,4 @@
-"""How a world is run, changed after it was made."""
+"""World settings, changed after creation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CHANGES = [
 
 
 def pile(**options):
-    """Return a world with a pile that is not at rest, and a pendulum that nothing touches."""
+    """Return a world with a moving pile, and a free pendulum."""
     world = grounded({'friction': 0.6}, **options)
     for k in range(4):
         add_block(world, size=(0.4, 0.3, 0.1), at=(0.05 * k, 0.02 * k), lift=0.11 * k)
@@ -46,14 +46,14 @@ def set_all(world, change):
 
 
 @pytest.mark.parametrize('change', CHANGES, ids=str)
-def test_a_switched_world_has_the_bits_of_one_made_so(change):
-    """Go on from the same state with the same bits, from the start and in the middle."""
+def test_changed_settings_have_the_bits_of_initial_ones(change):
+    """Continue with the same bits from the same state, at the start and later."""
     fresh, switched, kept = pile(**change), pile(), pile()
     set_all(switched, change)
     for world in (fresh, switched, kept):
         world.step(150)
     assert switched.state_hash() == fresh.state_hash() != kept.state_hash()
-    # in the middle: a fresh world takes over the state of one that ran otherwise
+    # later: a new world takes over the state of one with other settings
     late = pile(**change)
     late.step(1)
     late.simulation.cache.make_room(len(kept.state.contact_gap))
@@ -71,7 +71,7 @@ def test_a_switched_world_has_the_bits_of_one_made_so(change):
 
 @pytest.mark.parametrize('change', CHANGES, ids=str)
 def test_settings_are_kept(change):
-    """Have them in copies, pickles, snapshots and after resets; restore earlier ones."""
+    """Keep settings in copies, pickles, snapshots and after resets; restore earlier ones."""
     world = pile()
     world.step(20)
     before, bits = world.save(), world.state_hash()
@@ -90,7 +90,7 @@ def test_settings_are_kept(change):
 
 
 def test_sweeps_are_as_many_as_allowed():
-    """Take no more iterations than were set, and more again without a bound."""
+    """Take no more iterations than set, and more again without a bound."""
     world, most = pile(solver='iterative'), []
     for iterations in (None, 3, None):
         world.reset()
@@ -101,8 +101,8 @@ def test_sweeps_are_as_many_as_allowed():
     assert most[0] == most[2] > 3 == most[1]
 
 
-def test_erp_and_cfm_are_those_of_what_says_nothing_else():
-    """Let contacts sink by cfm, and joints yield; leave alone what has its own."""
+def test_erp_and_cfm_are_defaults():
+    """Let contacts sink by cfm, and joints yield, except those with their own values."""
     world = sb.World(cfm=1e-3, erp=0.4)
     world.add_ground()
     ball = world.add_body(sb.Sphere(0.1), mass=2.0, position=(0, 0, 0.1))
@@ -122,8 +122,8 @@ def test_erp_and_cfm_are_those_of_what_says_nothing_else():
     assert world.add_joint('ball', None, third).is_tree
 
 
-def test_what_sleeps_wakes_when_nothing_may_sleep():
-    """Wake all where sleep is turned off; sleep again where it is on."""
+def test_sleepers_wake_when_sleep_is_turned_off():
+    """Wake all bodies when sleep is turned off; sleep again when it is on."""
     world = grounded(sleep=True)
     block = add_block(world)
     world.step(50)
@@ -156,7 +156,7 @@ def test_what_sleeps_wakes_when_nothing_may_sleep():
     ],
 )
 def test_wrong_settings_change_nothing(name, value, words):
-    """Name the setting and what is accepted, in a world and where one is made."""
+    """Name the setting and the accepted values, in a world and at its creation."""
     world = pile()
     before = world.state_hash()
     with pytest.raises(sb.InvalidValueError, match=words):

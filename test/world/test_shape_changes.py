@@ -1,4 +1,4 @@
-"""Shapes that are added, placed otherwise, removed and kept apart while a world runs."""
+"""Shapes added, moved, removed and excluded while a world runs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEG = sb.Placed(sb.Sphere(0.05), position=(0.1, 0.0, -0.2), name='leg')
 
 
 def grouped(body):
-    """Add shapes in more groups than there may be, in all worlds at most 63 which differ."""
+    """Add shapes in more groups than allowed: at most 63 different ones per world."""
     world = body.robot.world
     before = world.save(), len(body.geometries)
     try:
@@ -37,7 +37,7 @@ def grouped(body):
 
 
 def test_an_added_shape_is_as_one_from_the_start():
-    """Reach the bits of a body that had the shapes from the beginning; its mass stays."""
+    """Match, bit by bit, a body with the shapes from the beginning; its mass stays."""
     results = []
     for is_late in (False, True):
         world = grounded()
@@ -71,7 +71,7 @@ def test_an_added_shape_is_as_one_from_the_start():
 
 
 def test_a_body_gets_its_first_contacts_by_an_added_shape():
-    """Start to collide in a world where nothing did, with the mass of its shapes on request."""
+    """Start to collide in a world without contacts so far, with the shapes' mass on request."""
     world = sb.World()
     body = world.add_body([], mass=1.0, inertia=(1, 1, 1), position=(0, 0, 0.5))
     ground = world.add_body([], motion='static')
@@ -88,7 +88,7 @@ def test_a_body_gets_its_first_contacts_by_an_added_shape():
 
 
 def test_a_removed_shape_is_gone():
-    """Let fall what stood on it, keep the contacts of others, and refuse to be used."""
+    """Let bodies on it fall, keep the other contacts, and refuse its use."""
     world = grounded()
     table = world.add_body(
         [
@@ -137,7 +137,7 @@ def test_a_removed_shape_is_gone():
 
 @pytest.mark.parametrize('late', [False, True])
 def test_changed_shapes_are_kept(late):
-    """Have added, placed and removed shapes in copies, pickles, snapshots and after changes."""
+    """Keep added, placed and removed shapes in copies, pickles, snapshots and after changes."""
     world = grounded({'friction': 0.5, 'friction2': 0.1})
     world.add_body(sb.Sphere(0.1), position=(5, 0, 0.1))
     body = add_block(world, lift=0.01, linear_velocity=(0.5, 0.5, 0.0))
@@ -182,8 +182,8 @@ def test_changed_shapes_are_kept(late):
 # --- placing -------------------------------------------------------------------------------------
 
 
-def test_a_shape_that_is_placed_otherwise_collides_there():
-    """Rest at the height of the shape, and wake when it goes; its pose and distance follow."""
+def test_a_moved_shape_collides_at_its_new_place():
+    """Rest at the shape's height, and wake when it leaves; its pose and distance follow."""
     world = grounded(sleep=True)
     body = add_ball(world, lift=0.0)
     world.step(50)
@@ -201,8 +201,8 @@ def test_a_shape_that_is_placed_otherwise_collides_there():
     np.testing.assert_allclose(box.geometries[0].R[:, 1], (0, 0, 1), atol=1e-12)
 
 
-def test_friction_direction_is_that_which_was_set():
-    """Brake by the second coefficient across it, before and after it is turned."""
+def test_friction_direction_follows_its_setting():
+    """Brake by the second coefficient across it, before and after its rotation."""
     world = grounded({'friction': 0.4, 'friction2': 0.1})
     block = add_block(world, fdir1=(1.0, 0.0, 0.0))
     own = block.geometries[0]
@@ -240,7 +240,7 @@ def test_pairs_of_geometries_are_excluded():
     world.exclude(low, ground, False)
     assert world.state_hash() != with_pair
     world.step(400)
-    # what is wholly below comes back slowly
+    # a wholly submerged shape comes back slowly
     assert body.root_link.p[2] > -0.19
     world.exclude(high, ground), world.exclude(ground, low)
     world.remove(body)
@@ -249,7 +249,7 @@ def test_pairs_of_geometries_are_excluded():
 
 
 def test_a_world_of_excluded_geometries_finds_no_contacts():
-    """Let the only pair pass through each other, and its contacts go."""
+    """Let the only pair pass through each other, and remove its contacts."""
     world = sb.World()
     world.add_ground()
     ball = add_ball(world)
@@ -261,7 +261,7 @@ def test_a_world_of_excluded_geometries_finds_no_contacts():
     assert ball.root_link.v[2] == pytest.approx(-G * 0.01)
 
 
-# --- what is wrong -------------------------------------------------------------------------------
+# --- wrong changes -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_a_world_of_excluded_geometries_finds_no_contacts():
     ],
 )
 def test_wrong_changes_change_nothing(change, words):
-    """Name what is wrong, and keep everything."""
+    """Name the defect, and keep everything."""
     world = grounded()
     body = add_block(world)
     world.step(5)
@@ -297,8 +297,8 @@ def test_wrong_changes_change_nothing(change, words):
     assert len(world.materials) == 1
 
 
-def test_links_of_robots_take_shapes_where_they_are_merged():
-    """Place a shape by the link's frame on its body, and keep a robot's links apart as before."""
+def test_merged_links_take_shapes():
+    """Place a shape by the link's frame on its body, and keep the robot's collision exclusions."""
     world = grounded()
     arm = world.load_urdf(
         robot(

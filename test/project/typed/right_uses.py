@@ -1,4 +1,4 @@
-"""A user's program: type checkers find no error in it, and every type that they see is true."""
+"""A user's program without type errors, whose inferred types equal the types at run time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 else:
 
     def assert_type(value: object, kind: Any) -> None:
-        """Raise AssertionError for a value that is not what type checkers take it for."""
+        """Raise AssertionError if a value does not have the inferred type."""
         if get_origin(kind) is np.ndarray:
             assert isinstance(value, np.ndarray)
             assert value.dtype == get_args(get_args(kind)[1])[0]
@@ -29,7 +29,7 @@ Integers = npt.NDArray[np.int64]
 
 
 class Controller:
-    """A PD controller of one joint."""
+    """A PD controller for one joint."""
 
     def __init__(self, joint: sb.Joint | sb.ConstraintJoint, kp: float, kd: float) -> None:
         self.joint, self.kp, self.kd = joint, kp, kd
@@ -41,7 +41,7 @@ class Controller:
 
 
 def use_robot(world: sb.World, arm: sb.Robot) -> None:
-    """Read and set what robots, links and joints have."""
+    """Read and set attributes of robots, links and joints."""
     count = len(arm.joint_names)
     for values in ([0.1] * count, (0,) * count, np.zeros(count), np.zeros(count, np.float32), 0.0):
         arm.q = values
@@ -117,7 +117,7 @@ def use_devices(arm: sb.Robot) -> None:
 
 
 def use_shapes(world: sb.World) -> sb.Robot:
-    """Make bodies of all shapes, of lists, tuples and arrays."""
+    """Make bodies with all shapes, from lists, tuples and arrays."""
     size = np.array([0.1, 0.2, 0.3])
     shapes: list[sb.Shape | sb.Placed] = [
         sb.Box(size),
@@ -170,7 +170,7 @@ def use_shapes(world: sb.World) -> sb.Robot:
 
 
 def use_joints(world: sb.World, body: sb.Robot) -> None:
-    """Add joints, and tell those of trees from constraints."""
+    """Add joints, and distinguish tree joints from constraint joints."""
     other = world.add_body(sb.Sphere(0.1), mass=1.0, position=(0, 0, 5))
     hinge = world.add_joint('hinge', body, other.root_link, np.array([0, 0, 4]), [0, 0, 1])
     heights: list[float] = []
@@ -230,7 +230,7 @@ def use_trajectories(world: sb.World, arm: sb.Robot) -> None:
 
 
 def first_reachable(robot: sb.Robot, names: Sequence[str]) -> sb.Link | None:
-    """Return the first of some links whose Jacobian has full rank."""
+    """Return the first link, by name, whose Jacobian has full rank."""
     for name in names:
         try:
             jacobian = sb.dynamics.jacobian(robot, name)
@@ -257,7 +257,7 @@ def use_batch(world: sb.World) -> None:
 
 
 def main() -> None:
-    """Use it all."""
+    """Run all uses."""
     assert_type(sb.__version__, str)
     description = sb.load_description('arm')
     assert_type(description, sb.RobotDescription)

@@ -1,4 +1,4 @@
-"""What is wrong in many ways: type checkers say so in every line that ends with `type: ignore`."""
+"""Wrong uses of many kinds: type checkers report every line ending with `type: ignore`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ link = robot.link('tool_flange')
 joint = robot.joint('joint_1')
 hull = sb.ConvexHull(np.eye(3))
 
-# names that are not there
+# missing names
 _ = sb.Wrld  # type: ignore[attr-defined]
 world.stepp()  # type: ignore[attr-defined]
 _ = robot.velocity  # type: ignore[attr-defined]
@@ -27,7 +27,7 @@ robot.geometries[0].enable = True  # type: ignore[attr-defined]
 sb.dynamics.mass(robot)  # type: ignore[attr-defined]
 hull.faces = 3  # type: ignore[attr-defined]
 
-# what cannot be set
+# read-only attributes
 link.p = [0.0, 0.0, 1.0]  # type: ignore[assignment]
 robot.lower = np.zeros(7)  # type: ignore[assignment]
 robot.ddq = np.zeros(7)  # type: ignore[misc]
@@ -70,7 +70,7 @@ sb.Batch('arm', 3)  # type: ignore[arg-type]
 sb.TrajectoryFollower(world)  # type: ignore[arg-type]
 sb.Trajectory(['joint_1'], [0.0], positions='home')  # type: ignore[arg-type]
 
-# results taken for something else
+# results assigned to the wrong type
 height: str = link.p  # type: ignore[assignment]
 name: int = robot.joint_names  # type: ignore[assignment]
 first: sb.Link = robot.joints[0]  # type: ignore[assignment]

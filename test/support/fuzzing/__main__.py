@@ -37,7 +37,9 @@ _KEPT = 3
 def main() -> int:
     """Run with the command-line arguments; return 1 if an input failed."""
     parser = argparse.ArgumentParser(prog='fuzzing', description=__doc__)
-    parser.add_argument('--seconds', type=float, default=3600.0, help='duration (default: 3600)')
+    parser.add_argument(
+        '--seconds', type=float, default=3600.0, help='duration [s] (default: 3600)'
+    )
     parser.add_argument('--seed', type=int, help='seed of the first batch (default: random)')
     parser.add_argument('--kinds', default=','.join(KINDS), help='(default: %(default)s)')
     parser.add_argument(
