@@ -93,7 +93,7 @@ class JointCommands:
     def _checked(
         self, what: str, several: str, unit: str, values: Vector, joints: Sequence[str] | None
     ) -> tuple[list[int], FloatArray]:
-        """Return known joints' rows (all if None), and one finite number for each."""
+        """Return the rows of known joints (all if None), and one finite number for each."""
         place = f'robot {self._slot.name!r}'
         names = (
             self._names

@@ -56,11 +56,11 @@ class MovingFrame(DeclaredAttributes):
         return result
 
     def point_to_world(self, point: Vector) -> FloatArray:
-        """Return (3,) a point's world position [m], given in the frame [m]."""
+        """Return (3,) the world position [m] of a point given in the frame [m]."""
         return self.p + self.R @ self._vector('point', point)
 
     def point_from_world(self, point: Vector) -> FloatArray:
-        """Return (3,) a point's position in the frame [m], given in the world [m]."""
+        """Return (3,) the position in the frame [m] of a point given in the world [m]."""
         return (self._vector('point', point) - self.p) @ self.R
 
     def vector_to_world(self, vector: Vector) -> FloatArray:
@@ -75,7 +75,7 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) a fixed point's velocity v + w × r; world axes [m/s].
+        Return (3,) the velocity v + w × r of a point fixed to the frame; world axes [m/s].
 
         point: (3,) position in the world [m]. rel_point: (3,) position in the frame [m], instead
         of `point`. If both are None, the frame's origin. Raises InvalidValueError if both are
@@ -87,7 +87,7 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) a fixed point's acceleration dv + dw × r + w × (w × r); world axes [m/s²].
+        Return (3,) the acceleration dv + dw × r + w × (w × r) of a fixed point; world axes [m/s²].
 
         Arguments and errors as for `velocity_at`.
         """
@@ -122,7 +122,7 @@ class MovingFrame(DeclaredAttributes):
         return np.zeros(3) if place is None else place - self.p
 
     def _where(self, point: object, rel_point: object) -> FloatArray | None:
-        """Return (3,) a point's world position [m], given in either frame; None for None."""
+        """Return (3,) the world position [m] of a point given in either frame; None for None."""
         if rel_point is None:
             return None if point is None else self._vector('point', point)
         if point is not None:

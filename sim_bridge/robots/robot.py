@@ -553,7 +553,7 @@ class Robot(DeclaredAttributes):
                 f'shape of {what}', array.shape, f'{view.shape}, one for each joint', self._place
             )
         are_finite = np.isfinite(array)
-        # three times as fast as `all`
+        # a third of the time of `all`
         if b'\0' in are_finite.tobytes() and len(view):
             number = int(np.argmin(are_finite))
             raise InvalidValueError(

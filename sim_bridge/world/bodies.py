@@ -1,4 +1,4 @@
-"""Arguments for contact queries and exclusions: robots, links and geometries."""
+"""Arguments of contact queries and exclusions: robots, links and geometries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def geometries_of(name: str, what: object, world: World) -> list[Geometry]:
 
 
 def geometry_numbers(name: str, what: object, world: World) -> np.ndarray:
-    """Return (n,) geometry indices for a robot, link or geometry; see `geometries_of`."""
+    """Return (n,) geometry indices of a robot, link or geometry; see `geometries_of`."""
     return np.array([geometry.index for geometry in geometries_of(name, what, world)], np.int64)
 
 
@@ -52,7 +52,7 @@ def exclude(world: World, a: object, b: object, is_excluded: bool) -> None:
 
 
 def numbers_of_all(name: str, what: Any, world: World) -> np.ndarray:
-    """Return (n,) geometry indices for one or several bodies; see `geometries_of`."""
+    """Return (n,) geometry indices of one or several bodies; see `geometries_of`."""
     bodies = tuple(what) if is_series(what) else (what,)
     return np.concatenate(
         [np.zeros(0, np.int64), *(geometry_numbers(name, one, world) for one in bodies)]

@@ -220,7 +220,7 @@ def _split(
 def _of_each(
     subject: Robot | World, name: str, out: FloatArray | None, **inputs: Vector | Matrix | None
 ) -> FloatArray:
-    """Return an operation's concatenated results for all robots."""
+    """Return the concatenated results of an operation for all robots."""
     parts = _all(subject)
     split = [_split(parts, what, value) for what, value in inputs.items()]
     results = [

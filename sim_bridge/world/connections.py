@@ -32,14 +32,14 @@ def are_connected(world: World, a: object, b: object, excluding: Iterable[str]) 
 
 
 def _kinds(joint: Joint | ConstraintJoint) -> set[str]:
-    """Return a joint type's names, in `joint.type` and in `World.add_joint`."""
+    """Return the names of a joint's type, in `joint.type` and in `World.add_joint`."""
     if not isinstance(joint.type, JointType):
         return {joint.type}
     return {joint.type.value, *(kind for kind, own in TREE_TYPES.items() if own is joint.type)}
 
 
 def _links_of(what: str, given: object, world: World) -> list[Link]:
-    """Return a link, or all a robot's links; raise InvalidValueError for other objects."""
+    """Return a link, or all links of a robot; raise InvalidValueError for other objects."""
     links: list[Any] = list(given.links) if isinstance(given, Robot) else [given]
     if any(not isinstance(link, Link) or link.robot.world is not world for link in links):
         raise InvalidValueError(what, given, 'a link or a robot of this world', 'are_connected')

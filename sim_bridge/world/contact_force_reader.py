@@ -97,7 +97,7 @@ class ContactForceReader(DeclaredAttributes):
 
 
 def _world_of(body: Any) -> Any:
-    """Return a robot's, link's or geometry's world; None for anything else."""
+    """Return the world of a robot, link or geometry; None for anything else."""
     robot = (
         body.link.robot
         if isinstance(body, Geometry)

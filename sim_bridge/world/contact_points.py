@@ -31,7 +31,7 @@ class ContactFrame(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class ContactPoint:
     """
-    Two geometries' witness points. All vectors are (3,), in world axes.
+    A pair of witness points of two geometries. All vectors are (3,), in world axes.
 
     point_a, point_b: on each geometry's surface [m]. normal: unit vector from b to a. gap:
     signed distance along the normal, negative for overlap [m]: point_a - point_b = gap normal.
@@ -86,7 +86,7 @@ class ContactPoints(DeclaredAttributes, Sequence[ContactPoint]):
     Points found by `World.find_contacts` or `World.find_distances`; also as arrays.
 
     points_a, points_b, normals: (n, 3), gaps: (n,), as in `ContactPoint`. axes: (n, 3, 3) contact
-    frame rotations. indices: (n, 2) both geometries' indices in `world.geometries`. Indexing
+    frame rotations. indices: (n, 2) indices of both geometries in `world.geometries`. Indexing
     with a slice, an index list or array, or a mask returns another `ContactPoints`.
     """
 

@@ -418,7 +418,7 @@ def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
 
 
 def _without_prescribed(joints: JointRows, free: np.ndarray, v: np.ndarray) -> JointRows:
-    """Return the rows for free coordinates; move the prescribed ones' effect to the target."""
+    """Return the rows for free coordinates; move the effect of prescribed ones to the target."""
     rows = joints.jacobian
     return joints._replace(
         jacobian=rows[:, free], target=joints.target - rows[:, ~free] @ v[~free]

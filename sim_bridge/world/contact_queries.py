@@ -77,7 +77,7 @@ class ContactQueries:
     def distances(
         self, a: Body | None, b: Body | None, pairs: Iterable[Pair] | None
     ) -> ContactPoints:
-        """Find pairs' nearest points; see `World.find_distances`."""
+        """Find the nearest points of pairs; see `World.find_distances`."""
         table = self._table(np.inf, a, b, pairs)
         return self._shown(self._search.distances(table.numbers), table.is_turned)
 

@@ -15,10 +15,10 @@ from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.simulation import Simulation
 
-_LIKEWISE = 0.1  # smallest share, in the largest velocity change, for naming other coordinates
+_LIKEWISE = 0.1  # share of the largest velocity change from which other coordinates are named
 _NAMED = 3
 _MUCH = 30.0  # smallest ratio of carried to own mass that counts as the cause
-# bounds for the proposed time step as current step shares, and safety factor
+# bounds for the proposed time step as shares of the current one, and safety factor
 _MOST, _LEAST, _SAFE = 0.4, 0.1, 0.4
 
 
@@ -208,7 +208,7 @@ class _Divergence:
 
 
 def _owners(robots: Iterable[Robot]) -> Iterable[_Owner]:
-    """List the velocity coordinates' owners."""
+    """List the owners of the velocity coordinates."""
     for robot in robots:
         slot = robot.slot
         taken: set[int] = set()

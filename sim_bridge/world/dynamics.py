@@ -265,7 +265,7 @@ def center_of_mass(
 def center_of_mass_jacobian(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (3, nv) the centre of mass' Jacobian, world axes; zeros if massless."""
+    """Return (3, nv) the Jacobian of the centre of mass, world axes; zeros if massless."""
     return operations_of(robot).center_jacobian.compute(out, q)
 
 

@@ -33,7 +33,7 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
         self.name = name
 
     def __repr__(self) -> str:
-        """Show the joints' names."""
+        """Show the names of the joints."""
         return f'<JointGroup {self.name!r}: {", ".join(self.keys()) or "no joints"}>'
 
     def __len__(self) -> int:
@@ -94,7 +94,7 @@ class JointGroup(DeclaredAttributes, Sequence[_ANY]):
         self._keys.clear()
 
     def keys(self) -> list[str]:
-        """Return the joints' names in `World.joints`."""
+        """Return the names of the joints in `World.joints`."""
         return [str(joint.key) for joint in self._present()]
 
     def _present(self) -> list[_ANY]:

@@ -73,7 +73,7 @@ class WorldJoints:
             return self._tree.constrain(key, spec)
 
     def add_motor(self, axis: Axis | Joint | ConstraintJoint, name: str | None) -> ConstraintJoint:
-        """Add a motor beside an axis' own; see `World.add_motor`."""
+        """Add a motor beside that of an axis; see `World.add_motor`."""
         own = axis_of(axis)
         spec = motor_beside(own)
         self._tree.own_links(spec.first.link, spec.second.link, 'add_motor')
@@ -85,7 +85,7 @@ class WorldJoints:
         return motor
 
     def broken(self) -> list[str]:
-        """Return the broken joints' names."""
+        """Return the names of the broken joints."""
         constraints, gone = (
             self._simulation.registry.constraints,
             self._simulation.cache.state.loop_broken & GONE,

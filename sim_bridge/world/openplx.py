@@ -105,7 +105,7 @@ class OpenPlxScene(DeclaredAttributes):
 
     @property
     def is_whole(self) -> bool:
-        """Whether all the scene's robots and bodies are still in the world."""
+        """Whether all robots and bodies of the scene are still in the world."""
         return all(name in self._world.robots for name in self.record.robots)
 
     def link(self, path: str) -> Link:
@@ -214,7 +214,7 @@ class OpenPlxScene(DeclaredAttributes):
         return found
 
     def _described(self) -> Iterable[tuple[str, tuple[AxisSettings, ...]]]:
-        """Yield joint names, and their axes' settings."""
+        """Yield joint names, and the settings of their axes."""
         for mapped in self.description.robots:
             yield from mapped.axes.items()
         for cross in self.description.cross_joints:
@@ -263,7 +263,7 @@ class SceneLoader:
         """
         Add a whole scene, or nothing after an error; see `World.load_openplx`.
 
-        taken: the world's other scenes' names.
+        taken: names of the world's other scenes.
         """
         position, orientation = checked_pose(*pose, 'load_openplx')
         at = Pose(position, matrix_from_quaternion(orientation))
@@ -407,7 +407,7 @@ def _placed(gravity: Gravity, at: Pose) -> Gravity:
 
 
 def _set(axis: Axis, settings: AxisSettings, time_step: float) -> None:
-    """Set all an axis' parameters and commands."""
+    """Set all parameters and commands of an axis."""
     limits, dynamics = settings.limits, settings.dynamics
     axis.lower, axis.upper = limits.lower, limits.upper
     axis.damping = dynamics.damping

@@ -61,7 +61,7 @@ class RayHits(DeclaredAttributes, Sequence[RayHit | None]):
     Hits from many segments, as arrays, and as a sequence of `RayHit`, None for a miss.
 
     One row per segment; with `every`, one row per geometry hit by a segment, in the order along
-    the segment. In a miss' row, indices are -1 and floats nan.
+    the segment. In the row of a miss, indices are -1 and floats nan.
     """
 
     __slots__ = ('_geometries', '_struck')
@@ -154,7 +154,7 @@ class RayQueries:
         sensors: bool,
         every: bool,
     ) -> RayHits:
-        """Find segments' hits; see `World.raycasts`."""
+        """Find the hits of segments; see `World.raycasts`."""
         starts, ends = _rows('p0', p0), _rows('p1', p1)
         if starts.ndim == ends.ndim == 2 and len(starts) != len(ends):
             raise InvalidValueError('p1', f'{ends.shape} beside {starts.shape}', 'as many as p0')

@@ -67,7 +67,7 @@ def join_groups(world: World, joint: SceneJoint) -> None:
 
 
 def set_joint(joint: AnyJoint, settings: JointSettings, set_all: SetAll) -> None:
-    """Set a joint's and its axes' attributes given in a scene."""
+    """Set the attributes of a joint and its axes given in a scene."""
     targets: list[tuple[AnyJoint | Axis, Values]] = [(joint, settings.own)]
     for target, values in (*targets, *zip(joint.axes, settings.axes, strict=False)):
         if {'lower', 'upper'} <= set(values.items):

@@ -151,7 +151,7 @@ def _acts(scene: OpenPlxScene, signal: Signal) -> bool:
 
 
 def outputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, Output]:
-    """Return all a scene's outputs by name, enabled for sending or not."""
+    """Return all outputs of a scene by name, enabled for sending or not."""
     return MappingProxyType(
         {
             each.name: each
@@ -213,7 +213,7 @@ def _target_velocity(scene: OpenPlxScene, signal: Signal) -> _Write:
 
 
 def _company(scene: OpenPlxScene, signal: Signal) -> tuple[str, ...]:
-    """Return all paths merged along the axis with the signal's own interaction."""
+    """Return the paths of all interactions merged along the axis with the signal's own."""
     return company_of(scene.settings(signal.source), signal.model)
 
 
@@ -303,7 +303,7 @@ _Read = Callable[[], Reading]
 
 @dataclass(frozen=True)
 class _Number:
-    """Reads sign * (number - offset) for an axis' 'q', 'dq' or 'motor_effort'."""
+    """Reads sign * (number - offset) for 'q', 'dq' or 'motor_effort' of an axis."""
 
     axis: Axis
     what: str
@@ -316,7 +316,7 @@ class _Number:
 
 
 def _coordinate(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return a mate axis' position, or a spring's rest position."""
+    """Return the position of a mate's axis, or a spring's rest position."""
     if signal.model == 'Distance':
         joint = scene.joint(signal.source)
         return lambda: float(np.linalg.norm(joint.anchor2 - joint.anchor))
@@ -336,7 +336,7 @@ def _target_distance(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return a mate axis' velocity, or its motor's target velocity."""
+    """Return the velocity of a mate's axis, or its motor's target velocity."""
     if signal.model not in _WITH_AXES:
         axis, sign, _ = scene.axis(signal.source)
         return lambda: sign * axis.target_velocity
@@ -344,7 +344,7 @@ def _speed(scene: OpenPlxScene, signal: Signal) -> _Read:
 
 
 def _effort_given(scene: OpenPlxScene, signal: Signal) -> _Read:
-    """Return a motor's, spring's, stop's or distance mate's effort along its axis."""
+    """Return the effort of a motor, a spring, a stop or a distance mate along its axis."""
     if signal.model == 'Distance':
         return _pressure(scene, signal)
     axis, sign, _ = scene.axis(signal.source)

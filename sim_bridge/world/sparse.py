@@ -95,7 +95,7 @@ def _parts(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def _blocks(matrix: np.ndarray) -> list[np.ndarray]:
-    """Return the diagonal blocks' indices (n, size), grouped by block size."""
+    """Return the indices (n, size) of the diagonal blocks, grouped by block size."""
     if len(matrix) <= _FEW:
         return [np.arange(len(matrix))[None]]
     from scipy.sparse.csgraph import connected_components

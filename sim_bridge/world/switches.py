@@ -120,7 +120,7 @@ class Switch:
 
 def company_of(settings: AxisSettings, model: str) -> tuple[str, ...]:
     """
-    Return the paths merged along an axis with an interaction, and its own path.
+    Return the paths of all interactions merged along an axis with one, and its own path.
 
     Its own path is missing if the file disables it while other interactions act in its place.
     """

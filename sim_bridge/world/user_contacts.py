@@ -16,7 +16,7 @@ from sim_bridge.shapes.material import ContactMaterial
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
-_SLACK = 1e-6  # tolerance on unit vectors' length
+_SLACK = 1e-6  # tolerance on the length of unit vectors
 
 
 @dataclass(frozen=True, eq=False)

@@ -639,7 +639,7 @@ class World(DeclaredAttributes):
             'slider_motor': no constraint; motors, stops, springs and friction along an axis left
             free by another joint (`add_motor`).
         first, second: links, bodies (robots with one link), or None for the world. The joint's
-            coordinates take the second relative to the first, and start at 0.
+            coordinates are those of the second relative to the first, and start at 0.
         anchor: (3,) [m], world; the second link's origin if None.
         anchor2: (3,) anchor on the second link [m], world, if it differs: for a distance joint, or
             for a gap that the joint closes.
@@ -713,7 +713,7 @@ class World(DeclaredAttributes):
         self, axis: Axis | Joint | ConstraintJoint, *, name: str | None = None
     ) -> ConstraintJoint:
         """
-        Add another motor beside an axis' own, with its own limits, friction and springs.
+        Add another motor beside that of an axis, with its own limits, friction and springs.
 
         It is a joint without constraint rows. Its only axis moves with the given one, from the
         same zero; efforts on both add up.
@@ -728,7 +728,7 @@ class World(DeclaredAttributes):
 
     @property
     def broken_joints(self) -> list[str]:
-        """Broken joints' names; see `ConstraintJoint.is_broken`."""
+        """Names of the broken joints; see `ConstraintJoint.is_broken`."""
         return self._joints.broken()
 
     def attach_joint(
@@ -813,7 +813,7 @@ class World(DeclaredAttributes):
         function: returns None or 'keep'; 'remove': the pair exerts no force in this step; or (n,)
             truth values for points to keep. It is called between detection and solution in a
             step. It may read the world, but must not change it.
-        a, b: call only for contacts between one robot, link, geometry or group and another;
+        a, b: call only for contacts of one robot, link, geometry or group with another;
             for all if None. Steps without these contacts call no Python code.
         events: some or all of 'impact', 'contact' and 'separation'.
 
@@ -976,7 +976,7 @@ class World(DeclaredAttributes):
         p0, p1: (3,) [m], world.
         groups: hit only geometries in these collision groups; all if None.
         skip: robots, links or geometries that are not hit. only: the only ones that are hit.
-        cull: ignore crossings from inside to outside, and through triangles' backs.
+        cull: ignore crossings from inside to outside, and through the back of triangles.
         sensors: hit sensor geometries too. Disabled geometries are never hit.
 
         Raises InvalidValueError for nonfinite points and for objects in another world;
@@ -999,7 +999,7 @@ class World(DeclaredAttributes):
         every: bool = False,
     ) -> RayHits:
         """
-        Find many segments' first hits in one compiled call; otherwise as `raycast`.
+        Find the first hits of many segments in one compiled call; otherwise as `raycast`.
 
         p0, p1: (n, 3) [m], world; or (3,) for a common point. every: return all geometries on each
         segment instead of the first, each at the segment's first surface crossing.
@@ -1214,7 +1214,7 @@ class World(DeclaredAttributes):
     report = ReadOnly[StepReport]('simulation.runner.report', 'Report of the last `step` call.')
 
     def take_worst(self) -> Worst:
-        """Return the reports' summary for all `step` calls since the last `take_worst`."""
+        """Return the summary of the reports of all `step` calls since the last `take_worst`."""
         return self.simulation.runner.take_worst()
 
     # --- state -----------------------------------------------------------------------------------
@@ -1252,11 +1252,11 @@ class World(DeclaredAttributes):
         return snapshots.state_hash(self.simulation)
 
     def energy(self) -> Energy:
-        """Return all robots' energy in the current state, including stored energy."""
+        """Return the energy of all robots in the current state, including stored energy."""
         return self.simulation.observation.energy()
 
     def momentum(self) -> Momentum:
-        """Return all robots' momentum."""
+        """Return the momentum of all robots."""
         return self.simulation.observation.momentum()
 
 

@@ -139,7 +139,7 @@ def record_of(parts: WorldParts) -> WorldRecord:
 
 
 def with_seed(record: WorldRecord, seed: int) -> WorldRecord:
-    """Return the same world's record with another sensor noise seed."""
+    """Return a record of the same world with another sensor noise seed."""
     snapshot, settings = record.snapshot, record.snapshot.settings
     return record._replace(
         settings=record.settings._replace(seed=seed),
@@ -191,7 +191,7 @@ def functions_of(
     hooks: Iterable[HookRecord],
     listeners: Iterable[ListenerRecord],
 ) -> list[tuple[str, object]]:
-    """Return a world's Python functions, each with its role."""
+    """Return the Python functions of a world, each with its role."""
     found: list[tuple[str, object]] = [
         (f'force field {name!r}', field)
         for name, field, _ in fields.placed

@@ -38,7 +38,7 @@ class _NoAxis:
 
 def _of_axis(name: str, slot: str = '_only') -> Any:
     """
-    Return a joint property that delegates to its only axis' property.
+    Return a joint property that delegates to the same property of its only axis.
 
     slot: the joint's attribute with the axis.
     """

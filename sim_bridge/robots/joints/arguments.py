@@ -193,7 +193,7 @@ def _with_compliance(
 
 
 def _second_origin(links: Links) -> np.ndarray:
-    """Return the second link's origin [m], or the first's if the second is the world."""
+    """Return the second link's origin [m], or the first link's if the second is the world."""
     link = links[1] or links[0]
     if link is None:
         raise ValueError('a joint needs at least one link, not only the world')

@@ -87,7 +87,7 @@ class ConstraintJointBackend:
         self.axis_count = count
         self.coordinates = count, count
         self.first_axis = 0
-        """First row in all constraints' axis arrays."""
+        """First row in the axis arrays of all constraints."""
         self._toughness = np.full(engine.TOUGHNESS_SIZE, np.inf)
         if spec.toughness is not None:
             self._toughness[: len(spec.toughness)] = spec.toughness
@@ -104,7 +104,7 @@ class ConstraintJointBackend:
 
     @property
     def owner(self) -> str:
-        """Connected links' names, for the joint's repr."""
+        """Names of the connected links, for the joint's repr."""
         names = [frame.link.name if frame.link else 'the world' for frame in self.frames[:2]]
         return ' and '.join(names)
 
@@ -282,7 +282,7 @@ class ConstraintJointBackend:
 
     @property
     def _robots(self) -> tuple[RobotSlot, ...]:
-        """Both links' robots."""
+        """Robots of both links."""
         links = (self.frames.first.link, self.frames.second.link)
         return tuple(link.slot.robot for link in links if link is not None)
 
@@ -323,7 +323,7 @@ class ConstraintJointBackend:
 
     def _softness_of(self, compliance: Compliance) -> Softness:
         """
-        Return each row's ERP and CFM for springs and dampers, as in ODE's manual, 3.8.2.
+        Return ERP and CFM of each row for springs and dampers, as in ODE's manual, 3.8.2.
 
         Raises InvalidValueError if a constrained direction has neither spring nor damper.
         """
@@ -353,7 +353,7 @@ class ConstraintJointBackend:
         ]
 
     def _of_rows(self) -> list[list[float]]:
-        """Return each row's ERP and CFM, without the suspension."""
+        """Return ERP and CFM of each row, without the suspension."""
         return [np.broadcast_to(values, len(self._rows)).tolist() for values in self._softness]
 
     @property
@@ -410,7 +410,7 @@ class ConstraintJointBackend:
     # --- for the simulation ----------------------------------------------------------------------
 
     def begin_turned(self, axis: int, angle: float) -> None:
-        """Continue an axis' turns from an angle [rad], also after `restart`."""
+        """Continue the turns of an axis from an angle [rad], also after `restart`."""
         turns = np.round((angle - self.start[axis]) / (2.0 * np.pi))
         self.start[axis] += turns * 2.0 * np.pi
         self._simulation.cache.settle()

@@ -21,7 +21,7 @@ POINTS = ('center_of_mass', 'joint')
 
 class Feedback(NamedTuple):
     """
-    Joint forces f [N] and torques t [N m] on its links, (3,) each; as ODE's dJointFeedback.
+    Forces f [N] and torques t [N m] of a joint on its links, (3,) each; as ODE's dJointFeedback.
 
     f1, t1 act on the first link, f2, t2 on the second link, or on the world instead.
     """

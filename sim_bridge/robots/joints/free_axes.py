@@ -20,7 +20,7 @@ class AxisKinds(NamedTuple):
     """
     Axes in the form read by kernels in `engine.constraints.axes`.
 
-    axis_kind: (n, 2) each axis' kind, and its axis number in A or B or its angle number.
+    axis_kind: (n, 2) kind of each axis, and its axis number in A or B or its angle number.
     axis_vector: (n, 3) unit vector in A, B or the world, for the kinds TURN_A, TURN_B and TURN_W.
     """
 
@@ -54,7 +54,7 @@ class FreeAxes:
         """Store the frames. kinds, vectors: as in the engine's LoopJoint."""
         self._frames = frames
         self.pairs = tuple(kinds)
-        """Each axis' kind, and its axis or angle number; as in `kinds`."""
+        """Kind of each axis, and its axis or angle number; as in `kinds`."""
         self.kinds = AxisKinds(np.reshape(np.array(kinds, int), (-1, 2)), vectors)
         self.linear = self.kinds.axis_kind[:, 0] == ALONG
         """(n,) whether each axis is linear; otherwise it is revolute."""
@@ -66,7 +66,7 @@ class FreeAxes:
         Return (n,) the positions [m, rad].
 
         last: (n,) previous positions; angles continue from them without full-turn jumps. The
-        independent angular motor axes have only their rates' integral as position.
+        positions of independent angular motor axes are only the integrals of their rates.
         """
         poses = [part.tolist() for frame in self._frames[:2] for part in frame.pose]
         return np.array(

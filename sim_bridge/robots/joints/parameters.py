@@ -29,7 +29,7 @@ class WithParameters(Protocol):
 
     @property
     def joint(self) -> Any:
-        """Return the axis' joint."""
+        """Return the joint of the axis."""
 
 
 class Parameter:
