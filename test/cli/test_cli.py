@@ -298,7 +298,7 @@ def test_check_shows_a_scene_of_the_gallery(capsys):
         (['gallery/domino'], "unknown scene 'gallery/domino'.*Did you mean 'gallery/dominoes'"),
         (['--world', 'gallery/'], 'gallery/breaking_bridge.*gallery/wrecking_ball'),
         (['-p', 'rat:=5'], "unknown parameter 'rat'.*Did you mean 'rate'"),
-        (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge'; it belongs to .*pd_controller"),
+        (['-p', 'ramp_time:=5'], "'ramp_time' in node 'sim_bridge'; it belongs to .*pd_contr"),
         (['-p', 'rate=5'], 'NAME:=VALUE'),
         (['--params', __file__], r'parameter file = .*test_cli\.py.*ros__parameters'),
     ],

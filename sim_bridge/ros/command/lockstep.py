@@ -127,8 +127,8 @@ class Lockstep:
         """Whether no source was asked yet, or an unanswered question should be repeated."""
         if not self._latest:
             return True
-        # A source may have just started. Without missing answers no state is repeated, so published
-        # states do not depend on wall time.
+        # A source may have just started. Without missing answers no state is repeated, so that
+        # published states do not depend on wall time.
         return self._now() - self._asked_at > _ASK_AGAIN_S and bool(self.missing)
 
     def ask(self, topic: str, time_ns: int) -> None:
