@@ -164,6 +164,9 @@ class Geometry(DeclaredAttributes):
     def material(self, value: Material | str) -> None:
         simulation, arrays, index = self._simulation, self._arrays, self.index
         materials = simulation.registry.materials
+        if (value if isinstance(value, str) else getattr(value, 'name', None)) in materials:
+            simulation.write(arrays, 'material', index, materials.number(value))
+            return
         count = len(materials)
         with Change(simulation.staleness):
             try:

@@ -562,7 +562,7 @@ class Robot(DeclaredAttributes):
                 'a finite number',
                 f'{self._place}, joint {self.joint_names[number]!r}',
             )
-        self.simulation.write(self.slot, what, _ALL, array)
+        self.simulation.staleness.write_view(RobotSlot, what, view, _ALL, array)
 
 
 def _robot_of(world: World, name: str) -> Any:

@@ -200,7 +200,24 @@ class Cache:
     def _refresh(self, wanted: int) -> None:
         staleness = self._staleness
         if staleness.flags & wanted & (PARTS | MEDIUM | SLEEP | CONNECTION):
-            self.find_applied()
+            self._refresh_robots(wanted)
+        if staleness.flags & wanted & REST:
+            self._wake()
+        if staleness.flags & wanted & (GEOMETRY | GROUPS | CONTACT_MATERIALS | CONTACTS):
+            self._refresh_contacts(wanted)
+        if staleness.flags & wanted & PAIRS:
+            self.contacts.look_anew()
+            staleness.flags &= ~PAIRS
+        if staleness.flags & wanted & JOINT_VELOCITIES:
+            self.begin_joints()
+        if staleness.flags & wanted & OBSERVER:
+            self._prepare_observer()
+        if staleness.flags & wanted & STEPPER:
+            self._prepare_stepper()
+
+    def _refresh_robots(self, wanted: int) -> None:
+        staleness = self._staleness
+        self.find_applied()
         if staleness.flags & wanted & PARTS:
             self._join()
         if staleness.flags & wanted & MEDIUM:
@@ -211,6 +228,9 @@ class Cache:
             self._renew_sleep()
         if staleness.flags & wanted & CONNECTION:
             self._connect()
+
+    def _refresh_contacts(self, wanted: int) -> None:
+        staleness = self._staleness
         if staleness.flags & wanted & GEOMETRY:
             self._build_geometry()
         if staleness.flags & wanted & GROUPS:
@@ -219,15 +239,6 @@ class Cache:
             self._renew_contact_materials()
         if staleness.flags & wanted & CONTACTS:
             self._connect_contacts()
-        if staleness.flags & wanted & PAIRS:
-            self.contacts.look_anew()
-            staleness.flags &= ~PAIRS
-        if staleness.flags & wanted & JOINT_VELOCITIES:
-            self.begin_joints()
-        if staleness.flags & wanted & OBSERVER:
-            self._prepare_observer()
-        if staleness.flags & wanted & STEPPER:
-            self._prepare_stepper()
 
     def _join(self) -> None:
         """Join the robots' arrays with the values they hold; all bodies are awake."""

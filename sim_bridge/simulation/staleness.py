@@ -199,12 +199,10 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
     }
 )
 
-FIELDS: Mapping[type, Mapping[str, int]] = MappingProxyType(
-    {
-        part: {field: closure(stale) for field, stale in fields.items()}
-        for part, fields in _DECLARED.items()
-    }
-)
+FIELDS: Mapping[type, Mapping[str, int]] = {
+    part: {field: closure(stale) for field, stale in fields.items()}
+    for part, fields in _DECLARED.items()
+}
 """
 For each field that can be written the results that a write makes stale.
 
@@ -264,7 +262,7 @@ class Staleness:
             self._guard.check()
         flags, changes = self.flags | stale, self.changes + 1
         if robots:
-            idle, asleep = self._sleepers(robots)
+            idle, asleep = _sleepers(robots)
             if self._journal is not None:
                 self._journal.append((idle, asleep, idle[asleep]))
             array[index], idle[asleep], self.flags, self.changes = value, 0, flags, changes
@@ -291,7 +289,7 @@ class Staleness:
 
     def wake(self, *robots: RobotSlot) -> None:
         """Wake robots that sleep."""
-        self.wake_bodies(*self._sleepers(robots))
+        self.wake_bodies(*_sleepers(robots))
         self.forget_observations()
 
     def wake_bodies(self, idle: np.ndarray, bodies: np.ndarray) -> None:
@@ -310,14 +308,16 @@ class Staleness:
             self._guard.check()
         self.changes, self.flags = self.changes + 1, self.flags | _PARAMETER
 
-    def _sleepers(self, robots: tuple[RobotSlot, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """Return `State.idle` and the bodies of robots that sleep."""
-        idle = robots[0].part.state.idle
-        if len(robots) == 1:
-            first, count = robots[0].part.at.body, len(robots[0].blueprint.model.kind)
-            return idle[first : first + count], idle[first : first + count] == ASLEEP
-        asleep = np.zeros(len(idle), bool)
-        for robot in robots:
-            own = slice(robot.part.at.body, robot.part.at.body + len(robot.blueprint.model.kind))
-            asleep[own] = idle[own] == ASLEEP
-        return idle, asleep
+
+def _sleepers(robots: tuple[RobotSlot, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Return `State.idle` and the bodies of robots that sleep."""
+    idle = robots[0].part.state.idle
+    if len(robots) == 1:
+        first, count = robots[0].part.at.body, len(robots[0].blueprint.model.kind)
+        idle = idle[first : first + count]
+        return idle, idle == ASLEEP
+    asleep = np.zeros(len(idle), bool)
+    for robot in robots:
+        own = slice(robot.part.at.body, robot.part.at.body + len(robot.blueprint.model.kind))
+        asleep[own] = idle[own] == ASLEEP
+    return idle, asleep

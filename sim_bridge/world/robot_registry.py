@@ -224,14 +224,14 @@ class RobotRegistry:
         depend on the world's size.
         """
         count, numbers = len(self._robots), dict(self.last_numbers)
-        mounted = self._tree.mounted
+        mounted, robots = self._tree.mounted, {} if is_addition else dict(self._robots)
         try:
             if is_addition:
                 with added_or_not(self._simulation):
                     yield
             else:
-                robots = dict(self._robots)
-                with all_or_nothing(self._simulation, mounted, *mounted.values()):
+                loops = [robot.loop_joints for robot in robots.values()]
+                with all_or_nothing(self._simulation, mounted, *mounted.values(), *loops):
                     yield
         except BaseException:
             if is_addition:
