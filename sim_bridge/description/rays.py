@@ -1,4 +1,4 @@
-"""Rays of range sensors and lidars: their settings, the keys in SDF and YAML, and the checks."""
+"""Rays in range sensors and lidars: settings, keys in SDF and YAML, and checks."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ ANGLES = {
     'min_angle': Numbers(),
     'max_angle': Numbers(),
 }
-"""Keys of `horizontal` and `vertical`."""
+"""Keys in `horizontal` and `vertical`."""
 RANGE = {
     'min': Numbers(minimum=0.0),
     'max': Numbers(minimum=0.0, above=True, infinite=True),
     'resolution': Numbers(minimum=0.0),
 }
-"""Keys of `range`."""
+"""Keys in `range`."""
 RADIATIONS = ('ultrasound', 'infrared')
 """Radiation types, numbered as in sensor_msgs/Range."""
 
@@ -31,12 +31,12 @@ _MOST_RAYS = 1_000_000
 @dataclass(frozen=True)
 class RaySettings:
     """
-    Rays of a range sensor or a lidar in the sensor frame: x ahead, z up.
+    Rays for a range sensor or a lidar in the sensor frame: x ahead, z up.
 
     samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
     vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
-    ray or row lies in the middle. minimum, maximum: limits of the distance [m]. resolution: step
-    of the measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
+    ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step between
+    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
     """
 
     samples: int = 1
@@ -52,7 +52,7 @@ class RaySettings:
 
     @property
     def count(self) -> int:
-        """Number of rays."""
+        """Ray count."""
         return self.samples * self.vertical_samples
 
 
@@ -67,8 +67,8 @@ def read_rays(
     """
     Return the rays for the numbers under these keys; errors are added to the findings.
 
-    horizontal, vertical: by the keys of ANGLES. within: by the keys of RANGE. The resolution of an
-    angle multiplies the samples, as in SDF; every product is a ray of its own.
+    horizontal, vertical: by keys in ANGLES. within: by keys in RANGE. An angle's resolution
+    multiplies the samples, as in SDF; all rays are cast, none are interpolated.
     """
     (count, low, high), (rows, bottom, top) = (
         _angles(name, given, place, findings)
@@ -105,7 +105,7 @@ def read_rays(
 def _angles(
     name: str, given: Mapping[str, float], place: Place, findings: Findings
 ) -> tuple[int, float, float]:
-    """Return the number of angles, the first, and the last."""
+    """Return the angle count, the first angle, and the last."""
     samples, low = given.get('samples', 1.0), given.get('min_angle', 0.0)
     if samples != int(samples):
         findings.error('bad-value', place, 'must be a whole number', 'samples', f'{samples:g}')

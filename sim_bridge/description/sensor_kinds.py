@@ -19,18 +19,18 @@ from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, 
 from sim_bridge.description.report import Findings, Place
 
 AXES = ('x', 'y', 'z')
-# axes of the wrench of a force-torque sensor, and its sign
+# wrench axes and wrench sign in force-torque sensors
 WRENCH_FRAMES = ('sensor', 'child', 'parent')
 WRENCH_DIRECTIONS = ('child_to_parent', 'parent_to_child')
 
 
 class MeasuredBy(enum.Enum):
     """
-    How a sensor is measured: each member is one family of kernels in `sensors`.
+    How a sensor is measured: each member is one kernel family in `sensors`.
 
-    MOTION: motion of the sensor frame and wrench of its joint (`readings`). PLACE: pose and
-    velocity of the sensor frame in the world (`place_readings`). RAYS: distances along rays
-    (`measure`). CONTACTS: contacts of the link (`measure`).
+    MOTION: sensor frame motion and joint wrench (`readings`). PLACE: sensor frame pose and
+    velocity in the world (`place_readings`). RAYS: distances along rays (`measure`). CONTACTS:
+    contacts on the link (`measure`).
     """
 
     MOTION = 'motion'
@@ -44,10 +44,10 @@ class Quantity:
     """
     A measured quantity.
 
-    name: in YAML, and of the array `device[name]`. unit: symbol for people, '' for none. size:
-    count of its numbers, in a sample one after the other; None: as many as the settings' `count`.
-    axes: names of channels with a noise model each; () where one model is for all numbers.
-    has_noise: whether a device has a noise model for it.
+    name: in YAML and for `device[name]`. unit: symbol for people, '' for none. size: how many
+    numbers it has in a sample; None: the settings' `count`. axes: names of channels with a noise
+    model each; () if one model is for all numbers. has_noise: whether a device has a noise model
+    for it.
     """
 
     name: str
@@ -60,10 +60,10 @@ class Quantity:
 @dataclass(frozen=True)
 class _Described:
     """
-    A setting of a kind.
+    A setting that some kind has.
 
-    example: value in YAML, for documents. doc: meaning, unit and alternatives. tag: element in
-    SDF, '' where SDF has none.
+    example: value in YAML, for documents. doc: meaning, unit and alternatives. tag: SDF element,
+    '' if SDF has none.
     """
 
     example: str
@@ -73,14 +73,14 @@ class _Described:
 
 @dataclass(frozen=True)
 class Choice(_Described):
-    """A word out of several."""
+    """One word from several."""
 
     choices: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Switch(_Described):
-    """True or false: whether the sensor has the quantity of this name."""
+    """True or false: whether the sensor has the quantity with this name."""
 
     quantity: str = ''
 
@@ -109,17 +109,17 @@ Setting: TypeAlias = Choice | Switch | Values | Names | Section
 
 @dataclass(frozen=True)
 class NoSettings:
-    """Settings of a kind without any."""
+    """Settings for a kind without any."""
 
 
 @dataclass(frozen=True)
 class WrenchSettings:
     """
-    Settings of a force-torque sensor, as in SDF.
+    Settings for a force-torque sensor, as in SDF.
 
-    frame: axes and origin of the wrench, one of WRENCH_FRAMES: 'sensor' is about the origin of the
-    sensor, 'child' and 'parent' (links of the joint) are about the origin of the joint.
-    measure_direction: one of WRENCH_DIRECTIONS.
+    frame: wrench axes and origin, one of WRENCH_FRAMES: 'sensor' is about the sensor's origin,
+    'child' and 'parent' (the joint's links) are about the joint's origin. measure_direction: one
+    of WRENCH_DIRECTIONS.
     """
 
     frame: str = 'sensor'
@@ -128,28 +128,28 @@ class WrenchSettings:
 
 @dataclass(frozen=True)
 class ImuSettings:
-    """Settings of an IMU; enable_orientation: whether its messages hold the orientation."""
+    """Settings for an IMU; enable_orientation: whether its messages hold the orientation."""
 
     enable_orientation: bool = True
 
 
 @dataclass(frozen=True)
 class ContactSettings:
-    """Settings of a contact sensor; collisions: watched collisions of the link, () for all."""
+    """Settings for a contact sensor; collisions: watched collisions on the link, () for all."""
 
     collisions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class MagneticSettings:
-    """Settings of a magnetometer; magnetic_field: of the world [T], world axes (Gazebo's)."""
+    """Settings for a magnetometer; magnetic_field: the world's [T], world axes (Gazebo's)."""
 
     magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
 
 
 @dataclass(frozen=True)
 class PressureSettings:
-    """Settings of a barometer; reference_altitude: world origin above the sea [m]."""
+    """Settings for a barometer; reference_altitude: world origin above the sea [m]."""
 
     reference_altitude: float = 0.0
 
@@ -157,26 +157,26 @@ class PressureSettings:
 @dataclass(frozen=True, eq=False)
 class SensorKind:
     """
-    The declaration of a sensor kind.
+    A sensor kind declaration.
 
-    word: in YAML, unique. quantities: in the order of a sample. measured_by: family of kernels;
-    the family's `CODES` has the kernel by the word. doc: short description, for documents.
-    takes_noise: whether files may give noise models.
+    word: in YAML, unique. quantities: in sample order. measured_by: kernel family; the family's
+    `CODES` has the kernel by the word. doc: short description, for documents. takes_noise: whether
+    files may give noise models.
 
-    settings: frozen dataclass of the settings with their defaults; for MeasuredBy.PLACE its fields
-    are numbers, and the kernel gets them in this order. keys: the settings in files, by YAML key;
-    the fields of `settings` have these names. build: returns the settings for the values of some
-    keys, where the names differ.
+    settings: frozen dataclass with the settings and their defaults; for MeasuredBy.PLACE its
+    fields are numbers, and the kernel gets them in this order. keys: the settings in files, by
+    YAML key; the `settings` fields have these names. build: returns the settings for some keys'
+    values, if the names differ.
 
     on_joint: whether it measures a joint; else it is mounted on a link.
 
-    sdf_types: words of `<sensor type="…">` in `<gazebo>`. robot_types: further words in a
-    `<sensor>` under `<robot>`. sdf_elements: tags of the element that holds noise and settings.
+    sdf_types: words for `<sensor type="…">` in `<gazebo>`. robot_types: further words in a
+    `<sensor>` under `<robot>`. sdf_elements: tags for the element with noise and settings.
     sdf_tags: further tags allowed in it. has_inner_topic: whether its `<topic>` is the topic.
-    noise_of_element: quantity whose axes are directly in it, '' where each has an element.
+    noise_of_element: quantity whose axes are directly in it, '' if each quantity has an element.
 
-    interfaces: sets of quantities of `<state_interface>`; a `<sensor>` of `<ros2_control>` with
-    all quantities of one set is of this kind. body_types: types of Choreonoid's body files.
+    interfaces: sets of `<state_interface>` quantities; a `<sensor>` in `<ros2_control>` with all
+    quantities from one set has this kind. body_types: types in Choreonoid's body files.
 
     remembers: whether a sample depends on the one before, so that none may be left out.
     """
@@ -209,7 +209,7 @@ class SensorKind:
         return kind_of_word, (self.word,)
 
     def sizes(self, settings: Any) -> dict[str, int]:
-        """Return the count of numbers of each quantity, for a sensor with these settings."""
+        """Return each quantity's size, for a sensor with these settings."""
         return {
             each.name: settings.count if each.size is None else each.size
             for each in self.quantities
@@ -221,14 +221,14 @@ class SensorKind:
         return {each.name: each for each in self.quantities if each.has_noise and self.takes_noise}
 
     def settings_from(self, values: Mapping[str, Any], place: Place, findings: Findings) -> Any:
-        """Return the settings for the values of some keys; errors are added to the findings."""
+        """Return the settings for some keys' values; errors are added to the findings."""
         if self.build is not None:
             return self.build(values, place, findings)
         return self.settings(**values)
 
 
 KINDS: dict[str, SensorKind] = {}
-"""All kinds, by word. Robots publish the topics of their sensors in this order of kinds."""
+"""All kinds, by word. Robots publish their sensor topics in this order."""
 
 
 def kind_of_word(word: str) -> SensorKind:
@@ -243,7 +243,7 @@ def declare(kind: SensorKind) -> SensorKind:
 
 
 def keys_of_all() -> dict[str, list[SensorKind]]:
-    """Return the keys of settings of all kinds, with the kinds that have them."""
+    """Return the setting keys in all kinds, with the kinds that have them."""
     found: dict[str, list[SensorKind]] = {}
     for kind in KINDS.values():
         for key in kind.keys:
@@ -252,7 +252,7 @@ def keys_of_all() -> dict[str, list[SensorKind]]:
 
 
 def words_of(kinds: Iterable[SensorKind]) -> str:
-    """Return the words of kinds, for messages."""
+    """Return the words for some kinds, for messages."""
     return ' and '.join(sorted(kind.word for kind in kinds))
 
 

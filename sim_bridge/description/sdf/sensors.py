@@ -54,7 +54,7 @@ def _robot_types() -> dict[str, SensorKind]:
 
 def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
     """
-    Yield the sensors of the `<gazebo>` elements.
+    Yield the sensors in the `<gazebo>` elements.
 
     In SDF's URDF extension the reference names a joint or a link. Joints come first for kinds on a
     joint, links for all others.
@@ -163,9 +163,9 @@ def _read_element(
     kind: SensorKind, node: Element, place: Place, findings: Findings
 ) -> tuple[dict[str, Any], dict[str, NoiseDescription]]:
     """
-    Return the settings by key, and the noise by channel, in the element of a kind.
+    Return the settings by key, and the noise by channel, in a kind's element.
 
-    kind: of the sensor. The tag may be of another kind: an accelerometer may have an `<imu>`.
+    kind: sensor kind. The tag may belong to another kind: an accelerometer may have an `<imu>`.
     """
     kind = _gazebo_types().get(node.tag, kind)
     quantities = kind.noisy
@@ -198,7 +198,7 @@ def _read_element(
 
 
 def _read_setting(setting: Setting, node: Element, place: Place, findings: Findings) -> Any:
-    """Return the value of a setting in an element; None where there is none or an error."""
+    """Return a setting's value from an element; None if it is missing or wrong."""
     text = element_text(node)
     if isinstance(setting, Choice):
         if text not in setting.choices:

@@ -17,10 +17,10 @@ def noise_from_mapping(
     mapping: Mapping[str, object], kind: SensorKind, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """
-    Return the noise models by channel, for the `noise` of a sensor in YAML.
+    Return the noise models by channel, for a sensor's `noise` in YAML.
 
-    For example `{force: {stddev: 0.1, z: {stddev: 0.3}}}`: keys of a quantity hold for all of its
-    axes, keys of an axis override them. Quantities such as `range` have no axes.
+    For example `{force: {stddev: 0.1, z: {stddev: 0.3}}}`: a quantity's keys hold for all its
+    axes, an axis' keys override them. Some quantities, such as `range`, have no axes.
     """
     channels = {}
     quantities = kind.noisy

@@ -50,7 +50,7 @@ _WORDS = ('joint', 'link', 'frame_id', 'topic')
 _POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
 _RATE = Numbers(minimum=0.0)
 _COMMON = ('type', 'joint', 'link', *_POSE, 'update_rate', 'noise', 'frame_id', 'topic', 'truth')
-"""Keys of all kinds."""
+"""Keys in all kinds."""
 
 
 def sensors_from_mapping(
@@ -158,7 +158,7 @@ def _noise(
 def _setting(
     key: str, setting: Setting, value: object, place: Place, findings: Findings
 ) -> object | None:
-    """Return the value of a setting; None, with an error noted, where it is wrong."""
+    """Return a setting's value; None, with an error noted, if it is wrong."""
     if isinstance(setting, Choice):
         if value not in setting.choices:
             message = f'must be one of {", ".join(setting.choices)}'
@@ -186,7 +186,7 @@ def _setting(
 def _section(
     key: str, setting: Section, value: object, place: Place, findings: Findings
 ) -> dict[str, float]:
-    """Return the numbers of a section by key."""
+    """Return a section's numbers by key."""
     if not isinstance(value, Mapping):
         findings.error('bad-value', place, 'must be a mapping of numbers', key, plain(value))
         return {}
