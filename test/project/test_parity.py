@@ -13,7 +13,7 @@ import pytest
 
 import sim_bridge as sb
 
-HEADER = ['Term of the manual', 'Here', 'Shown by']
+HEADER = ['Term in the manual', 'Here', 'Shown by']
 PAGES = sorted(
     path
     for path in (Path(__file__).parents[2] / 'docs' / 'parity').glob('*.md')
