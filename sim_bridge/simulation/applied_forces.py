@@ -1,4 +1,4 @@
-"""What acted on each rigid body in the last step beside contacts and constraints."""
+"""Applied forces on each rigid body in the last step, without contacts and constraints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class AppliedForces:
     """
     Force and torque on the body of each link in the last step: gravity, fields and pushes.
 
-    They are found when they are asked for, from what the step has left.
+    They are computed at the first request, from the workspace of the step.
     """
 
     def __init__(self) -> None:
@@ -46,7 +46,7 @@ class AppliedForces:
         return self._left is not None
 
     def find(self, links: Sequence[LinkSlot], model: Model) -> None:
-        """Sum up what acted, while links and model are those of the step."""
+        """Compute the applied forces; links and model must be the same as in the step."""
         if self._left is not None:
             rows = _applied(model, *self._left)
             of_links = {link: rows[link.body] for link in links}
@@ -54,10 +54,10 @@ class AppliedForces:
 
     def pushes(self) -> np.ndarray:
         """
-        Return (n, 6) a point [m] and the force [N], world axes, for each body that was pushed.
+        Return (n, 6) a point [m] and the force [N], world axes, for each pushed body.
 
-        Fields push too, gravity does not. The point is that of the force's line which is next to
-        the body's origin; of pure torques there is none.
+        Fields push too, gravity does not. The point lies on the line of the force, nearest to the
+        body's origin. Pure torques have no line.
         """
         return self._pushes
 
@@ -66,13 +66,13 @@ class AppliedForces:
         return self._rows.get(link, _NONE)
 
     def save(self, links: Sequence[LinkSlot]) -> SavedForces:
-        """Return what `restore` takes."""
+        """Return the snapshot data for `restore`."""
         if self._left is not None:
             return self._left
         return np.array([self.of(link) for link in links]).reshape(-1, 6)
 
     def restore(self, links: Sequence[LinkSlot], saved: SavedForces) -> None:
-        """Go back to what `save` returned."""
+        """Restore the data of `save`."""
         self.clear()
         if isinstance(saved, tuple):
             self._left = saved

@@ -28,10 +28,10 @@ _OF_CONTACTS = [field for field, along in rows_of(State).items() if along == 'nc
 
 class Sites(NamedTuple):
     """
-    Frames whose motion is observed: links and devices of all robots.
+    Observed frames: links and devices of all robots.
 
-    body: (ns,). frame: (ns, 12) in the body's: rotation by rows, origin [m]. sampling: of the
-    devices.
+    body: (ns,). frame: (ns, 12) in body axes: rotation by rows, origin [m]. sampling: sampling of
+    the devices.
     """
 
     body: np.ndarray
@@ -91,7 +91,7 @@ def _hang(model: Model, first: int, count: int, carrier: int) -> None:
     if model.kind[carrier] == FREE_SINGLE:
         model.kind[carrier] = FREE
     if model.kind[carrier] == GROUND:
-        # what hangs on it is a tree of its own all the same
+        # the mounted robot is a tree of its own
         return
     own = slice(first, first + count)
     model.root[own] = np.where(model.root[own] == first, model.root[carrier], model.root[own])
@@ -151,7 +151,7 @@ def forget_contacts(
 
 
 def _take_back(state: State, contact: int, link: LinkSlot, factor: float) -> None:
-    """Subtract a contact's impulse, times a factor, from what contacts did to a link's body."""
+    """Subtract a contact's impulse, times a factor, from the contact wrench on a link's body."""
     force, torque = np.split(factor * state.contact_impulse[contact], 2)
     wrench = np.concatenate([torque + np.cross(state.contact_point[contact], force), force])
     state.contact_wrench[link.body] -= wrench
@@ -165,7 +165,7 @@ def present_state(state: State) -> State:
 
 
 def restore_state(source: State, target: State) -> None:
-    """Overwrite `target`, which has room for the contacts of `source`, in place."""
+    """Overwrite `target` in place; it has room for the contacts of `source`."""
     for field, array in target._asdict().items():
         if field not in _OF_CONTACTS:
             array[...] = getattr(source, field)
@@ -180,7 +180,7 @@ def start_control(model: Model, control: np.ndarray, state: State) -> None:
 
 
 def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
-    """List the sites of all robots, in order; each robot is told where its own begin."""
+    """List the sites of all robots, in order; set each robot's first site."""
     bodies: list[int] = []
     frames: list[np.ndarray] = []
     devices = []

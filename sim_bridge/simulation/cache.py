@@ -298,7 +298,7 @@ class Cache:
             registry.slots, registry.exclusions, registry.materials, registry.groups
         )
         if registry.materials.are_directed:
-            # bodies have other numbers where robots were added or removed
+            # additions and removals of robots renumber bodies
             staleness.flags |= CONTACT_MATERIALS
         self._wake()
         staleness.flags = (staleness.flags | CONTACTS) & ~(GEOMETRY | GROUPS)
@@ -388,7 +388,7 @@ class Cache:
         return self.observer_call.observer
 
     def prepare_observation(self) -> None:
-        """Refresh what the observer's call needs."""
+        """Refresh the inputs of the observer's call."""
         self.settle()
         if self._staleness.flags & OBSERVATION:
             self.observer_call.forget(self._run.step_count * self._run.time_step)
@@ -422,7 +422,7 @@ class Cache:
         self._staleness.flags &= ~STEPPER
 
     def friction_calls(self) -> FrictionCalls | None:
-        """Return the calls of the functions that decide friction, None where there are none."""
+        """Return the calls of friction functions, None without any."""
         registry = self._registry
         functions = registry.materials.friction_functions
         names = [(each.link.robot.name, each.link.name, each.name) for each in registry.geometries]
@@ -442,7 +442,7 @@ class Cache:
 
     @property
     def standing_units(self) -> list[Unit]:
-        """Units for steps in which simple shapes touch planes."""
+        """Units for steps with simple shapes touching planes."""
         return self._units_with(standing_stages(handles.stages_of(self.handles.probe)))
 
     def compile_close(self) -> None:
@@ -493,7 +493,7 @@ class Cache:
 
     def restart(self, control: np.ndarray, axis_control: np.ndarray) -> None:
         """
-        Put every robot back to where it was added, at rest and without efforts.
+        Put every robot back to its state of addition, at rest and without efforts.
 
         control, axis_control: as in State, of the motors from then on.
         """

@@ -11,7 +11,7 @@ from sim_bridge.simulation.staleness import REST, Staleness
 
 class Change:
     """
-    A context whose writes are undone if anything is raised in it, an interrupt too.
+    A context that undoes its writes if anything is raised in it, an interrupt too.
 
     It covers writes by `Staleness.write` and the attributes of the objects given, in joined arrays
     that stay the same. Changes that join arrays are for `rollback.all_or_nothing`.
@@ -54,7 +54,7 @@ class Change:
         if staleness.refreshes == self._refreshes:
             staleness.flags = self._flags
         else:
-            # results were computed from what is undone, except for sleepers: they are as before
+            # results depend on undone writes, except for sleepers, which are as before
             staleness.flags = (staleness.flags & ~REST) | self._flags
         staleness.forget_observations()
 

@@ -22,7 +22,7 @@ class Constraint(Protocol):
     softness: Any
     """ERP and CFM."""
     spec: Any
-    """What it was made from."""
+    """The specification it was made from."""
     start: np.ndarray
     """(n,) The positions that `restart` goes back to."""
 

@@ -25,11 +25,11 @@ from sim_bridge.simulation.user_contacts import UserContactBuffer
 
 class ContactArrays:
     """
-    What finding and solving contacts takes.
+    Arrays for finding and solving contacts.
 
-    geometry, contact_materials: as the engine has them. handles: for contact queries, with the
-    reports of solvers. user_contacts: buffer of the contacts that users add. kept_pairs: (1,)
-    whether steps keep the pairs of geometries that they look at.
+    geometry, contact_materials: parts of the engine. handles: handles for contact queries, with
+    solver reports. user_contacts: buffer for contacts added by users. kept_pairs: (1,) whether
+    steps keep the pairs of near geometries.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class ContactArrays:
         materials: MaterialTable,
         groups: CollisionGroups,
     ) -> None:
-        """Build the arrays of all geometries, carrying over what was set."""
+        """Build the arrays of all geometries; changed parameters stay."""
         geometries = [geometry for slot in slots.values() for geometry in slot.geometries]
         arrays = build_geometry(
             [geometry.record(materials) for geometry in geometries],
@@ -62,7 +62,7 @@ class ContactArrays:
     def write_groups(
         self, arrays: Geometry, geometries: Sequence[GeometrySlot], groups: CollisionGroups
     ) -> None:
-        """Write which geometries leave each other alone by their groups."""
+        """Write the collision groups of all geometries."""
         bits = groups.bits(geometry.groups for geometry in geometries)
         for row, geometry in enumerate(geometries):
             arrays.group[row], arrays.mask[row] = bits[geometry.groups]
@@ -98,5 +98,5 @@ class ContactArrays:
         listeners.connect(handles.probe.part(Contacts), fields.time)
 
     def look_anew(self) -> None:
-        """Let the next step look for pairs and contacts anew: some geometries were changed."""
+        """Let the next step search pairs and contacts again, since geometries have changed."""
         self.kept_pairs[:] = 0

@@ -13,7 +13,7 @@ from sim_bridge.simulation.handles import ContactHandles
 
 
 def energy_in_contacts(handles: ContactHandles) -> float:
-    """Return the energy of what yields where geometries touch now, without a step [J]."""
+    """Return the energy stored in compliant contacts at the present state, without a step [J]."""
     probe = handles.probe
     law = probe.part(ContactMaterials).law
     if not (law[:, [CFM, STIFFNESS]] > 0.0).any():

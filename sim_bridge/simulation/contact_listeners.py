@@ -1,4 +1,4 @@
-"""Listeners to contacts: which pairs of geometries they hear of, and what they remove."""
+"""Contact listeners: the geometry pairs of each listener, and the contacts it removes."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ Side = RobotSlot | LinkSlot | GeometrySlot | str | None
 
 class Heard(NamedTuple):
     """
-    An event of a pair, for a listener.
+    A pair event for a listener.
 
-    event: bit as in `engine.data.listening`. pair: the numbers of its geometries, that of the
-    listener's first side first. is_turned: whether the second has the lower number, so that the
-    normals are to be turned. rows: of its contacts. time: of the middle of the step [s].
+    event: bit as in `engine.data.listening`. pair: numbers of the geometries, first the one on the
+    listener's first side. is_turned: whether the second has the lower number, so that normals must
+    be reversed. rows: its contacts. time: middle of the step [s].
     """
 
     event: int
@@ -50,7 +50,7 @@ Hear = Callable[[Heard], np.ndarray | None]
 
 @dataclass(eq=False)
 class Listener:
-    """Who hears of events of pairs; events: bits as in `engine.data.listening`."""
+    """A listener to pair events; events: bits as in `engine.data.listening`."""
 
     first: Side
     second: Side
@@ -58,7 +58,7 @@ class Listener:
     hear: Hear
 
     def sides(self, geometries: Sequence[GeometrySlot]) -> np.ndarray:
-        """Return (n,) on which sides the geometries are, as bits."""
+        """Return (n,) the sides of each geometry, as bits."""
         return np.array(
             [
                 FIRST * _is_on(self.first, each) + SECOND * _is_on(self.second, each)
@@ -69,14 +69,14 @@ class Listener:
 
 
 class ContactListeners:
-    """The listeners of a simulation, in order, and the call of them in a step."""
+    """The listeners of a simulation, in order, and their call in a step."""
 
     def __init__(self, calls: PythonCalls) -> None:
         """Begin with none."""
         self.listeners: list[Listener] = []
         self.callback = calls.callback(self._tell, reads=True)
         self._part = no_listening()
-        # those of the part, though some may be removed while they are told
+        # listeners in the part; some may be removed during a call
         self._informed: tuple[Listener, ...] = ()
         self._contacts: Contacts
         self._time: np.ndarray
@@ -101,7 +101,7 @@ class ContactListeners:
             row[:] = each.sides(geometries)
 
     def forget(self, geometries: Iterable[GeometrySlot]) -> None:
-        """Remove listeners to what is removed."""
+        """Remove listeners to robots, links or geometries that are removed."""
         gone: set[object] = set(geometries)
         gone |= {part for each in geometries for part in (each.link, each.link.robot)}
         self.listeners = [
@@ -130,7 +130,7 @@ class ContactListeners:
     def _hearing(
         self, event: int, a: int, b: int, rows: slice, time: float
     ) -> Iterable[tuple[Heard, Listener]]:
-        """Return who hears of an event, and what."""
+        """Return the listeners of an event, with the event for each."""
         side = self._part.side
         for number, listener in enumerate(self._informed):
             if not listener.events & event or listener not in self.listeners:

@@ -60,7 +60,7 @@ class ContactSearch:
     """Queries of the geometries behind a handle, at the present state, in scratch of their own."""
 
     def __init__(self, probe: Handle):
-        """Search among the geometries of a handle, whose arrays are used in place."""
+        """Search among the geometries in a handle; its arrays are used in place."""
         self._probe = probe
 
     def near(self, margin: float, most_points: int = MOST_POINTS) -> FoundPoints:
@@ -149,10 +149,9 @@ class ContactSearch:
 
     def _make_room(self, pairs: int, least_points: int | None = None) -> None:
         """
-        Make room for pairs, and for so many points at least.
+        Make room for pairs, and for at least this number of points.
 
-        With None, for twice as many points where the pairs have had room: what overflowed is only
-        known once they have.
+        None: for twice as many points if the pairs had room; the overflow is known only then.
         """
         points = len(self._handle.part(Contacts).gap)
         room = len(self._handle.part(CollisionScratch).found) - 1
@@ -167,7 +166,7 @@ class ContactSearch:
 
 
 def measurer_of(shapes: np.ndarray) -> Entry:
-    """Return the entry of the least code that measures pairs of such shapes."""
+    """Return the entry with the least code that measures pairs with these shapes."""
     if (shapes == HOLLOW).any():
         return measure_hollow_pairs
     return measure_convex_pairs if (shapes < MESH).all() else measure_pairs

@@ -81,9 +81,8 @@ class ContactTerms:
     Mass matrix, velocities, rows and laws over all nv coordinates of a simulation.
 
     mass: (nv, nv). velocity, bias: (nv,) velocities and bias forces. applied, effort: (nv,)
-    applied efforts within their limits; those of pushes, fields, springs and dampers.
-    acceleration: (nv,) under all of these. is_free: (nv,) False for coordinates that are
-    prescribed.
+    applied efforts within their limits; efforts of pushes, fields, springs and dampers.
+    acceleration: (nv,) under all of these. is_free: (nv,) False for prescribed coordinates.
     """
 
     def __init__(
@@ -96,7 +95,7 @@ class ContactTerms:
         time_step: float,
     ):
         """
-        Compute what does not depend on the free velocity.
+        Compute the terms that do not depend on the free velocity.
 
         indices: (n, 2) geometries; points: (n, 3) on each of them; normals: (n, 3) from the second
         to the first; gaps: (n,).
@@ -109,7 +108,7 @@ class ContactTerms:
         count, nv = len(gaps), velocity_count(self._model)
         contacts = make_contacts(count)
         contacts.size[COUNT] = count
-        # laws depend on the order of the two where surfaces move
+        # for moving surfaces, laws depend on the order of the two
         self._is_turned = indices[:, 0] > indices[:, 1]
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
@@ -236,19 +235,19 @@ class ContactTerms:
         )
 
     def left_out(self) -> list[str]:
-        """Return what acts in a step and is in none of these terms, in words."""
+        """Return a description of the forces in a step that these terms do not include."""
         said, loops, state = [], self._loops, self._state
         for axis, joint in enumerate(loops.axis_joint.tolist()):
             has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
             is_driven = state.axis_control[axis] != BY_EFFORT or state.axis_u[axis] != 0.0
-            # where a spring is at rest matters for nothing without one
+            # without a spring its rest position has no effect
             acts = np.delete(loops.passive[axis], REFERENCE).any()
             if acts or has_stops or is_driven:
                 said.append(f'what acts along joint {self._names[joint]!r}, which closes a loop')
         return list(dict.fromkeys(said))
 
     def _mimic_rows(self) -> JointRows:
-        """Return the rows of mimic joints where no loops see to them."""
+        """Return the rows of mimic joints that no loops handle."""
         count = len(self._model.mimic)
         rows = np.zeros((count, len(self.velocity)))
         for row in range(count):

@@ -13,9 +13,9 @@ LinkPair = tuple[tuple[str, str], tuple[str, str]]
 
 class Exclusions:
     """
-    The pairs that do not touch, in the order in which they were excluded.
+    Pairs excluded from contact, in the order of their exclusion.
 
-    links: of links, with what is fixed to them. geometries: of geometries.
+    links: pairs of links, with everything fixed to them. geometries: pairs of geometries.
     """
 
     def __init__(self) -> None:

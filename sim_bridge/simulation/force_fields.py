@@ -1,4 +1,4 @@
-"""The fields of force of a simulation, as the engine has them, and the functions among them."""
+"""Force fields of a simulation: the engine's arrays, and the Python functions among the fields."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ LinkName = tuple[str, str]
 
 
 class Placement(NamedTuple):
-    """A field, and the links that it acts on: None for all, later ones too."""
+    """A field and its links; None: all links, including links added later."""
 
     field: ForceField
     links: tuple[LinkSlot, ...] | None
 
 
 class SavedFields(NamedTuple):
-    """Fields as they are saved: by name, with the names of links; and the function of gravity."""
+    """Saved fields: by name, with names of links; and the gravity function."""
 
     placed: tuple[tuple[str, ForceField, tuple[LinkName, ...] | None], ...] = ()
     gravity: GravityFunction | None = None
@@ -44,10 +44,10 @@ class SavedFields(NamedTuple):
 
 class ForceFields:
     """
-    The fields of a simulation by name, and gravity where that is a function.
+    The force fields of a simulation by name, and gravity if it is a function.
 
-    Each handle has its own part, so that a function which reads the world does not disturb the
-    step that calls it.
+    Each handle has its own arrays, so that a function reading the world does not disturb the step
+    that calls it.
     """
 
     def __init__(self, calls: PythonCalls) -> None:
@@ -60,7 +60,7 @@ class ForceFields:
 
     @property
     def functions(self) -> list[tuple[str, Any]]:
-        """The functions of Python with their names."""
+        """The Python functions with their names."""
         named = [
             (f'force field {name!r}', each.field)
             for name, each in self.placed.items()
@@ -70,11 +70,11 @@ class ForceFields:
 
     @staticmethod
     def calls_python(placed: Mapping[str, Placement], gravity: GravityFunction | None) -> bool:
-        """Return whether fields or gravity are functions of Python."""
+        """Return whether fields or gravity are Python functions."""
         return gravity is not None or not all(_is_declared(each.field) for each in placed.values())
 
     def save(self) -> SavedFields:
-        """Return what `restore` takes."""
+        """Return the saved fields, for `placed_as`."""
         return SavedFields(
             tuple(
                 (
@@ -91,7 +91,7 @@ class ForceFields:
 
     @staticmethod
     def placed_as(saved: SavedFields, slots: Mapping[str, RobotSlot]) -> dict[str, Placement]:
-        """Return the fields that `save` returned; slots: robots by name."""
+        """Return the placements of saved fields; slots: robots by name."""
         return {
             name: Placement(
                 field,
@@ -101,7 +101,7 @@ class ForceFields:
         }
 
     def digest(self, part: Fields) -> list[Any]:
-        """Return what decides the future, of functions their names; nothing without fields."""
+        """Return the state of the force fields (functions by name), an empty list for none."""
         if not self.placed and self.gravity is None:
             return []
         return [
@@ -114,7 +114,7 @@ class ForceFields:
         ]
 
     def forget(self, links: Iterable[LinkSlot]) -> None:
-        """Let no field act on links that are removed."""
+        """Remove links that leave the simulation from all fields."""
         gone = set(links)
         for name, (field, own) in self.placed.items():
             if own is not None and not gone.isdisjoint(own):
@@ -122,7 +122,7 @@ class ForceFields:
                 self.placed[name] = Placement(field, kept)
 
     def fit(self, part: Fields, links: Sequence[LinkSlot], model: Model) -> bool:
-        """Return whether a part has the links and masses that there are now."""
+        """Return whether the arrays hold the present links and masses."""
         if not self.placed and self.gravity is None:
             return True
         rows = self._rows(links, model)[1]
@@ -133,7 +133,7 @@ class ForceFields:
     def _rows(
         self, links: Sequence[LinkSlot], model: Model
     ) -> tuple[list[tuple[str, ForceField, list[LinkSlot]]], list[tuple[int, LinkSlot]]]:
-        """Return the fields, each with what it is and its links; and one row for each of these."""
+        """Return fields with label and links, and a row (field number, link) for each link."""
         immobile = immobile_bodies(model)
         movable = [link for link in links if link.mass > 0.0 and not immobile[link.body]]
         placed = [
@@ -153,7 +153,7 @@ class ForceFields:
         ]
 
     def parts(self, links: Sequence[LinkSlot], model: Model) -> tuple[Fields, Fields]:
-        """Return the engine's part to step with, and that to observe with."""
+        """Return the engine's arrays for steps and for observations."""
         placed, rows = self._rows(links, model)
         sizes = {'nf': len(placed), 'pushed': len(rows)}
         made = [
@@ -184,7 +184,7 @@ class ForceFields:
 
 
 class _Caller:
-    """Calls the functions among the fields, with what the engine has written."""
+    """Caller of the functions among the fields."""
 
     def __init__(self, fields: ForceFields, calls: PythonCalls) -> None:
         self._fields = fields
@@ -193,7 +193,7 @@ class _Caller:
         self._rows: list[tuple[int, str, Any, float]] = []
 
     def take(self, part: Fields, rows: list[tuple[int, str, Any, float]]) -> None:
-        """Use other arrays; rows: the numbers of those with functions, what, function, mass."""
+        """Use other arrays; rows: row number, label, function and mass of each function's link."""
         self._part, self._rows = part, rows
 
     def _call(self, phase: int) -> None:
@@ -222,7 +222,7 @@ class _Caller:
 
 
 def _as_force(gravity: GravityFunction) -> ForceField:
-    """Return a function of gravity as one of a force."""
+    """Return a gravity function as a force function."""
 
     def weight(position: Any, velocity: Any, mass: float, time: float) -> Any:
         return mass * vector_from(gravity, 'acceleration', gravity(position), 'gravity')

@@ -86,7 +86,7 @@ class FrictionCalls:
                     self._set(rows, pair, found)
 
     def _pair(self, rows: np.ndarray) -> TouchingPair:
-        """Return what a function is given of the contacts in some rows, of two geometries."""
+        """Return a friction function's argument: contacts in some rows, between two geometries."""
         numbers, law = self._contacts.geometry[rows[0]], int(self._laws.law[rows[0]])
         points, normals = self._contacts.point[rows], self._contacts.normal[rows]
         one, other = self._geometry.body[numbers].tolist()
@@ -144,7 +144,7 @@ class FrictionCalls:
         )
 
     def _set(self, rows: np.ndarray, pair: TouchingPair, found: PairFriction) -> None:
-        """Set the laws of contacts to what a function has returned."""
+        """Set the contact laws from the result of a friction function."""
         laws = self._laws
         place = f'friction of geometry {"/".join(pair.a)} on {"/".join(pair.b)}'
         instance_of('result', found, PairFriction, 'a PairFriction or None')
@@ -176,7 +176,7 @@ class FrictionCalls:
 
 
 def _numbers(what: str, value: Any, count: int, place: str) -> np.ndarray:
-    """Return (count,) numbers of at least 0, which may be infinite."""
+    """Return (count,) numbers >= 0; infinite numbers are allowed."""
     expected = f'a number of at least 0, or {count} of them, one for each point'
     array = real_array(what, value, expected, place)
     if array.shape not in ((), (count,)) or not (array >= 0.0).all():
@@ -185,7 +185,7 @@ def _numbers(what: str, value: Any, count: int, place: str) -> np.ndarray:
 
 
 def _directions(value: Any, normal: np.ndarray, otherwise: np.ndarray, place: str) -> np.ndarray:
-    """Return (n, 3) unit vectors along the surface; what is along the normal leaves the others."""
+    """Return (n, 3) unit vectors along the surface; vectors along the normal keep the others."""
     expected = f'3 finite numbers, or {len(normal)} times 3, one for each point'
     array = real_array('direction', value, expected, place)
     if array.shape not in ((3,), normal.shape) or not np.isfinite(array).all():

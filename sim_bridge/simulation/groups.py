@@ -1,4 +1,4 @@
-"""Named groups of geometries, and which groups leave each other alone."""
+"""Named groups of geometries, and pairs of groups excluded from contact."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ class CollisionGroups:
         self._set(self._kept_apart - pair if collide else self._kept_apart | pair)
 
     def save(self) -> frozenset[frozenset[str]]:
-        """Return what `restore` goes back to."""
+        """Return the snapshot data for `restore`."""
         return frozenset(self._kept_apart)
 
     def restore(self, saved: frozenset[frozenset[str]]) -> None:
-        """Go back to what `save` gave."""
+        """Restore the data of `save`."""
         if saved != self._kept_apart:
             self._set(set(saved))
 
@@ -60,10 +60,10 @@ class CollisionGroups:
 
     def bits(self, memberships: Iterable[frozenset[str]]) -> dict[frozenset[str], tuple[int, int]]:
         """
-        Return the engine's bits for all memberships that occur: of the group, and of its partners.
+        Return the engine's bits for all memberships: bits of the group, and bits of its partners.
 
-        Those that are kept from the same others share a bit. Raises InvalidValueError where there
-        are more than 63 different ones.
+        Memberships with the same partners share a bit. Raises InvalidValueError for more than 63
+        different memberships.
         """
         distinct = sorted({frozenset(names) for names in memberships}, key=sorted)
         partners = {

@@ -107,7 +107,7 @@ _SOLVER_SETTINGS = {
 
 
 class Observer(NamedTuple):
-    """A handle to observe a world with, and what it writes into."""
+    """A handle for observations, and the arrays they write."""
 
     handle: Handle
     workspace: Workspace
@@ -142,14 +142,14 @@ def make_options(
     budget: int | None = None,
 ) -> Options:
     """
-    Return the numbers that steer a world which steps by so many seconds.
+    Return the engine's options for a time step [s].
 
-    solver: solve type of the contacts. margin: distance at which geometries become contacts [m].
-    sleeps: whether any body may rest. is_smooth: whether smooth motion takes steps of fifth order.
-    keeps_momentum: whether steps keep the momentum of free trees to rounding. iterations: most
-    sweeps, which the iterative solver then does not complete; None: as many as the solver usually
-    takes. budget: multiplications that an island of contacts may take in a step; None: what only
-    jammed bodies would exceed.
+    solver: solve type of the contacts. margin: contact distance of geometries [m]. sleeps: whether
+    any body may rest. is_smooth: whether smooth motion takes steps of fifth order. keeps_momentum:
+    whether steps keep the momentum of free trees to rounding. iterations: largest number of
+    sweeps, after which the iterative solver stops; None: the solver's usual number. budget:
+    multiplications allowed for a contact island in a step; None: a bound that only jammed bodies
+    exceed.
     """
     settings = _SOLVER_SETTINGS[solver]
     return Options(
@@ -216,12 +216,12 @@ def refining_stages(contact_materials: ContactMaterials) -> dict[str, Stage]:
 
 
 def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
-    """Add the addresses of stages, which compiles them."""
+    """Add the addresses of stages; this compiles them."""
     return options._replace(**{field: stage.address for field, stage in stages.items()})
 
 
 def switched_units() -> list[Unit]:
-    """Return what a running simulation may need besides when its settings change."""
+    """Return the additional units that changed settings may need in a running simulation."""
     return [NEWTON.unit, SHARE.unit, step_smoothly.unit, MOMENTUM.unit]
 
 
@@ -377,7 +377,7 @@ def make_contact_handles(
 
 
 def stages_of(probe: Handle) -> dict[str, Stage]:
-    """Return the stages that steps of what a handle of `make_contact_handles` holds can need."""
+    """Return the stages that steps with a handle of `make_contact_handles` can need."""
     return needed_stages(
         probe.part(Options),
         probe.part(Geometry),
@@ -388,7 +388,7 @@ def stages_of(probe: Handle) -> dict[str, Stage]:
 
 
 def stepping_units(probe: Handle, stages: dict[str, Stage]) -> list[Unit]:
-    """Return what has to be compiled to step what a handle holds, with these of its stages."""
+    """Return the units to compile for steps with a handle and these of its stages."""
     calls = ((probe.part(Fields).call, FIELDS), (probe.part(Listening).call, LISTEN))
     more = [stage.unit for call, stage in calls if call[STAGE] != 0]
     return [*(stage.unit for stage in stages.values()), *more, step.unit, advance.unit]
@@ -396,9 +396,9 @@ def stepping_units(probe: Handle, stages: dict[str, Stage]) -> list[Unit]:
 
 def make_stepping_handle(probe: Handle, friction: FrictionCalls | None = None) -> Handle:
     """
-    Make the handle to step with of one with all but the stages; compiles those that begin.
+    Return the stepping handle for a handle without stages; compiles the early stages.
 
-    friction: the functions that decide friction, whose handle it becomes.
+    friction: friction functions; they read this handle.
     """
     options, loops = probe.part(Options), probe.part(Loops)
     stages = compiled_stages(stages_of(probe))

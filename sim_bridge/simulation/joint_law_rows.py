@@ -1,4 +1,4 @@
-"""Rows of what acts along joints: stops, friction, motors, holds, and springs and dampers."""
+"""Rows of joint laws: stops, friction, motors, holds, springs and dampers."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ HOLD_ROW, PASSIVE_ROW = 'hold', 'passive'
 
 class JointLaws(NamedTuple):
     """
-    Rows w = jacobian v⁺ + softness ν - target of k laws of joints, with bounded impulses ν.
+    Rows w = jacobian v⁺ + softness ν - target of k joint laws, with bounded impulses ν.
 
     least <= ν <= most; w >= 0 where ν is the least, w <= 0 where it is the most, else w = 0.
 
-    types: (k) 'stop', 'friction', 'motor', 'hold', or 'passive': what springs and dampers of
-    joints do within the step, beside the efforts that they start it with. names: (k) of the
-    joints, 'robot/joint'. jacobian: (k, nv). target: (k,) [m/s, rad/s]. softness: (k,) velocity
-    per impulse. least, most: (k,) [N s, N m s], infinite where there is no bound.
+    types: (k) 'stop', 'friction', 'motor', 'hold', or 'passive': the change of springs and dampers
+    within the step, beside their effort at its start. names: (k) joint names, 'robot/joint'.
+    jacobian: (k, nv). target: (k,) [m/s, rad/s]. softness: (k,) velocity per impulse. least, most:
+    (k,) [N s, N m s], infinite without a bound.
     """
 
     types: list[str]
@@ -67,7 +67,7 @@ class JointLaws(NamedTuple):
 
     @property
     def is_bounded(self) -> np.ndarray:
-        """(k,) False for rows whose impulses have no bound: these are equations."""
+        """(k,) False for rows with unbounded impulses: these are equations."""
         return np.isfinite(self.least) | np.isfinite(self.most)
 
 
@@ -167,14 +167,14 @@ def joint_law_rows(
 
 
 def _unloaded(law: np.ndarray, velocity: np.ndarray, effort: int, slope: int) -> np.ndarray:
-    """Return the velocities after the step at which elements of a law exert no effort."""
+    """Return the velocities after the step at which law elements exert no effort."""
     return velocity + law[:, effort] / law[:, slope]
 
 
 def _implicit_inertia(
     law: np.ndarray, passive: np.ndarray, is_servo: np.ndarray, h: float
 ) -> np.ndarray:
-    """Return what springs and dampers add to inertias, as `articulated.implicit_inertia`."""
+    """Return the inertia added by springs and dampers, as `articulated.implicit_inertia`."""
     own = h * passive[:, DAMPING]
     all_dampers = own + h * np.where(is_servo, law[:, SERVO_DAMPING], 0.0)
     inertia = law[:, INERTIA]

@@ -15,7 +15,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.data.collision_scratch import CollisionScratch, PairCount
 from sim_bridge.engine.data.world_table import Handle
 
-# by the pairs within reach that call them; what solves contacts is there as a whole or not at all
+# by the pairs within reach that call them; contact solving comes as a whole or not at all
 _GROUPS = {
     PairCount.PAIRS: ('contact', 'narrow', 'refine', 'hybrid', 'newton', 'share'),
     PairCount.CONVEX_PAIRS: ('detect_convex',),
@@ -26,13 +26,13 @@ _GROUPS = {
 
 
 def early_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Return which of the stages that a world needs it takes to begin, by option."""
+    """Return the stages that a world needs from its first step on, by option."""
     late = {name for _, group in _groups(stages) for name in group}
     return {name: stage for name, stage in stages.items() if name not in late}
 
 
 def standing_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Return which of them it takes where simple shapes touch planes, by option."""
+    """Return the stages that a world needs while simple shapes touch planes, by option."""
     contacts = {name: stages[name] for name in _GROUPS[PairCount.PAIRS] if name in stages}
     return contacts | early_stages(stages)
 

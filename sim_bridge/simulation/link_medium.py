@@ -17,7 +17,7 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     """
     Return a model that has the media around all links of a world.
 
-    The arrays are others where other links are concerned than before. A single body that the
+    The arrays are replaced if other links are concerned than before. A single body that the
     medium resists, or that gravity acts on in part only, is left to the general integrator.
     """
     links = [
@@ -32,7 +32,8 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     lifted = np.zeros(len(model.parent))
     np.add.at(lifted, bodies, rows[:, columns.LIFTED])
     masses = model.inertia[:, 0]
-    # what is not exactly all is a part: the same masses in another order differ by rounding
+    # a nearly complete lift counts as complete:
+    # the same masses in another order differ by rounding
     part = (lifted > 0.0) & (np.abs(masses - lifted) > 1e-12 * masses)
     model.weight[:] = np.where((lifted > 0.0) & ~part, 0.0, 1.0)
     single = np.isin(model.kind, (FREE, FREE_SINGLE))

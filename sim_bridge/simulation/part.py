@@ -17,7 +17,7 @@ from sim_bridge.engine.data.state import make_state, State
 from sim_bridge.engine.pipeline.join import Offsets
 
 _OF_ROBOT = ('nb', 'nq', 'nv')
-"""Dimensions along which a robot's numbers are a stretch of the world's."""
+"""Dimensions along which a robot's numbers are a stretch of the world's numbers."""
 _STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
 _PARAMETERS = {
     field: along
@@ -45,7 +45,7 @@ def with_own_parameters(model: Model) -> Model:
 
 
 def copy_part(part: Part, own: Model) -> Part:
-    """Copy the state and the changeable parameters of a robot, whose own model gives the sizes."""
+    """Copy the state and the changeable parameters of a robot; its own model gives the sizes."""
     copied = own_part(own)
     carry_over(own, part, copied)
     return copied
@@ -81,7 +81,7 @@ def carry_over(own: Model, source: Part, target: Part) -> None:
 
 
 def carry_bodies(own: Model, source: Part, target: Part) -> None:
-    """Copy what acts on one robot's bodies to another place; `own` gives their number."""
+    """Copy the body rows of one robot to another place; `own` gives their number."""
     stretch = source.at.body, target.at.body, body_count(own)
     _carry(_STATE, source.state, target.state, {'nb': stretch})
 
@@ -101,9 +101,9 @@ def _carry(
 
 def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
     """
-    Return arrays for a robot whose base is mounted, or moves, in another way than before.
+    Return arrays for a robot with a changed mount or motion type of its base.
 
-    The coordinates of its joints and their parameters are unchanged, those of the base zero.
+    The coordinates of its joints and their parameters are unchanged, the base's are zero.
     """
     part, counts = own_part(new.model), model_sizes(new.model)
     stretches = {

@@ -10,7 +10,7 @@ from sim_bridge.foundation.errors import StateError
 
 class PythonCalls:
     """
-    Which functions of Python are being called, and what they have raised.
+    The running Python functions, and their errors.
 
     They must not step, change or save their world. Only some may read it.
     """
@@ -24,9 +24,9 @@ class PythonCalls:
 
     def callback(self, function: Callable[[int], None], *, reads: bool = False) -> Callback:
         """
-        Return what kernels call for a function of a phase; reads: whether it may read the world.
+        Return the kernel callback for a function of a phase; reads: whether it may read the world.
 
-        The kernels get -1 where it raises: they are to end early, and `raise_error` follows.
+        The callback returns -1 after an error; kernels then end early, and `raise_error` follows.
         """
 
         def call(phase: int) -> int:

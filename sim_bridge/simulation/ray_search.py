@@ -45,10 +45,10 @@ _HIT_POINT, _HIT_NORMAL, _HIT_LENGTHS, _SINGLE_SIZE = 6, 9, 12, 14
 
 class Struck(NamedTuple):
     """
-    What segments hit, row by row. rays: (m,) numbers of segments. geometries: (m,), -1 for none.
+    Hits of segments, row by row. rays: (m,) segment numbers. geometries: (m,), -1 for none.
 
     points: (m, 3) [m], normals: (m, 3), world. distances, depths: (m,) from the start and to the
-    end [m]. Floats are nan where there is nothing.
+    end [m]. Floats are nan without a hit.
     """
 
     rays: IntArray
@@ -94,7 +94,7 @@ class SingleCast:
     def cast(
         self, p0: Sequence[float], p1: Sequence[float], allowed: IntArray, options: int
     ) -> tuple[int, FloatArray, FloatArray, float, float] | None:
-        """Find what a segment hits first; as `RaySearch.nearest`, of which this is a row."""
+        """Find the first hit of one segment; a row of `RaySearch.nearest`."""
         try:
             _ENDS.pack_into(self._block, 0, *p0, *p1)
         except struct.error:
@@ -112,20 +112,20 @@ class SingleCast:
 
 class RaySearch:
     """
-    Casts segments at the geometries behind a handle, at the present state, in own scratch.
+    Segment casts at the geometries in a handle, at the present state, with scratch of its own.
 
-    The geometries are placed and sorted anew where q is another than at the last call, and after
+    The geometries are placed and sorted again if q has changed since the last call, and after
     `forget`. allowed: (ng,) 0 for geometries that are passed, or (0,). options: of `options_of`.
     """
 
     def __init__(self, probe: Handle):
-        """Search among the geometries of a handle, whose arrays are used in place."""
+        """Search among the geometries in a handle; its arrays are used in place."""
         self._probe = probe
         self._kept = np.zeros(KEPT_SIZE, np.int64)
         self._place = np.zeros(FIRST_Q + len(probe.part(State).q))
 
     def forget(self) -> None:
-        """Place and sort the geometries anew: parameters of them, or frames of joints, changed."""
+        """Let the next cast place and sort geometries again: parameters or frames changed."""
         self._kept[:] = 0
 
     @cached_property
@@ -137,7 +137,7 @@ class RaySearch:
         self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
     ) -> Struck | None:
         """
-        Find what each of `count` segments hits first.
+        Find the first hit of each of `count` segments.
 
         starts, ends: (count, 3) or (1, 3) [m]. Returns None if a point is farther away than
         `ray.cast.FARTHEST`.
@@ -213,7 +213,7 @@ class RaySearch:
         order = np.lexsort((found[:, 1], hit[:, SHARE], found[:, 0]))
         found, hit = found[order], hit[order]
         x, y, z = ways[found[:, 0]].T
-        # in the order in which `nearest` adds, to have its bits
+        # in the order of additions in `nearest`, for the same bits
         shares, lengths = hit[:, SHARE], np.sqrt(x * x + y * y + z * z)
         return Struck(
             found[:, 0].copy(),

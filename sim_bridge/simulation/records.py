@@ -20,10 +20,10 @@ class Energy(NamedTuple):
     """
     Energy [J].
 
-    Potential: of gravity, on what it acts on, and of fields of force, uniform ones zero at the
-    world's origin; and what springs, elastic stops, and joints and contacts that yield have
-    stored. Servos, and gravity and fields that a function makes, have none.
-    Kinetic: of the masses themselves, without what a medium adds.
+    Potential: gravity and force fields, uniform ones zero at the world's origin; and the energy
+    stored in springs, elastic stops, and compliant joints and contacts. Servos, and gravity and
+    fields that are functions, have none. Kinetic: of the masses themselves, without added mass of
+    a medium.
     """
 
     kinetic: float
@@ -75,9 +75,9 @@ class StepReport(NamedTuple):
 
 class Worst(NamedTuple):
     """
-    The greatest of what reports of some calls of `World.step` said, as in `StepReport`.
+    The greatest figures in the reports of several `World.step` calls, as in `StepReport`.
 
-    unconverged: how many of those calls did not converge.
+    unconverged: number of calls that did not converge.
     """
 
     unconverged: int = 0
@@ -94,11 +94,11 @@ class Worst(NamedTuple):
 @dataclass(frozen=True)
 class Sleep:
     """
-    When what has come to rest falls asleep, ODE's auto-disable; it wakes when something stirs it.
+    When bodies at rest fall asleep, ODE's auto-disable; a disturbance wakes them.
 
-    linear, angular: speeds below which a body counts as at rest [m/s, rad/s]; infinite: any.
-    steps, time: how long it must have been so, in steps and in seconds; all bodies that touch each
-    other fall asleep together. average_samples: of how many steps the mean velocity counts.
+    linear, angular: speed limits of a body at rest [m/s, rad/s]; infinite: any. steps, time:
+    duration of the rest, in steps and in seconds; bodies touching each other fall asleep together.
+    average_samples: number of steps over which velocities are averaged.
     """
 
     linear: float = 0.01
@@ -108,7 +108,7 @@ class Sleep:
     average_samples: int = 1
 
     def __post_init__(self) -> None:
-        """Raise InvalidValueError for what is no number of at least 0."""
+        """Raise InvalidValueError unless a value is a number >= 0."""
         for name in ('linear', 'angular'):
             if getattr(self, name) != math.inf:
                 number_from(name, getattr(self, name), 0.0, math.inf, 'Sleep', _AT_LEAST_0)
@@ -149,7 +149,7 @@ def report_of(
 
 
 def take_worst(worst_inout: FloatArray) -> Worst:
-    """Return what `sensors.step_and_sample` has summed up, (9,), and begin anew."""
+    """Return the figures summed up by `sensors.step_and_sample`, (9,), and clear them."""
     *counts, residual, complementarity, penetration = worst_inout.tolist()
     worst_inout[:] = 0.0
     return Worst._make([*map(int, counts), residual, complementarity, penetration])

@@ -1,4 +1,4 @@
-"""Who and what is in a simulation: robots, constraints, excluded pairs, materials, fields."""
+"""Members of a simulation: robots, constraints, excluded pairs, materials, fields."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Registry:
         self._staleness.mark(PARTS | LOOP_FORCES | JOINT_VELOCITIES)
 
     def separate(self, a: LinkSlot, b: LinkSlot, is_separate: bool = True) -> None:
-        """Exclude contact between two links, and what is fixed to them; or allow it again."""
+        """Exclude contact between two links, with all that is fixed to them, or allow it again."""
         with Undo(self.exclusions.links, self.exclusions.geometries):
             self.exclusions.set_links(a, b, is_separate)
             self._staleness.mark(GEOMETRY)
@@ -102,14 +102,14 @@ class Registry:
             self._staleness.mark(GEOMETRY)
 
     def set_fields(self, placed: Mapping[str, Placement], gravity: GravityFunction | None) -> None:
-        """Set the force fields by name, and gravity where that is a function, else None."""
+        """Set the force fields by name, and the gravity function, None for uniform gravity."""
         fields, staleness = self.fields, self._staleness
         stale = closure(CONNECTION | REST | PAIRS)
         new = dict(placed), gravity, fields.calls_python(placed, gravity), staleness.flags | stale
         fields.placed, fields.gravity, fields.has_functions, staleness.flags = new
 
     def regroup(self) -> None:
-        """Handle changed collision groups; raises InvalidValueError where there are too many."""
+        """Handle changed collision groups; raises InvalidValueError for too many."""
         self.groups.bits(geometry.groups for geometry in self.geometries)
         self._staleness.mark(GROUPS)
 

@@ -24,9 +24,9 @@ _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
 
 class RobotArrays:
     """
-    What is joined of the robots' parts and the constraints.
+    Joined arrays of robots and constraints.
 
-    model, state, loops: as the engine has them. sites: the frames that are observed.
+    model, state, loops: parts of the engine. sites: observed frames.
     """
 
     def __init__(self, gravity: np.ndarray):
@@ -46,10 +46,10 @@ class RobotArrays:
         keeps_loop_forces: bool,
     ) -> None:
         """
-        Join the robots' arrays, carrying over what they hold; all bodies are awake.
+        Join the robots' arrays with their present values; all bodies are awake.
 
-        sleep: of robots that say nothing of it. keeps_loop_forces: whether the constraints are
-        those of the last step.
+        sleep: for robots without their own. keeps_loop_forces: whether the constraints are the
+        same as in the last step.
         """
         before = self.state
         if not keeps_loop_forces:
@@ -125,13 +125,13 @@ class RobotArrays:
         """Write when bodies fall asleep; return whether any rests or may do so."""
         rows = sleep_rows(slots, sleep, time_step, len(self.model.kind))
         if not np.array_equal(rows[:, SAMPLES:], self.model.sleep[:, SAMPLES:]):
-            # what was kept is in other rows now
+            # the samples are in other rows now
             self.state.sampled[:] = 0
         self.model.sleep[:] = rows
         return bool(self.model.sleep[:, REST_STEPS].any() or (self.state.idle < 0).any())
 
     def enabled_bodies(self) -> np.ndarray:
-        """Return (nb,) which bodies are not disabled."""
+        """Return (nb,) whether a body is not disabled."""
         return self.state.idle != DISABLED
 
 
@@ -150,5 +150,5 @@ def _links_of(slots: Iterable[RobotSlot]) -> list[LinkSlot]:
 
 
 def _with_links(model: Model, links: Sequence[LinkSlot]) -> Model:
-    """Return a model with what acts on the links: the media around them, and gravity."""
+    """Return a model with media and gravity of the links."""
     return with_pulled(with_media(model, links), (link for link in links if link.medium.gravity))

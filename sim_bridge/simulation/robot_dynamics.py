@@ -1,8 +1,8 @@
 """
-Textbook dynamics of one robot: calls of the engine that are prepared once.
+Textbook dynamics of one robot: engine calls that are prepared once.
 
-An `Operation` runs an entry of `engine.pipeline` for one configuration, in the arrays that it is
-given, or for many in one call.
+An `Operation` runs an entry of `engine.pipeline` for one configuration, in given arrays, or for
+many configurations in one call.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ class Operation:
     """
     An entry of the engine for one robot.
 
-    compute: a function of an array for the result, None for a new one, and of each input. Inputs
-    of one configuration, (n,) each, give an array of `shape`, or a float. Where any of them has N
-    rows, the others have as many or one for all, and the result is (N, *shape). It raises
-    InvalidValueError for what does not fit, StateError as `Simulation.check_thread`.
+    compute: function of a result array, None for a new one, and of each input. Inputs of one
+    configuration, (n,) each, give an array with `shape`, or a float. If an input has N rows, the
+    others have N rows or one row for all, and the result is (N, *shape). It raises
+    InvalidValueError for inputs that do not fit, StateError as `ThreadGuard.check`.
     """
 
     compute: Callable[..., Any]
@@ -59,10 +59,10 @@ class Operation:
         """
         Prepare the calls; this compiles the entry.
 
-        inputs: what it takes, with the row (1, n) to use for None, or None for what must be given.
-        Names are those of `RobotDynamics.sizes`. rows: shape of a row of what the entry writes, if
-        not `shape`. arguments, constants: what the entry takes before and after the inputs. place:
-        of errors, if not the robot.
+        inputs: by name the row (1, n) for None, or None for a required input; names as in
+        `RobotDynamics.sizes`. rows: shape of a row written by the entry, if not `shape`.
+        arguments, constants: arguments of the entry before and after the inputs. place: place in
+        error messages, if not the robot.
         """
         self._owner, self._simulation = owner, owner.simulation
         self._place = place or owner.place
@@ -89,7 +89,7 @@ class Operation:
         self.compute = self._direct.run
 
     def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:
-        """Compute for inputs of any kind, and any number of rows."""
+        """Compute for inputs of any kind and any number of rows."""
         rows = self._input_rows(*values)
         counts = {name: len(array) for name, array in rows.items() if array.ndim == 2}
         count = max(counts.values(), default=1)
@@ -162,7 +162,7 @@ class Operation:
 
 
 def check_out(out: Any, shape: tuple[int, ...], place: str) -> None:
-    """Raise InvalidValueError unless a result of a shape can be written into `out`."""
+    """Raise InvalidValueError unless a result with a shape can be written into `out`."""
     if (
         not isinstance(out, np.ndarray)
         or out.dtype != _FLOAT
@@ -178,11 +178,11 @@ def check_out(out: Any, shape: tuple[int, ...], place: str) -> None:
 
 class RobotDynamics:
     """
-    The operations of one robot; what they run is compiled at the first use of each.
+    The operations of one robot; each is compiled at its first use.
 
     state: (1, nq) and (1, nv) views of the present configuration and velocities, by 'q' and 'dq'.
-    sizes: of the inputs by their names. quaternions: where in q they begin. neutral: (nq,) q at 0.
-    jacobian, jacobian_rate, placement: by the number of a link, the first two of a point of it.
+    sizes: input sizes by name. quaternions: first indices of quaternions in q. neutral: (nq,) q at
+    0. jacobian, jacobian_rate, placement: by link number; the first two for a point of the link.
     """
 
     def __init__(self, simulation: Simulation, slot: RobotSlot) -> None:
@@ -406,7 +406,7 @@ class RobotDynamics:
 
 
 class _EachLink(dict[int, Operation]):
-    """Operations by the number of a link, each made when it is first asked for."""
+    """Operations by link number, each made at its first use."""
 
     def __init__(self, make: Callable[[int], Operation]) -> None:
         self._make = make

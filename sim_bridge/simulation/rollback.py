@@ -18,8 +18,8 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     """
     Restore a simulation if anything is raised: its robots, constraints, arrays and settings.
 
-    others: objects whose attributes are restored too, dictionaries and lists whose items are. This
-    takes a time in proportion to the size of the world, as joining its arrays does.
+    others: further objects, restored with their attributes; dictionaries and lists, restored with
+    their items. The time is proportional to the size of the world, as for joining its arrays.
     """
     simulation.thread_guard.check()
     cache, registry, staleness = simulation.cache, simulation.registry, simulation.staleness

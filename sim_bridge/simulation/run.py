@@ -16,7 +16,7 @@ class Run:
     The settings of a simulation, its gravity, and its step count.
 
     settings: of the user. options: of the engine, from these. time_step: [s]. gravity: (8,) as the
-    engine's Model has it, used in place. counter: the step count in memory, which steps write.
+    engine's Model has it, used in place. counter: the step count, written by steps.
     """
 
     def __init__(self, settings: Settings, gravity: np.ndarray) -> None:

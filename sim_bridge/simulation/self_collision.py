@@ -1,4 +1,4 @@
-"""Which bodies of a robot are kept from touching each other, in the configuration it begins in."""
+"""Pairs of a robot's bodies excluded from contact, from its initial configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation.handles import make_probe
 from sim_bridge.simulation.part import Part
 
-# what is nearer than this overlaps [m]: parts that are drawn to fit touch each other
+# depth of an overlap [m]: parts drawn to fit touch each other
 _TOUCHING = 1e-4
 
 
@@ -104,7 +104,7 @@ def _boxes_meet(poses: np.ndarray, bounds: np.ndarray, pairs: np.ndarray) -> np.
     """
     Tell (np,) for every pair whether the boxes around both, along their own axes, meet.
 
-    Boxes are apart where they are apart along an axis of either or a product of one of each
+    Boxes are apart if they are apart along an axis of either or a product of one of each
     (Gottschalk 1996). poses: (n, 12). bounds: (n, 6) centre and half extents [m], as in Geometry.
     """
     first, second = pairs.T

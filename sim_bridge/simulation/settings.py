@@ -1,4 +1,4 @@
-"""How a world is run: what `World` takes, and what of it can be changed later."""
+"""Settings of a world, and changes of them."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ STEP_BUDGET = 500_000
 
 class Settings(NamedTuple):
     """
-    How a simulation is run; as `World` takes it, checked.
+    Settings of a world; arguments of `World`, checked.
 
-    time_step_ns, seed: stay. sleep: None: nothing sleeps. iterations: None: as the solver has it.
-    erp, cfm: of joints and contacts without such of their own. step_budget: None: no bound.
+    time_step_ns, seed: constant. sleep: None: nothing sleeps. iterations: None: the solver's
+    number. erp, cfm: for joints and contacts without their own. step_budget: None: no bound.
     """
 
     time_step_ns: int

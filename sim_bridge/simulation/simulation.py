@@ -31,7 +31,7 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 
 class Simulation:
     """
-    The parts of a simulation, and what concerns several of them.
+    The parts of a simulation, and the changes of several parts.
 
     run: settings and step count. registry: robots, constraints, materials, force fields.
     staleness: stale results; `write` writes fields. cache: arrays and handles, refreshed when
@@ -59,8 +59,8 @@ class Simulation:
         """
         Use other settings from the next step on; the seed is the same.
 
-        Raises StateError where another thread uses the simulation. The time step can change only
-        without devices, whose samples depend on it.
+        Raises StateError if another thread uses the simulation. The time step can change only
+        without devices, since their samples depend on it.
         """
         self.thread_guard.check()
         run, staleness = self.run, self.staleness
@@ -90,7 +90,7 @@ class Simulation:
         self.registry.expel(slot)
 
     def reset(self) -> None:
-        """Put every robot back to where it was added, at rest and without efforts."""
+        """Put every robot back to its state of addition, at rest and without efforts."""
         self.thread_guard.check()
         self.cache.settle()
         state = self.cache.state

@@ -1,4 +1,4 @@
-"""When which bodies of a world fall asleep, as the engine's model has it."""
+"""Sleep thresholds of bodies, as in the engine's model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
-Slots: a simulation's records of each robot, link and geometry.
+Slots: records of robots, links and geometries in a simulation.
 
-Robots, links and geometries of the public interface are views of these.
+Robots, links and geometries of the public interface are views of slots.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.self_collision import excluded_bodies
 
-# what a robot that was removed does not have any more
+# attributes deleted from a removed robot
 _OF_SIMULATION = ('part', 'one_axis', 'q', 'dq', 'u', 'target', 'control', 'motor', 'dynamics')
 _NONE = (0.0, 0.0, 0.0)
 
@@ -78,7 +78,7 @@ class LinkMedium:
         )
 
     def with_rates(self, what: str, value: object, unit: str, place: str) -> LinkMedium:
-        """Return it with other rates or coefficients `what`; raises InvalidValueError."""
+        """Return a copy with other rates or coefficients `what`; raises InvalidValueError."""
         expected = f'3 numbers of at least 0, one for each axis of the link [{unit}]'
         numbers = finite_vector(what, value, 3, place, expected)
         if (numbers < 0.0).any():
@@ -91,9 +91,9 @@ class LinkSlot:
     """
     A link of a robot.
 
-    number: among the robot's links. placement: on its body. inertial: its mass properties, None
-    without mass; from these mass [kg], center (3,) [m] and inertia (3, 3) [kg m²] about it, in
-    link axes. track_axis: (3,) what the surface of a crawler runs about, in link axes, else None.
+    number: index among the robot's links. placement: pose on its body. inertial: mass properties,
+    None without mass. mass [kg], center (3,) [m] and inertia (3, 3) about it [kg m²]: the same, in
+    link axes. track_axis: (3,) rotation axis of a crawler's surface, in link axes, else None.
     """
 
     def __init__(self, robot: RobotSlot, number: int, description: LinkDescription):
@@ -117,7 +117,7 @@ class LinkSlot:
     def body_inertia(self) -> np.ndarray:
         """Return its body's row of `Model.inertia`, from the masses of all links on it."""
         body, masses = self.placement.body, []
-        # in the order in which they were compiled, for the same bits
+        # in the order of compilation, for the same bits
         for name, placement in self.robot.blueprint.links.items():
             own = self.robot.link(name).inertial
             if placement.body == body and own is not None:
@@ -136,7 +136,7 @@ class LinkSlot:
 
 
 class GeometrySettings(NamedTuple):
-    """Views of a robot's rows of the engine's Geometry: what can be changed in a running world."""
+    """Views of a robot's rows of the engine's Geometry that can change while a world runs."""
 
     flags: np.ndarray
     material: np.ndarray
@@ -145,7 +145,7 @@ class GeometrySettings(NamedTuple):
 
 
 class GeometryPlace(NamedTuple):
-    """Where a geometry is on its link, and its friction direction; as in `LinkShape`."""
+    """Pose of a geometry on its link, and its friction direction; as in `LinkShape`."""
 
     position: tuple[float, ...]
     orientation: tuple[float, ...]
@@ -157,9 +157,9 @@ class GeometrySlot:
     """
     A geometry of a robot.
 
-    number: among the robot's. groups: that it belongs to. weighs: whether it counts in masses.
-    heights: of a height field (rows, columns) [m], a view of the engine's once there are joined
-    arrays, else None.
+    number: index among the robot's geometries. groups: collision groups. weighs: whether masses
+    include it. heights: heights of a height field (rows, columns) [m], a view of the engine's
+    array once arrays are joined, else None.
     """
 
     def __init__(self, link: LinkSlot, number: int, name: str, shape: BodyShape):
@@ -191,7 +191,7 @@ class GeometrySlot:
         return self.link.robot.collisions.shapes[self.number]
 
     def present(self, materials: MaterialTable) -> Placed:
-        """Return its shape on the link as it is now."""
+        """Return its present shape on the link."""
         known, row = self.link.robot.geometry_settings, self.number
         placed = replace(self.shape.placed, shape=self.present_shape, mass=self.weighs)
         if known is None:
@@ -205,7 +205,7 @@ class GeometrySlot:
 
     @property
     def present_shape(self) -> Shape:
-        """The shape as it is now: the heights of a height field can be changed."""
+        """The present shape; the heights of a height field can change."""
         shape = self.shape.placed.shape
         if (
             self.heights is None
@@ -221,13 +221,13 @@ class GeometrySlot:
             self.heights = field_heights(geometry, self.index)
 
     def fit(self, geometry: Geometry) -> None:
-        """Fit the bounds to heights that have changed."""
+        """Fit the bounds to changed heights."""
         shape = self.shape.placed.shape
         if isinstance(shape, HeightField):
             fit_field(geometry, self.index, shape.bottom)
 
     def record(self, materials: MaterialTable) -> GeometryRecord:
-        """Describe it to the engine as it is now, on its body in the model, without groups."""
+        """Return its present record for the engine, on its body in the model, without groups."""
         robot, shape, placed = self.link.robot, self.shape, self.shape.placed
         flags = (ENABLED if placed.enabled else 0) | (SENSOR if placed.sensor else 0)
         motion = 0
@@ -262,13 +262,13 @@ class GeometrySlot:
 
 class RobotSlot:
     """
-    A robot: its description, what that was compiled to, and its stretch of the joined arrays.
+    A robot: its description, its blueprint, and its stretch of the joined arrays.
 
-    number: which of all that were ever added to the simulation it is, from 1. part: where its
-    numbers are now; initial: what `reset` goes back to; added: what it was added with. carrier:
-    the link that its base hangs on by a joint, None where it does not, or in the world.
-    first_site, first_geometry: its first rows in the joined arrays. geometry_settings: the rows of
-    its geometries, once there are joined arrays. sleep: when it falls asleep, as `OwnSleep`.
+    number: ordinal among all robots ever added to the simulation, from 1. part: present location
+    of its numbers. initial: numbers for `reset`. added: numbers at its addition. carrier: link on
+    which a joint mounts its base; None for a base that is free or in the world. first_site,
+    first_geometry: first rows in the joined arrays. geometry_settings: rows of its geometries,
+    once arrays are joined. sleep: when it falls asleep, as `OwnSleep`.
 
     Views of the one-axis joints, (n,) each [rad or m; N m or N]: q, dq, u, control, motor, and
     target (n, 2).
@@ -323,7 +323,7 @@ class RobotSlot:
         """What `excluded` returns, once it has been computed."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Tell that a robot was removed, to who asks for what `leave` took away."""
+        """Raise StateError for attributes that `leave` has deleted."""
         if name in _OF_SIMULATION:
             raise StateError(removed(self.name))
         raise AttributeError(name)
@@ -339,19 +339,19 @@ class RobotSlot:
 
     @property
     def immobile(self) -> np.ndarray:
-        """Which of its bodies no force moves, (nb,)."""
+        """(nb,) Whether no force moves a body."""
         if self._immobile is None:
             self._immobile = engine.immobile_bodies(self.blueprint.model)
         return self._immobile
 
     @property
     def is_kinematic(self) -> bool:
-        """Whether its base moves as prescribed."""
+        """Whether the base is kinematic."""
         return bool(self.blueprint.model.kind[0] == engine.KINEMATIC)
 
     @property
     def excluded(self) -> Pairs:
-        """Which pairs of its bodies never touch, by the state that it was added in."""
+        """Pairs of its bodies that never touch, from the state at its addition."""
         if self.known_excluded is None:
             self.known_excluded = excluded_bodies(
                 self.description, self.blueprint, self.collisions, self.added
@@ -383,7 +383,7 @@ class RobotSlot:
         self.control, self.motor = state.control[rows], state.motor[rows]
 
     def add_geometry(self, shape: LinkShape, name: str, materials: MaterialTable) -> GeometrySlot:
-        """Add a shape to a link; the arrays of geometries must be made anew."""
+        """Add a shape to a link; the geometry arrays must be rebuilt."""
         own = on_body(shape, self.blueprint.links)
         slot = GeometrySlot(self.link(shape.link), len(self.geometries), name, own)
         self._keep_exclusions()
@@ -406,7 +406,7 @@ class RobotSlot:
         return slot
 
     def remove_geometry(self, slot: GeometrySlot) -> None:
-        """Remove a geometry; the arrays of geometries must be made anew."""
+        """Remove a geometry; the geometry arrays must be rebuilt."""
         self._keep_exclusions()
         number = slot.number
         self.geometries.remove(slot)
@@ -423,7 +423,7 @@ class RobotSlot:
         slot.number = -1
 
     def change_geometry(self, number: int, place: GeometryPlace) -> BodyShape:
-        """Place a geometry otherwise; returns the shape on its body."""
+        """Change the pose of a geometry; return its shape on its body."""
         known = self.geometries[number]
         shape = LinkShape(
             known.link.name,
@@ -445,11 +445,11 @@ class RobotSlot:
         return own
 
     def _keep_exclusions(self) -> None:
-        """Compute which bodies never touch before its shapes are others."""
+        """Compute the excluded pairs of bodies before its shapes change."""
         self.known_excluded = self.excluded
 
     def bind_geometries(self, geometry: Geometry) -> None:
-        """Set the arrays that its geometries have rows of, from `first_geometry` on."""
+        """Set the arrays that hold its geometries, from row `first_geometry` on."""
         rows = slice(self.first_geometry, self.first_geometry + len(self.geometries))
         self.geometry_settings = GeometrySettings(
             *(getattr(geometry, field)[rows] for field in GeometrySettings._fields)
@@ -464,7 +464,7 @@ class RobotSlot:
         is_kinematic: bool = False,
         mount: JointDescription | None = None,
     ) -> Blueprint:
-        """Return it compiled with another base, with its present masses; as `compile_robot`."""
+        """Return its blueprint with another base and its present masses; as `compile_robot`."""
         links = {
             link.name: replace(self.description.links[link.name], inertial=link.inertial)
             for link in self.links
@@ -476,9 +476,9 @@ class RobotSlot:
         self, blueprint: Blueprint, carrier: LinkSlot | None, part: Part | None = None
     ) -> None:
         """
-        Let the base hang, or move, in another way.
+        Change how the base is mounted or moved.
 
-        part: arrays for it; if None, the base's coordinates become zero and all else stays.
+        part: its new arrays; if None, the base's coordinates become zero and all else stays.
         """
         part = part or move_over(self.blueprint, self.part, blueprint)
         self.blueprint, self.carrier = blueprint, carrier
@@ -490,12 +490,12 @@ class RobotSlot:
         self.bind(part)
 
     def remember(self) -> None:
-        """Make the present state the one that `reset` goes back to."""
+        """Make the present state the state for `reset`."""
         self.initial = copy_part(self.part, self.blueprint.model)
 
     @property
     def trees(self) -> np.ndarray:
-        """First bodies of all of its trees, with the tree that it is mounted on."""
+        """First bodies of all of its trees, and of the tree it is mounted on."""
         first = self.part.at.body
         return np.unique(self.part.model.root[first : first + len(self.blueprint.model.kind)])
 
@@ -513,7 +513,7 @@ def body_of_direction(
     """
     Return the body of a friction direction, -1 for the world, and the axis (3,) in its axes.
 
-    Raises UnknownNameError for a robot or link that is not there.
+    Raises UnknownNameError for an unknown robot or link.
     """
     if direction.robot is None:
         return -1, direction.axis
@@ -524,7 +524,7 @@ def body_of_direction(
 
 
 def removed(name: str) -> str:
-    """Return why a robot that was removed does not have something."""
+    """Return the error message for a removed robot."""
     return (
         f'robot {name!r} was removed from its world, by World.remove; what is needed of it '
         'is to be taken before'
@@ -535,10 +535,10 @@ def with_pulled(
     model: engine.Model, links: Iterable[LinkSlot], first_body: int = 0
 ) -> engine.Model:
     """
-    Return a model where gravity towards a point pulls the masses of these links.
+    Return a model in which point gravity pulls the masses of these links.
 
-    first_body: the number of the model's first body among those of the world. The arrays are
-    others where other links are concerned than before.
+    first_body: number of the model's first body among the bodies of the world. The arrays are
+    replaced if other links are pulled than before.
     """
     heavy = [link for link in links if link.mass > 0.0]
     bodies = np.array([link.body - first_body for link in heavy], np.int64)

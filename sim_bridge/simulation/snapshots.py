@@ -1,4 +1,4 @@
-"""Saving, restoring and hashing all that decides the future of a simulation."""
+"""Save, restore and hash everything that decides the future of a simulation."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ from sim_bridge.simulation.staleness import (
 
 class UserSettings(NamedTuple):
     """
-    What users set beside the arrays.
+    User settings beside the arrays.
 
-    materials, groups: as their tables save them. members: the groups of each geometry, whether it
-    weighs, and where it is on the link. separated: pairs of links that never touch; apart: of
-    geometries, by their numbers. media, inertials: of each link. joints:
-    as `_joint_settings` returns. run: how the world is run. sleeps: when each robot falls
-    asleep. fields: of force. applied: as `AppliedForces` saves it.
+    materials, groups: saved tables. members: of each geometry its groups, whether it weighs, and
+    its pose on the link. separated: link pairs excluded from contact; apart: geometry pairs, by
+    number. media, inertials: of each link. joints: result of `_joint_settings`. run: settings of
+    the world. sleeps: when each robot falls asleep. fields: force fields. applied: saved
+    `AppliedForces`.
     """
 
     materials: SavedTable
@@ -66,9 +66,9 @@ class Snapshot(NamedTuple):
     """
     Everything that decides a world's future; made by `World.save`. It can be pickled.
 
-    time_step_ns: of the world. census: who was there. parameters: the arrays beside the state that
-    can be changed. devices: as they save themselves. structure: what robots and joints have made
-    of the arrays. settings: what users set beside the arrays.
+    time_step_ns: time step of the world. census: names and numbers of the robots. parameters:
+    changeable arrays beside the state. devices: saved devices. structure: arrays that depend on
+    robots and joints alone. settings: user settings beside the arrays.
     """
 
     step_count: int
@@ -81,7 +81,7 @@ class Snapshot(NamedTuple):
     settings: UserSettings
 
     def __repr__(self) -> str:
-        """Show the step, and who was there."""
+        """Show the step and the robots."""
         names = [name for name, _ in self.census]
         robots = ', '.join(names[:5]) + (', …' if len(names) > 5 else '')
         who = f'{counted(len(names), "robot")}{f" ({robots})" if robots else ""}'
@@ -89,7 +89,7 @@ class Snapshot(NamedTuple):
 
 
 def save(simulation: Simulation) -> Snapshot:
-    """Return a snapshot that `restore` goes back to, bit for bit."""
+    """Return a snapshot that `restore` returns to, bit for bit."""
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
     return Snapshot(
@@ -105,7 +105,7 @@ def save(simulation: Simulation) -> Snapshot:
 
 
 def restore(simulation: Simulation, snapshot: Snapshot) -> None:
-    """Go back to a snapshot; raises InvalidValueError where robots or joints are others now."""
+    """Return to a snapshot; raises InvalidValueError if robots or joints have changed."""
     _check_kind(simulation, snapshot)
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
@@ -138,7 +138,7 @@ def _restore(simulation: Simulation, snapshot: Snapshot) -> None:
 
 
 HASH_VERSION = 4
-"""Of what `state_hash` takes in; greater wherever equal worlds have other hashes than before."""
+"""Version of the input of `state_hash`; greater if equal worlds have other hashes than before."""
 
 
 def state_hash(simulation: Simulation) -> str:
@@ -156,7 +156,7 @@ def state_hash(simulation: Simulation) -> str:
     # that came later are left out, since bags hold hashes.
     options = simulation.run.options._replace(sleeps=0)._asdict()
     del options['narrow'], options['detect_line']
-    # as the integrator says
+    # all of these follow from the integrator
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
         [
@@ -182,16 +182,16 @@ def state_hash(simulation: Simulation) -> str:
 
 
 def _parameters(simulation: Simulation) -> list[np.ndarray]:
-    """List the arrays beside the state that can be changed while the simulation runs."""
+    """List the arrays beside the state that can change while the simulation runs."""
     parts = simulation.cache.model, simulation.cache.geometry, simulation.cache.loops
     return [array for part in parts for array in parameters(part).values()]
 
 
 def _structure(simulation: Simulation) -> list[np.ndarray]:
     """
-    List what robots, what moves them, and joints between them have made of the arrays.
+    List the arrays that depend on robots, their motion types and their joints alone.
 
-    A snapshot fits a simulation where these are the same.
+    A snapshot fits a simulation with equal structure.
     """
     model, loops, geometry = (
         simulation.cache.model,
@@ -214,7 +214,7 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
 
 
 def _check_kind(simulation: Simulation, snapshot: object) -> None:
-    """Raise InvalidValueError for what is no snapshot, or one of another time step."""
+    """Raise InvalidValueError if an object is not a snapshot, or has another time step."""
     snapshot = instance_of('snapshot', snapshot, Snapshot, 'a Snapshot, which World.save returns')
     if snapshot.time_step_ns != simulation.run.time_step_ns:
         raise InvalidValueError(
@@ -225,7 +225,7 @@ def _check_kind(simulation: Simulation, snapshot: object) -> None:
 
 
 def _check(simulation: Simulation, snapshot: Snapshot) -> None:
-    """Raise InvalidValueError for a snapshot of other robots, or of bases moved otherwise."""
+    """Raise InvalidValueError for a snapshot of other robots or of other motion types."""
     if snapshot.census != simulation.registry.census():
         then = ', '.join(name for name, _ in snapshot.census) or 'none'
         now = ', '.join(simulation.registry.slots) or 'none'
@@ -249,7 +249,7 @@ def _check(simulation: Simulation, snapshot: Snapshot) -> None:
 
 
 def _settings(simulation: Simulation) -> UserSettings:
-    """Return what users set beside the arrays: materials, filters, media and joints."""
+    """Return the user settings beside the arrays: materials, filters, media and joints."""
     return UserSettings(
         simulation.registry.materials.save(),
         simulation.registry.groups.save(),
@@ -273,14 +273,14 @@ def _settings(simulation: Simulation) -> UserSettings:
 
 
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
-    """Return whether velocities have yet to fit new constraints, and how all joints yield."""
+    """Return whether new constraints must still change velocities, and each joint's softness."""
     joints = simulation.registry.constraints.values()
     has_new_joints = bool(simulation.staleness.flags & JOINT_VELOCITIES)
     return has_new_joints, [joint.softness for joint in joints]
 
 
 def _restore_settings(simulation: Simulation, saved: UserSettings) -> None:
-    """Go back to what `_settings` gave."""
+    """Restore the settings returned by `_settings`."""
     (
         materials,
         groups,

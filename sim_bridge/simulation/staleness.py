@@ -40,7 +40,7 @@ class Stale(IntFlag):
     CONNECTION = auto()
     """Observer's handle and force-field arrays: model, state or fields were replaced."""
     REST = auto()
-    """Sleeping bodies: a parameter has changed, which wakes all of them."""
+    """Sleeping bodies: all wake after a changed parameter."""
     GEOMETRY = auto()
     """Geometry arrays: geometries or excluded pairs were added or removed."""
     CONTACT_MATERIALS = auto()
@@ -64,7 +64,7 @@ class Stale(IntFlag):
     JOINT_VELOCITIES = auto()
     """Velocities: new constraints do not allow all of them."""
     PUSHES = auto()
-    """Pending: external wrenches and user contacts, which act in the next step only."""
+    """Pending: external wrenches and user contacts of the next step."""
     APPLIED = auto()
     """Pending: applied forces of the last step are in the step's workspace, not yet read."""
 
@@ -237,7 +237,7 @@ class Staleness:
         Write `part.field[index] = value` and mark the results that this makes stale.
 
         part: an instance of a class in `FIELDS`. robots: woken if they sleep, with joined arrays.
-        Raises KeyError for a field that is not declared, and StateError where another thread uses
+        Raises KeyError for an undeclared field, and StateError if another thread uses
         the simulation.
         """
         self.write_view(part.__class__, field, getattr(part, field), index, value, robots)
@@ -303,7 +303,7 @@ class Staleness:
         self.changes, self.flags = self.changes + 1, self.flags | OBSERVATION
 
     def mark_parameters(self) -> None:
-        """Mark what changed parameters make stale: moved bodies wake what they carried."""
+        """Mark results that changed parameters make stale; moved bodies wake bodies on them."""
         if self._guard.holder:
             self._guard.check()
         self.changes, self.flags = self.changes + 1, self.flags | _PARAMETER

@@ -37,32 +37,32 @@ class StepHook(DeclaredAttributes):
         self.slot = slot
 
     def __repr__(self) -> str:
-        """Show when which function is called."""
+        """Show the function and the time of its call."""
         return f'<StepHook: {name_of(self.function)} {self.when} each step>'
 
     def remove(self) -> None:
-        """Call the function no more; nothing happens where it is removed already."""
+        """Stop calling the function; does nothing for a removed hook."""
         self._hooks.remove(self)
 
 
 class Watcher(Protocol):
-    """What sees every step of a world."""
+    """An observer of all steps of a world."""
 
     def stepped(self) -> None:
-        """Be told after a step that has succeeded."""
+        """Handle a step that has succeeded."""
 
     def failed(self, error: Exception) -> None:
-        """Be told what `World.step` raises."""
+        """Handle an error of `World.step`."""
 
 
 class StepHooks:
-    """The hooks of a simulation, in the order in which they were added."""
+    """The hooks of a simulation, in the order of their addition."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.present: tuple[StepHook, ...] = ()
         self.watcher: Watcher | None = None
-        """No part of what snapshots and copies have."""
+        """No part of snapshots and copies."""
         self.is_used = False
         """Whether there are hooks or a watcher."""
 
@@ -74,9 +74,9 @@ class StepHooks:
         slot: RobotSlot | None = None,
     ) -> StepHook:
         """
-        Add a function of the target; raises InvalidValueError for what cannot be called.
+        Add a function of the target; raises InvalidValueError if it cannot be called.
 
-        slot: of the robot that is the target; the hook ends when it is removed.
+        slot: the target robot; the hook ends at its removal.
         """
         if not callable(function):
             raise InvalidValueError('function', function, 'a function of one argument')
@@ -89,11 +89,11 @@ class StepHooks:
         self._set(tuple(each for each in self.present if each is not hook))
 
     def watch(self, watcher: Watcher | None) -> None:
-        """Set what watches steps, None for nothing."""
+        """Set the observer of steps, None for none."""
         self.watcher, self.is_used = watcher, bool(self.present) or watcher is not None
 
     def call(self, when: str) -> None:
-        """Call the functions that are called then; those of robots that were removed end."""
+        """Call the functions for a time, 'before' or 'after'; hooks of removed robots end."""
         for hook in self.present:
             if hook.when != when or hook not in self.present:
                 continue

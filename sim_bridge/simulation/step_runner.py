@@ -1,4 +1,4 @@
-"""Steps of a simulation: rounds of the step call, and what ends them early."""
+"""Steps of a simulation: rounds of the step call, and the causes of their early ends."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class DivergenceError(SimulationError):
     """
     A step gave something that is not finite, or diverged; the state before it is kept.
 
-    velocities: (nv,) what those of a step that diverged would have become, else None.
+    velocities: (nv,) velocities after a diverging step, else None.
     """
 
     def __init__(self, message: str, velocities: np.ndarray | None = None):
@@ -71,7 +71,7 @@ class StepRunner:
     """
     The steps of a simulation.
 
-    hooks: functions called before and after each step, which `World.step` calls.
+    hooks: functions before and after each step; `World.step` calls them.
     """
 
     def __init__(
@@ -126,7 +126,7 @@ class StepRunner:
         self.prepare_step()
 
     def prepare_step(self) -> None:
-        """Compile or load the kernels of the next step; what comes near later may need more."""
+        """Compile or load the kernels of the next step; later contacts may need more."""
         cache, observation = self._cache, self._observation
         handle = cache.stepper.handle.replaced(observation.observer().workspace)
         detect = handle.part(Options).detect
@@ -187,7 +187,7 @@ class StepRunner:
             self._advance(self._counter.value, n - 1, GO_ON)
 
     def _advance(self, first: int, n: int, beginning: int) -> None:
-        """Take n steps from step `first` on; handle what ends the call of the kernel early."""
+        """Take n steps from step `first` on; handle early ends of the kernel."""
         cache, staleness = self._cache, self._staleness
         while True:
             stepper = cache.current_stepper

@@ -1,4 +1,4 @@
-"""What advances a world: one compiled call that steps, observes and samples."""
+"""The step call: one compiled call that steps, observes and samples."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ class StepperCalls(NamedTuple):
 
 class Stepper:
     """
-    A handle to step with, and the call that does, prepared.
+    A stepping handle and its prepared call.
 
-    progress: (4,) what the last call did, as `sensors.step_and_sample` numbers it.
+    progress: (4,) figures of the last call, as in `sensors.step_and_sample`.
     """
 
     def __init__(
@@ -66,11 +66,11 @@ class Stepper:
         is_smooth: bool,
     ) -> None:
         """
-        Prepare; all units that it takes have been compiled.
+        Prepare the call; all of its units have been compiled.
 
-        observer, observe, site_row: how to observe the state, and what that writes. worst: (9,)
-        the greatest figures of solvers, kept in place. counter: (1,) the step count, written in
-        place. friction: kept alive. is_smooth: whether to step by fifth order.
+        observer, observe, site_row: handle, call and result of the observer. worst: (9,) greatest
+        figures of the solvers, updated in place. counter: (1,) step count, updated in place.
+        friction: kept alive. is_smooth: whether steps are of fifth order.
         """
         self.handle = handle
         self._friction = friction
@@ -83,7 +83,7 @@ class Stepper:
             words.append(np.zeros(0, np.int64))
         places = [calls[0].place, calls[-1].place, observe.place, (0, 0)]
         words.append(np.zeros(0, np.int64))
-        # what is run by its address is kept alive
+        # calls run by address are kept alive
         self._calls, self._handles = [*calls, observe], [handle, observer]
         self._measures: list[Call] = []
         if sampling.needs_measure:
@@ -126,7 +126,7 @@ class Stepper:
 
     @property
     def calls(self) -> StepperCalls:
-        """The call for any number of steps and that which observes, to be run by their places."""
+        """The calls for stepping and for observing, to be run by their places."""
         words = np.frombuffer(memoryview(self._run.words), np.int64)
         return StepperCalls(
             self._run.place,

@@ -13,11 +13,11 @@ from sim_bridge.simulation.python_calls import PythonCalls
 
 class ThreadGuard:
     """
-    Who is in a call of a simulation that must not be interrupted by another.
+    The thread inside a call that no other thread may enter.
 
-    holder: the thread that is in such a call; 0 for none. Only what takes long or replaces arrays
-    is guarded; reading and writing numbers is not. Between reading and setting `holder` there must
-    be no call, where another thread could come in.
+    holder: identifier of that thread; 0 for none. Guarded calls take long or replace arrays;
+    reading and writing numbers is not guarded. No call may come between reading and setting
+    `holder`, since another thread could come in.
     """
 
     def __init__(self, calls: PythonCalls):

@@ -42,7 +42,7 @@ class UserContactBuffer:
         """Begin without any."""
         self.contacts: UserContacts = make_user_contacts(0)
         self.laws = np.zeros((0, MATERIAL_LAW_SIZE))
-        """The last rows of ContactMaterials.law, which are kept for them."""
+        """The last rows of ContactMaterials.law, reserved for user contacts."""
 
     def is_short_of(self, contacts: UserContactArrays) -> bool:
         """Return whether there is no room for these contacts."""
@@ -89,10 +89,10 @@ class UserContactBuffer:
 
 def user_contact_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     """
-    Return (m, 6) what contacts that were made for the last step gave their first geometries.
+    Return (m, 6) impulses of the user contacts of the last step on their first geometries.
 
-    Impulse [N s], its torque about the point [N m s], world axes; zero for those that did not act.
-    pairs: geometries of the contacts, in the order in which they were handed to the step.
+    Impulse [N s], and its torque about the point [N m s], world axes; zero for contacts that did
+    not act. pairs: geometries of the contacts, in the order given to the step.
     """
     count = int(state.contact_size[COUNT])
     places = {
