@@ -1,5 +1,5 @@
 """
-Bag contents besides published messages: inputs, and hashes of the resulting state.
+Bag contents besides published messages: setup, inputs, state hashes and events.
 
 They are topics of type std_msgs/String with JSON text. Unlike attachments, topics survive every
 tool that copies, cuts or converts bags. An input is recorded between the messages of the previous

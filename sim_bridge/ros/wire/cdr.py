@@ -76,7 +76,7 @@ class _Walk:
             self._items(item, self._number() if count is None else count)
 
     def _items(self, item: str, count: int) -> None:
-        """Copy `count` items; item: their type."""
+        """Copy `count` items. item: name of their type."""
         uniform = _uniform(item)
         if uniform is not None:
             size, each = uniform

@@ -46,7 +46,7 @@ def stream_qos(rate_hz: float, is_reliable: bool = True) -> QoSProfile:
     Return the QoS profile for a topic with this publishing rate [Hz].
 
     The queue holds one second of messages for subscribers that stall on busy processors. With a
-    depth 10 they would lose all but the last 10 ms at 1 kHz. The queue costs no time, and uses
+    depth of 10 they would lose all but the last 10 ms at 1 kHz. The queue costs no time, and uses
     memory only while a subscriber stalls.
     """
     depth = min(max(_LEAST_DEPTH, math.ceil(_PATIENCE_S * rate_hz)), _MOST_DEPTH)
