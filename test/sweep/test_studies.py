@@ -53,7 +53,7 @@ WRONG = {
     'holds: wurst < 1': "Did you mean 'worst'?",
     'holds: worst +': 'comparisons of measures',
     'holds: __import__("os")': 'unknown function',
-    'worst: joint_states.position[joint_1': 'fields of topics',
+    'worst: joint_states.position[joint_1': 'topic fields',
     'holds: worst + 1': 'comparisons of measures',
     'worst: joint_states.position[joint_1]': 'one number, for example max',
     'worst: percentile(joint_states.position[joint_1], 200)': 'from 0 to 100',

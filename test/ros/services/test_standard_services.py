@@ -217,7 +217,7 @@ def test_a_refused_robot_leaves_its_name_and_parameters_free(graph, start):
     assert result(simulation.spawn(text, name='first', entity_namespace='x/y')) == OK
     refused = simulation.spawn(dotted, name='second', entity_namespace='x')
     assert result(refused) == 105, refused
-    assert "'control.x.y.pivot' of another" in refused['result']['error_message']
+    assert "'control.x.y.pivot', which another" in refused['result']['error_message']
     assert simulation('GetEntities')['entities'] == ['pendulum', 'first']
     assert graph.set_parameter('/sim_bridge', 'control.x.y.pivot', 'velocity').successful
     assert result(simulation('DeleteEntity', entity='first')) == OK
