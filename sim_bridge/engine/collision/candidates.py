@@ -18,7 +18,7 @@ from sim_bridge.engine.data.geometry import (
     STATIC,
 )
 
-_MANY = 3000  # geometries above which no pairs are examined: the matrix of pairs would be large
+_MANY = 3000  # above this geometry count no pairs are examined: their matrix would be large
 _CLOSED = np.array(
     [[is_closed(a, b) for b in range(HEIGHT_FIELD + 1)] for a in range(HEIGHT_FIELD + 1)]
 )

@@ -76,7 +76,7 @@ def support(geometry, shape, hint, d):
     """
     Return the support point of a core along d and, for hulls, its row.
 
-    hint: row at which the search among a hull's vertices begins.
+    hint: first row in the search among a hull's vertices.
     """
     kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
     if kind == SPHERE:

@@ -1,4 +1,4 @@
-"""Scratch memory for the collision kernels, allocated once so that steps allocate nothing."""
+"""Scratch memory for the collision kernels, allocated once: steps allocate nothing."""
 
 from __future__ import annotations
 

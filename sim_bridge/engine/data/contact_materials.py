@@ -32,10 +32,10 @@ CONE, PYRAMID, CONSTANT = range(3)
     MOTION2,
     MOTION_N,  # [m/s] target surface velocities (ODE motion1, motion2, motionN)
     LAYER,  # [m] penetration left uncorrected (ODE's contact surface layer)
-    MAX_VELOCITY,  # [m/s] greatest velocity that corrects penetration
+    MAX_VELOCITY,  # [m/s] greatest velocity correcting penetration
     ADHESION,  # [N] pulling force up to which two bodies stay together
     STIFFNESS,  # [N/m] per contact point; 0: from ERP and CFM (Young's modulus, AGX)
-    DAMPING,  # [N s/m] damping that belongs to STIFFNESS
+    DAMPING,  # [N s/m] damping beside STIFFNESS
 ) = range(19)
 MATERIAL_LAW_SIZE = 19
 
@@ -60,7 +60,7 @@ CUSTOM = 128  # a Python function decides friction
     _,
     _,  # first friction direction, in the axes of ContactMaterials.direction_body
     DEPTH_FACTOR,  # [1/m] relative growth with depth, for MU and MU2
-    BINS,  # along each dimension of the space in which points are reduced
+    BINS,  # bins along each dimension of the point reduction
     LEAST_LENGTH,
     MOST_LENGTH,  # [m] limits of the rest length with SPREADS
 ) = range(9)

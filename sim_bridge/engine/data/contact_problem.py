@@ -63,7 +63,7 @@ OF_CONTACT, OF_ROW, LOWEST, HIGHEST = range(4)
 # first columns in Direct.kept
 KEPT_IMPULSE, KEPT_BIAS, KEPT_SOFTNESS, KEPT_BLOCK = 0, 6, 12, 18
 
-NO_LAW = -1  # for a contact that only reports, or is an element of a joint
+NO_LAW = -1  # for a contact with reports only, or for a joint element
 
 COMPLIANCE_ROW = 7  # items per row in Direct.linearized: up to six for K, then one for k
 KEPT_LAW_SIZE = 10  # columns in Rows.kept_law
@@ -134,7 +134,7 @@ class BodyPairs(NamedTuple):
 
 
 class Islands(NamedTuple):
-    """Groups of contacts coupled through the trees that they connect."""
+    """Groups of contacts coupled through connected trees."""
 
     number: Annotated[IntVector, Dims('bounds')]
     """Island of each contact, -1 for none."""
@@ -339,7 +339,7 @@ def longest_support(model: Model, tied: Sequence[Sequence[int]] = (), compliant:
     Return the greatest coordinate count on one side of a contact's row.
 
     tied: body pairs connected by joints outside the trees. compliant: number of
-    coordinates that these joints own.
+    coordinates owned by these joints.
     """
     sizes = np.zeros(body_count(model), np.int64)
     own = _velocities_of(model)

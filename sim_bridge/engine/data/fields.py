@@ -1,4 +1,4 @@
-"""Force fields: their laws, and the links on which they act."""
+"""Force fields: their laws and affected links."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_bridge.engine.data.parts import Dims, make
 UNIFORM = 0
 POINT = 1
 DRAG = 2
-FUNCTION = 3  # a Python function, which writes Fields.sample
+FUNCTION = 3  # a Python function writing Fields.sample
 
 # columns in Fields.law
 FIELD_SIZE = 10
@@ -31,7 +31,7 @@ SAMPLE_SIZE = 9
 STAGE, CALLBACK, HAS_GRAVITY = range(3)
 # entries in Fields.time: start of a step, or time of the observed state; time of the evaluation
 START, NOW = range(2)
-# entries in Fields.point: point at which gravity is requested, and gravity there
+# entries in Fields.point: point of the gravity request, and gravity there
 ASKED, FALL = 0, 3
 
 # phases for the fields' stage: in a step, or at an instant

@@ -53,17 +53,17 @@ TRACK_SPEED = 3
 ENABLED = 1
 SENSOR = 2  # reports contacts, but pushes nothing
 SOLID = 4  # a mesh whose triangles enclose a volume and run counter-clockwise seen from outside
-STATIC = 8  # on a body that no force moves: two of them never collide, but see KINEMATIC
+STATIC = 8  # on a body moved by no force: two of them never collide, but see KINEMATIC
 TERRAIN = 16  # a mesh that is also solid from the triangles down to the lower end of its bounds
 KINEMATIC = 32  # on a static body with prescribed motion: it collides with sensors
-LINE = 64  # a HULL with two vertices that collides as a line, see `collision.line`
+LINE = 64  # a HULL with two vertices, colliding as a line, see `collision.line`
 
 
 class Geometry(NamedTuple):
     """
     Constant geometry arrays, with pooled shape data.
 
-    A range is the first row in a pool that belongs to a geometry, and the row after its last. Rows
+    A range is a geometry's first row in a pool, and the row after its last. Rows
     in a pool refer to each other by their index in the pool.
     """
 

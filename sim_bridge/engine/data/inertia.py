@@ -1,5 +1,5 @@
 """
-Spatial inertias in world axes about one reference point O, so that they can be added directly.
+Spatial inertias in world axes about one reference point O: they can be added directly.
 
 A rigid inertia has ten numbers: mass m, first moment h = m c (3), and the inertia about O (6: xx
 xy xz yy yz zz). An articulated inertia is a symmetric 6 x 6 matrix that maps (angular

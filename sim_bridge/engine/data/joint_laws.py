@@ -7,14 +7,14 @@ grows:
     friction      -F forwards, B backwards, any effort from -F to B at 0
     hard motor    `most` below its target velocity, `least` above it, any effort between at it
     servo         kp (target - q) + kd (target velocity - v⁺), clamped to `least` and `most`
-    rigid stop    0, but any inward effort at the velocity that v⁺ must not pass
+    rigid stop    0, but any inward effort at the limit velocity for v⁺
     elastic stop  a spring and a damper beyond the stop, pushing only
 
 Their sum is also non-increasing, and piecewise linear. A joint is *loose* on a piece, identified
 by each element's side, or *locked* at a velocity where the sum jumps.
-`State.mode` tells which: a loose joint's mode is friction side + 3 motor side + 9 stop side.
-Friction and motor push against their side. A servo is on side 0 while not clamped, an elastic stop
-while it does not touch. Elements that a joint lacks are on side 0.
+`State.mode` identifies the piece: a loose joint's mode is friction side + 3 motor side + 9 stop
+side. Friction and motor push against their side. A servo is on side 0 while not clamped, an
+elastic stop while it does not touch. Missing elements are on side 0.
 
 In a step, `dynamics.set_joint_laws` writes every law with its parameters into its row of
 `Workspace.law`; this module evaluates it. A servo is spread over five places:
@@ -71,7 +71,7 @@ LAW_SIZE = 19
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 
 _INFINITY = float('inf')
-_SAME = 1e-9  # velocity difference that counts as rounding [m/s, rad/s]
+_SAME = 1e-9  # velocity difference counted as rounding [m/s, rad/s]
 
 
 @kernel
@@ -220,7 +220,7 @@ def side(difference, otherwise):
 @kernel
 def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
     """
-    Return the mode that a joint should have.
+    Return a joint's correct mode.
 
     The mode depends on the velocity v_next for a loose joint, and on the effort that keeps it at
     v_next for a locked joint. v: velocity before the step.
@@ -248,7 +248,7 @@ def next_mode(law, mode, v, v_next, effort, v_slack, effort_slack):
 @kernel
 def next_piece(law, mode, v, v_next, slack):
     """
-    Return the new mode for a loose joint that left its piece, across the end that it passed.
+    Return the new mode for a loose joint that left its piece, across the passed end.
 
     Among all element ends passed by the velocity, the end of the joint's own piece is the
     farthest.

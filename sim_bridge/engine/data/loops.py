@@ -1,5 +1,5 @@
 """
-Joints that close loops, and their scratch memory.
+Loop-closing joints, and their scratch memory.
 
 A loop-closing joint ties a frame A on one body to a frame B on another body, or on the world. It
 is a list of rows. Each row keeps one scalar, its *error*, at zero:
@@ -50,8 +50,8 @@ ALONG, HINGE, UNIVERSAL_A, UNIVERSAL_B, TURN_A, TURN_B, EULER, TILT, TURN_W = ra
 # entries in Loops.size
 RIGID_ROWS, JOINT_ROWS, ALL_ROWS = range(3)
 
-# entries in LoopWork.counts: vectors in the basis; active rows that added no vector; those among
-# them that are not zero initially
+# entries in LoopWork.counts: vectors in the basis; active rows without a new vector; nonzero rows
+# among these
 RANK, LOST, DEPENDENT = range(3)
 
 # entries in LoopWork.pivot. HOW: as for `active_set.update_active_set`. CHANGED: count of changed
@@ -68,7 +68,7 @@ GONE, GONE_ALONG = 1, 2
 # value in Loops.body for the world
 WORLD = -1
 # an axis row has no effect if the other rows leave less than this share of it: near a dead centre
-# a motor would throw around bodies that it cannot move
+# a motor would throw around bodies it cannot move
 POWERLESS = 1e-2
 
 _POINT = ((SLIDE, X, X), (SLIDE, Y, Y), (SLIDE, Z, Z))

@@ -3,8 +3,8 @@ Compiled, constant simulation part: bodies in trees, their joints and mass prope
 
 A *body* is one rigid unit: a link with everything fixed to it. Bodies are numbered so that parents
 come before their children. Every body has exactly one joint to its parent (or to the world, with
-parent -1). A body's frame is at its joint, with the joint's axis along z, so that kernels need no
-axis vectors.
+parent -1). A body's frame is at its joint, with the joint's axis along z: kernels
+need no axis vectors.
 
 Coordinates: a one-axis joint has one number in q and one in v. A free joint has seven in q
 (position of the body frame in the world [m], unit quaternion x y z w) and six in v (linear
@@ -36,7 +36,7 @@ PRISMATIC = 2
 BALL_STAGE = 3  # a ball joint's first or second body
 BALL = 4  # a ball joint's third body: the child
 FREE = 5
-FREE_SINGLE = 6  # a free body that carries no other; its integrator conserves exactly
+FREE_SINGLE = 6  # a free body carrying no other; its integrator conserves exactly
 KINEMATIC = 7  # moves at a prescribed velocity, regardless of forces; coordinates as FREE
 
 # first column for the centre of mass in Model.inertia; mass and inertia columns as in a rigid
@@ -65,8 +65,8 @@ DRAG = 15
 LIFTED = 27
 FASTEST = 28
 MEDIUM_SIZE = 29
-# columns in Model.sleep: speeds below which a body counts as at rest [m/s, rad/s]; number of steps
-# that its tree must be at rest, 0 to never sleep; number of steps in the mean velocity, and first
+# columns in Model.sleep: upper speeds of a body at rest [m/s, rad/s]; number of steps
+# at rest before its tree sleeps, 0 to never sleep; number of steps in the mean velocity, and first
 # of their rows in State.sample
 SLOW, SLOW_TURN, REST_STEPS, SAMPLES, FIRST_SAMPLE = range(5)
 SLEEP_SIZE = 5
@@ -226,7 +226,7 @@ def body_count(model: Model) -> int:
 
 def immobile_bodies(model: Model) -> np.ndarray:
     """
-    Return (nb,) a mask for bodies that no force moves: ground, kinematic, and welded to them.
+    Return (nb,) a mask for bodies moved by no force: ground, kinematic, and welded to them.
 
     A body welded to another robot's body may be moved by it.
     """

@@ -1,5 +1,5 @@
 """
-Parts: array NamedTuples that make up a world, with each field declared once.
+Parts: array NamedTuples of a world, with each field declared once.
 
 A field's annotation gives the array kind, its extents, its unit, and the dimension that its
 numbers index:

@@ -5,7 +5,7 @@ from enum import IntEnum
 
 class ContactPhase(IntEnum):
     """
-    Contact stage phases, in the order in which a step runs them.
+    Contact stage phases, in the order of a step.
 
     From OPEN_LAWS to CLOSE_LAWS, BUILD and SOLVE treat joint laws as additional contacts, see
     `contact.law_rows`.
@@ -53,7 +53,7 @@ class LoopPhase(IntEnum):
 
 
 class MomentumPhase(IntEnum):
-    """Momentum stage phases, in the order in which a step runs them."""
+    """Momentum stage phases, in the order of a step."""
 
     START = 0
     ADD_UP = 1

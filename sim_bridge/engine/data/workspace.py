@@ -1,4 +1,4 @@
-"""Scratch memory for the kernels, allocated once per model so that steps allocate nothing."""
+"""Scratch memory for the kernels, allocated once per model: steps allocate nothing."""
 
 from __future__ import annotations
 
@@ -123,6 +123,6 @@ def make_workspace(model: Model, has_loops: bool = False) -> Workspace:
         Workspace,
         {**sizes, 'mimic_rows': 0 if has_loops else sizes['nm']},
         kind=model.kind.copy(),
-        # unlike any wrench, so that the first observation counts as changed
+        # unlike any wrench: the first observation counts as changed
         pushes=np.full((sizes['nb'], 6), np.nan),
     )

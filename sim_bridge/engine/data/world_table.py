@@ -1,7 +1,7 @@
 """
 All arrays in one world as one kernel argument.
 
-The Python object that made the table keeps the arrays alive; see `compiler.argument_table`.
+The Python object owning the table keeps the arrays alive; see `compiler.argument_table`.
 """
 
 from __future__ import annotations
@@ -102,6 +102,6 @@ class Handle:
         return cast(P, self.parts[PARTS.index(kind)])
 
     def replaced(self, *parts: tuple[Any, ...]) -> Handle:
-        """Return a handle in which the given parts replace parts of the same kinds."""
+        """Return a handle with the given parts replacing parts of the same kinds."""
         by_kind = dict(zip(PARTS, self.parts, strict=True))
         return Handle(*(by_kind | {type(part): part for part in parts}).values())

@@ -177,7 +177,7 @@ def update_active_set(model, state, ws, h, v_slack, how):
 @kernel
 def release_weakest(state, ws, blocked):
     """
-    Release the locked joint that yields first to blocked contacts; return 1, or 0 if none yields.
+    Release the locked joint yielding first to blocked contacts; return 1, or 0 if none yields.
 
     blocked: (nv,) joint efforts from unit normal forces at these contacts. No joint yields if all
     pushed joints are held, or are locked with unlimited effort.
@@ -191,7 +191,7 @@ def release_weakest(state, ws, blocked):
 
 @kernel
 def find_weakest(blocked, v, law, v_next, constraint, mode):
-    """Return the locked joint that yields first (-1 for none), and the push at which it yields."""
+    """Return the locked joint yielding first (-1 for none), and the push that releases it."""
     weakest, least_push = -1, _INFINITY
     for joint in range(blocked.shape[0]):
         if blocked[joint] == 0.0 or mode[joint] < LOCKED or mode[joint] == HELD:

@@ -62,7 +62,7 @@ _RESOLVED = 1e-4
 
 @kernel
 def carrier(parent, kind, body):
-    """Return the mobile body that carries a body, or -1."""
+    """Return the mobile body carrying a body, or -1."""
     above = parent[body]
     return -1 if above >= 0 and is_immobile(kind[above]) else above
 

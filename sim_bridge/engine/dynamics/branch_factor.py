@@ -1,5 +1,5 @@
 """
-Mass-matrix factorization that keeps the zeros between tree branches.
+Mass-matrix factorization with zeros between tree branches.
 
 M = Lᵀ D L. L has a unit diagonal. Row k has further entries only at the coordinates above k
 (Featherstone 2008, section 6.5).
@@ -74,7 +74,7 @@ def lift(coordinates, x_inout):
 
 @subroutine
 def lower(coordinates, x_inout):
-    """Replace x by L⁻¹ D⁻¹ x, four columns at a time so that the sums stay in registers."""
+    """Replace x by L⁻¹ D⁻¹ x, four columns at a time to keep the sums in registers."""
     factor, above = coordinates.factor, coordinates.above
     width = x_inout.shape[1]
     for number in range(above.shape[0]):

@@ -1,7 +1,7 @@
 """
 Configurations as Lie group elements: differences, and integration derivatives.
 
-A difference is the velocity that leads from one configuration to another in one second, see
+A difference is the velocity leading from one configuration to another in one second, see
 `integrator.drift`. Rotations are about world axes, or about the axes of a ball joint's frame.
 """
 

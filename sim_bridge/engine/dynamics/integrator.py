@@ -38,7 +38,7 @@ def turn_quaternion(q, at, w, h, q_out):
 @kernel
 def keep_within_stops(model, q_start, q_inout):
     """
-    Move joints that drifted past a rigid stop exactly onto it.
+    Move joints drifting past a rigid stop exactly onto it.
 
     A joint beyond its stop at the start of the step returns by the share ERP of its excess,
     without gaining velocity.

@@ -85,9 +85,9 @@ def oppose_reactions(model, ws):
 @kernel
 def opposition(model, ws, medium, R, c, w, v, acceleration, body):
     """
-    Return the torque about O and the force that move a link against the medium.
+    Return the torque about O and the force for moving a link against the medium.
 
-    w, v: velocity that causes drag. acceleration: (nb, 6) spatial accelerations, less gravity.
+    w, v: velocity causing drag. acceleration: (nb, 6) spatial accelerations, less gravity.
     """
     g, turning = load_v(model.gravity, 0), load3(ws.velocity, body, ANGULAR)
     # acceleration of the mass centre itself: add w x v, and gravity, missing in the bodies' rows

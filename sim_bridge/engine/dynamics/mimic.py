@@ -4,8 +4,8 @@ Mimic joints as exact constraints.
 A row demands v[following] = multiplier v[followed]. It exerts an effort on the following joint,
 and -multiplier times this effort on the followed joint; together they do no work. The row efforts
 follow from the tree's responses to a unit effort on each row, computed with the same factors as
-all other forces. The following joints' positions are then set from the followed joints', so that
-the law holds to the last bit.
+all other forces. The following joints' positions are then set from the followed joints', and the
+law holds to the last bit.
 
 In two cases other problems hold the rows for mimic joints. Under contact without closed loops, the
 contact rows are projected to keep the law (`contact.mimic_rows`). In worlds with closed loops,

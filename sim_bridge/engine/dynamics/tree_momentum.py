@@ -9,11 +9,11 @@ links: joints that stick, stand at stops or follow others still do, motors keep 
 and loops stay closed. The correction is of third order in the step.
 
 Trees tied to each other by loops form one *system*, corrected as a whole. Trees tied to the world,
-or to a body that no force moves, form no system: their momentum is not their own.
+or to a body moved by no force, form no system: their momentum is not their own.
 
 A system gains momentum by the impulse from all external forces. The equations at the middle give
-this impulse as the sum over all bodies' momentum rates, in which internal forces cancel. Each
-force counts whose response the step has solved for, at the place where it acted.
+this impulse as the sum over all bodies' momentum rates; internal forces cancel in it. A
+force counts if the step has solved for its response, at its point of action.
 
 The reference point of the angular momentum matters, because the middle of the step is reached by
 half a step at the old velocities, off the path of the centre of mass:
@@ -21,7 +21,7 @@ half a step at the old velocities, off the path of the centre of mass:
 - A system in flight keeps its angular momentum about its own centre of mass, apart from the
   torques about the centre at the middle. Its centre moves by the mean of its velocities at both
   ends. The momentum about any fixed point is then right too.
-- A system touched from outside keeps its angular momentum about a fixed point, so that two systems
+- A system touched from outside keeps its angular momentum about a fixed point, and two systems
   pushing each other keep their sum. Contacts determine its positions, which are left unchanged.
 
 The step stays as symmetric in time as without the correction: momentum is one function of the
@@ -87,7 +87,7 @@ def find_systems(model, loop_body, broken, ws):
     Write each tree's system, as the system's first body (-1 for none), into ws.system.
 
     The entries are at the trees' first bodies. loop_body, broken: (nk, 2) bodies and (nk,) broken
-    bits, both for joints that close loops. Trees tied by them fall asleep together.
+    bits, both for loop-closing joints. Trees tied by them fall asleep together.
     """
     for body in range(model.parent.shape[0]):
         is_whole = model.root[body] == body and is_free(model.kind[body])

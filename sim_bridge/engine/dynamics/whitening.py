@@ -2,8 +2,8 @@
 Whitening: contact and constraint rows in coordinates with the identity as inertia.
 
 The elimination has factored the mass matrix, M = L D Lᵀ. A constraint row J is stored as
-w = D^-½ L⁻¹ Jᵀ, so that w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the body on which the row acts
-to the root of its tree: at each joint the wrench leaves its effort, and the rest propagates on.
+w = D^-½ L⁻¹ Jᵀ, with w wᵀ = J M⁻¹ Jᵀ. This takes one pass from the row's body to the root of its
+tree: at each joint the wrench leaves its effort, and the rest propagates on.
 """
 
 import math
@@ -40,7 +40,7 @@ def pass_joint(ws, body, torque, force):
     """
     Propagate a wrench on a body towards the root, across its unlocked one-axis joint.
 
-    Returns the effort left at the joint, and the torque and force that propagate on.
+    Returns the effort left at the joint, and the torque and force passed on.
     """
     s, t = load_spatial(ws.axis, body)
     u, x = load_spatial(ws.joint_factor, body)

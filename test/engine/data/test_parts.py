@@ -45,7 +45,7 @@ def handles(monkeypatch):
 
 
 def varied_world():
-    """Return a world that uses all arrays, with as few equal sizes as possible."""
+    """Return a world using all arrays, with as few equal sizes as possible."""
     world = sb.World()
     world.add_ground()
     world.add_body(sb.HeightField(np.zeros((7, 5)), (0.1, 0.1)), motion='static')
@@ -96,7 +96,7 @@ def test_a_robot_carries_over_all_its_state():
 
 
 def test_joined_models_point_at_their_own_rows():
-    """Shift only the numbers that index bodies or coordinates."""
+    """Shift only indices of bodies or coordinates."""
     single = make(
         Model,
         {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1},
@@ -181,7 +181,7 @@ class Flat(NamedTuple):
 
 @pytest.mark.parametrize(('part', 'field'), [(Bare, r'Bare\.bare'), (Flat, r'Flat\.flat')])
 def test_field_without_dimensions_is_an_error(part, field):
-    """Name the field that declares no dimensions, or too few or many for its array kind."""
+    """Name the field declaring no dimensions, or too few or many for its array kind."""
     with pytest.raises(TypeError, match=f'{field} does not declare the dimensions'):
         make(part, {'nb': 1})
 

@@ -81,7 +81,7 @@ def usual_extents(box):
     """
     Separate the usual boxes from the large ones.
 
-    Returns the extent above which a box is large, and the greatest extent among the other boxes;
+    Returns the least extent of large boxes, and the greatest extent among the other boxes;
     (0, 0) if too many boxes would be large.
     """
     n = box.shape[0]

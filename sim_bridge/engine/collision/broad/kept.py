@@ -31,7 +31,7 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, sub
 _SLACK, _SLACK_STEPS = 0.1, 16.0
 _MOST_SLACK = 0.5  # share of the least half extent
 _THINNEST = 0.01  # share of the body's ARM; smaller half extents of flat geometries count as this
-_FARTHEST = 1e6  # m, motion in a step above which no list is kept
+_FARTHEST = 1e6  # m; after a greater motion in a step no list is kept
 
 
 @kernel
@@ -60,7 +60,7 @@ def is_complete(pose, twist, root, h, margin, scratch):
     """
     Return whether the list holds all pairs that can be within reach.
 
-    Writers of geometry arrays set scratch.counts[PairCount.IS_KEPT] to 0, which also ends kept
+    Writers of geometry arrays set scratch.counts[PairCount.IS_KEPT] to 0. This also ends kept
     contacts.
     """
     if scratch.counts[PairCount.IS_KEPT] == 0 or scratch.kept_margin[0] != margin:
@@ -212,7 +212,7 @@ def is_fixed_plane(geometry, g):
 
 @kernel
 def keep_poses(pose, margin, scratch_inout):
-    """Record the margin and poses for which the pair list is complete."""
+    """Record the pair list's margin and poses."""
     scratch_inout.counts[PairCount.IS_KEPT] = 1
     scratch_inout.kept_margin[0] = margin
     for body in range(scratch_inout.kept_pose.shape[0]):

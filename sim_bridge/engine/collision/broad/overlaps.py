@@ -2,8 +2,8 @@
 Broad phase: overlapping box pairs.
 
 A few boxes are compared pair by pair. Many boxes of similar size, such as a pile, are sorted into
-grid cells (`broad_grid`), several times faster than the alternatives. If sizes or distances differ
-too much for a grid, the boxes are sorted into a tree (`broad_tree`). All methods find the same set
+grid cells (`broad.grid`), several times faster than the alternatives. If sizes or distances differ
+too much for a grid, the boxes are sorted into a tree (`broad.tree`). All methods find the same set
 of pairs. The pairs are sorted, so the result depends on the boxes alone.
 """
 

@@ -43,7 +43,7 @@ def is_slow(pose, twist, root, h, scratch, body):
 
 @kernel
 def keep_still(geometry, pose, twist, root, h, scratch_inout):
-    """Record the poses at which contacts were found, if all bodies are slow."""
+    """Record the poses during contact detection, if all bodies are slow."""
     scratch_inout.counts[PairCount.IS_STILL] = 0
     if scratch_inout.counts[PairCount.IS_KEPT] == 0:
         return

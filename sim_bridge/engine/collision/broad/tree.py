@@ -1,7 +1,7 @@
 """
 Overlaps between boxes of any sizes, found with a tree along a space-filling curve.
 
-The boxes are sorted along a Morton curve, which keeps neighbours together. Groups of four boxes
+The boxes are sorted along a Morton curve, so neighbours stay together. Groups of four boxes
 are the leaves of a complete binary bounding-volume tree. Each leaf is compared with the leaves
 after it, in a tree traversal without a stack.
 """

@@ -164,7 +164,7 @@ def meet_discs(p, slope_p, q, slope_q, meeting, polygon):
                 meeting,
                 polygon,
             )
-    # crossings of the rims, at first as circles, which holds exactly only for parallel discs
+    # crossings of the rims, at first as circles: exact only for parallel discs
     du, dv = polygon[q, U] - polygon[p, U], polygon[q, V] - polygon[p, V]
     d_2 = du * du + dv * dv
     if d_2 > SAME * (p_2 + q_2):

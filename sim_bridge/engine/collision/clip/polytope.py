@@ -28,8 +28,8 @@ def polytope(vertices: np.ndarray, triangles: np.ndarray | None) -> Polytope:
     Merge a hull's coplanar triangles into faces.
 
     vertices: (n, 3), corners and other points. triangles: (m, 3) hull surface, in any order and
-    orientation; None for coplanar vertices, which give two faces back to back, and for collinear
-    vertices, which give none.
+    orientation; None for coplanar vertices (two faces back to back), and for collinear vertices
+    (no face).
     """
     vertices = np.ascontiguousarray(vertices, float)
     size = float(np.ptp(vertices, axis=0).max())

@@ -113,7 +113,7 @@ def least_near(geometry, scratch, shape, hollow, R, angle, step):
     Return the angle with the least slice distance within a step of another angle.
 
     At this angle the shape's nearest point passes the middle of the slice. The first guess is the
-    current angle of this point, which is right for a corner; else the Illinois method follows.
+    current angle of this point, exact for a corner; else the Illinois method follows.
     Also returns whether the angle was found. It is not found if the nearest point jumps.
     """
     enough, start = _MIDDLE * width_of(geometry, hollow), angle

@@ -146,7 +146,7 @@ def rises(corner, neighbour, n):
 
 @kernel
 def farthest_corners(x0, x1, x2, n):
-    """Return which corners in a triangle are farthest along n, within the slack."""
+    """Return whether each triangle corner is farthest along n, within the slack."""
     e0, e1, e2 = sub(x1, x0), sub(x2, x1), sub(x0, x2)
     slack = SLACK * math.sqrt(max(dot(e0, e0), dot(e1, e1), dot(e2, e2)))
     h0, h1, h2 = dot(x0, n), dot(x1, n), dot(x2, n)

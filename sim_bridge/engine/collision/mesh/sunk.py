@@ -1,5 +1,5 @@
 """
-Contacts that push shapes out of a solid surface into which they have sunk.
+Contacts that push sunk shapes out of a solid surface.
 
 All shape points below the surface are pushed along one normal, the normal of the face on the way
 out, each by its own depth. The shape therefore does not tilt on its way.
@@ -83,7 +83,7 @@ def push_out(
     """
     Append the contacts of a convex shape that has sunk into a surface.
 
-    They push along the normal of the triangle `face`, which points to the shape. The points are
+    They push along the normal of the triangle `face`, towards the shape. The points are
     the shape's contact points with that triangle's plane, if the surface is above them: along the
     z axis for ground, else along the normal. Returns the candidate count; the caller provides
     room for MOST_POINTS.

@@ -160,7 +160,7 @@ def _rise(size, e_2, least, y):
 
 @kernel
 def from_segment(half, x):
-    """Measure from the segment between -half and half on the z axis, which has no inside."""
+    """Measure from the segment between -half and half on the z axis; it has no inside."""
     z = x[2] - min(max(x[2], -half), half)
     distance = math.sqrt(x[0] * x[0] + x[1] * x[1] + z * z)
     if distance > 0.0:

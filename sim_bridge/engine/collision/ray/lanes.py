@@ -2,7 +2,7 @@
 Lines through a tree of boxes, tested side by side.
 
 A *group* has up to LANES boxes. Groups on level 0 hold items, in their own order. Each group on
-the next level holds the boxes around LANES groups, and so on up to the top, which has few groups.
+the next level holds the boxes around LANES groups, and so on up to the top with its few groups.
 No line enters a lane without a box.
 """
 
@@ -158,7 +158,7 @@ def _visit(scratch_out, level, group, slabs, high):
 
 @lanes
 def _enter(box, at, level, slabs, high, entry_out):
-    """Write the parameters at which a line enters a group's boxes; return as `_visit`."""
+    """Write a line's entry parameters for a group's boxes; return as `_visit`."""
     (i, j, k), inverse, begin, end = slabs
     near = (at + LANES * i, at + LANES * j, at + LANES * k)
     far = (at + LANES * (3 - i), at + LANES * (5 - j), at + LANES * (7 - k))

@@ -53,7 +53,7 @@ def _axes_across(d, dd):
 
 @kernel
 def _triangle_crossing(x0, x1, x2, o, d, dd, across, is_culled):
-    """Return the t at which a line crosses a triangle; infinite without a crossing."""
+    """Return a line's crossing parameter t with a triangle; infinite without a crossing."""
     a, b, c = sub(x0, o), sub(x1, o), sub(x2, o)
     e, f = across
     ax, ay = dot(e, a), dot(f, a)

@@ -42,7 +42,7 @@ def _inverse(rate):
 
 @kernel
 def box_entry(box, row, slabs, low, high):
-    """Return the t at which a line enters a box, from low to high; infinite if it misses."""
+    """Return a line's entry parameter t into a box, from low to high; infinite if it misses."""
     (i, j, k), inverse, begin, end = slabs
     return slab_entry(
         (box[row, i], box[row, j], box[row, k]),
