@@ -35,7 +35,7 @@ class AppliedForces:
         self._pushes = _NO_PUSHES
 
     def look(self, ws: Workspace) -> None:
-        """Look at the step that was taken last; ws: the workspace of steps."""
+        """Look at the last step; ws: the workspace of steps."""
         left = ws.wrench.copy(), ws.pose.copy()
         pushes = _lines(*left)
         self._left, self._pushes = left, pushes

@@ -1,5 +1,5 @@
 """
-Assembly of the arrays of one world from robots that are compiled separately.
+Assembly of the arrays of one world from separately compiled robots.
 
 `assemble` concatenates the parts of all robots into common arrays. Every robot's part is then a
 slice of those.
@@ -74,7 +74,7 @@ def assemble(
 
 
 def carriers_first(robots: Sequence[RobotSlot]) -> list[RobotSlot]:
-    """Sort robots so that each follows the one it is mounted on; else keep the order."""
+    """Sort robots so that each follows its carrier; else keep the order."""
     placed: dict[str, RobotSlot] = {}
     for robot in robots:
         waiting = [robot]
@@ -86,7 +86,7 @@ def carriers_first(robots: Sequence[RobotSlot]) -> list[RobotSlot]:
 
 
 def _hang(model: Model, first: int, count: int, carrier: int) -> None:
-    """Mount the tree of `count` bodies that begins with body `first` on an earlier body."""
+    """Mount the tree of `count` bodies from body `first` on on an earlier body."""
     model.parent[first] = carrier
     if model.kind[carrier] == FREE_SINGLE:
         model.kind[carrier] = FREE

@@ -1,7 +1,7 @@
 """
-The results of a simulation that are computed from its members and settings, refreshed when read.
+Results computed from the members and settings of a simulation, refreshed when read.
 
-Each method that refreshes a result can be interrupted at any line and called again: it reads only
+Each refreshing method can be interrupted at any line and called again: it reads only
 what it does not overwrite, publishes what it has made in one assignment, and clears its flag last.
 """
 
@@ -77,12 +77,12 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
 _Value = TypeVar('_Value')
-# error of a joint that counts as open [m, 1]
+# error of an open joint [m, 1]
 _OPEN = 1e-6
 
 
 class Cached(ReadOnly[_Value]):
-    """A property of a cache that is refreshed when it is read."""
+    """A property of a cache, refreshed when it is read."""
 
     def __init__(self, wanted: int, name: str, doc: str):
         """Declare it. wanted: flags to refresh first. name: attribute to read."""
@@ -330,9 +330,9 @@ class Cache:
 
     def begin_joints(self) -> None:
         """
-        Remove the velocities that new constraints do not allow.
+        Remove velocities not allowed by new constraints.
 
-        Constraints that gather their links are closed first, by the mass-weighted least motion of
+        Constraints gathering their links are closed first, by the mass-weighted least motion of
         all robots. An open constraint without assembly stays open; steps pull it closed.
         """
         self.settle_contacts()
@@ -365,7 +365,7 @@ class Cache:
             self.settle()
 
     def make_user_contact_room(self, contacts: UserContactArrays) -> None:
-        """Ensure room for contacts that the user adds to a step."""
+        """Ensure room for user contacts of a step."""
         if self.contacts.user_contacts.is_short_of(contacts):
             self.settle_contacts()
             self._staleness.flags |= closure(CONTACTS)
@@ -374,7 +374,7 @@ class Cache:
             self.contacts.renew_contact_materials(self._registry.materials)
 
     def renew_stepper(self) -> None:
-        """Let the step call use stages that were compiled since it was prepared."""
+        """Let the step call use stages compiled since its preparation."""
         self._staleness.flags |= STEPPER
 
     # --- calls -----------------------------------------------------------------------------------
@@ -401,7 +401,7 @@ class Cache:
             self._staleness.flags = (self._staleness.flags | STEPPER) & ~OBSERVER
 
     def _prepare_stepper(self) -> None:
-        """Prepare the step call at the first step, so that queries compile little."""
+        """Prepare the step call at the first step; queries then compile little."""
         build(self.early_units)
         self._prepare_observer()
         # the applied forces of the last step are in the arrays of the present call

@@ -1,4 +1,4 @@
-"""Changes that are made as a whole, or not at all, whatever interrupts them."""
+"""Changes made as a whole, or not at all, in spite of interrupts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Change:
     A context that undoes its writes if anything is raised in it, an interrupt too.
 
     It covers writes by `Staleness.write` and the attributes of the objects given, in joined arrays
-    that stay the same. Changes that join arrays are for `rollback.all_or_nothing`.
+    that stay the same. Changes joining arrays are for `rollback.all_or_nothing`.
     """
 
     __slots__ = ('_flags', '_kept', '_outer', '_refreshes', '_staleness')
@@ -25,7 +25,7 @@ class Change:
         self._kept = [(owner, dict(vars(owner))) for owner in owners]
 
     def __enter__(self) -> None:
-        """Begin to note the values that writes replace."""
+        """Begin to note replaced values."""
         staleness = self._staleness
         self._outer, self._flags = staleness._journal, staleness.flags
         self._refreshes = staleness.refreshes
@@ -86,7 +86,7 @@ class Undo:
 
 def finished(call: Callable[[], None]) -> None:
     """
-    Make a call that gives the same however often it is made; a second time if it is interrupted.
+    Make an idempotent call; a second time if it is interrupted.
 
     What interrupted the first call is raised after the second one.
     """

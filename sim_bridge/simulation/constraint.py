@@ -1,4 +1,4 @@
-"""A joint that is solved for as rows beside the trees, as a simulation knows it."""
+"""A constraint joint, as a simulation knows it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from sim_bridge.engine.data.state import State
 
 
 class Constraint(Protocol):
-    """A joint that is solved for as rows beside the trees, as a simulation knows it."""
+    """A constraint joint, as a simulation knows it."""
 
     key: str
     """Its name among all joints of the simulation."""
     axis_count: int
-    """The number of coordinates that it leaves free."""
+    """The number of its free coordinates."""
     joint: Any
     """The joint, for users."""
     softness: Any
@@ -24,7 +24,7 @@ class Constraint(Protocol):
     spec: Any
     """The specification it was made from."""
     start: np.ndarray
-    """(n,) The positions that `restart` goes back to."""
+    """(n,) Positions restored by `restart`."""
 
     def record(self) -> LoopJoint:
         """Describe it to the engine as it is now."""

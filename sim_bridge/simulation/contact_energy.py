@@ -1,4 +1,4 @@
-"""The energy that compliant contacts have stored, at the present state of a world."""
+"""Energy stored in compliant contacts, at the present state of a world."""
 
 from __future__ import annotations
 

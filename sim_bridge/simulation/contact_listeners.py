@@ -32,7 +32,7 @@ class Heard(NamedTuple):
     A pair event for a listener.
 
     event: bit as in `engine.data.listening`. pair: numbers of the geometries, first the one on the
-    listener's first side. is_turned: whether the second has the lower number, so that normals must
+    listener's first side. is_turned: whether the second has the lower number, so normals must
     be reversed. rows: its contacts. time: middle of the step [s].
     """
 
@@ -101,7 +101,7 @@ class ContactListeners:
             row[:] = each.sides(geometries)
 
     def forget(self, geometries: Iterable[GeometrySlot]) -> None:
-        """Remove listeners to robots, links or geometries that are removed."""
+        """Remove listeners to removed robots, links or geometries."""
         gone: set[object] = set(geometries)
         gone |= {part for each in geometries for part in (each.link, each.link.robot)}
         self.listeners = [

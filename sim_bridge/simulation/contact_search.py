@@ -65,7 +65,7 @@ class ContactSearch:
 
     def near(self, margin: float, most_points: int = MOST_POINTS) -> FoundPoints:
         """
-        Find the points of all pairs that may collide in a step, up to a gap of `margin` [m].
+        Find the points of all pairs allowed to collide in a step, up to a gap of `margin` [m].
 
         most_points: of a pair.
         """
@@ -122,7 +122,7 @@ class ContactSearch:
 
     @cached_property
     def _handle(self) -> Handle:
-        """The handle with own scratch, and the stages that its geometries need."""
+        """The handle with own scratch, and the stages for its geometries."""
         is_line = (self._geometry.flags & LINE) != 0
         shapes = np.unique(self._geometry.shape[~is_line])
         stages: dict[str, Stage] = {'detect_line': DETECT_LINE} if is_line.any() else {}
@@ -166,7 +166,7 @@ class ContactSearch:
 
 
 def measurer_of(shapes: np.ndarray) -> Entry:
-    """Return the entry with the least code that measures pairs with these shapes."""
+    """Return the entry with the least code for pairs with these shapes."""
     if (shapes == HOLLOW).any():
         return measure_hollow_pairs
     return measure_convex_pairs if (shapes < MESH).all() else measure_pairs
@@ -176,7 +176,7 @@ def _points_of(contacts: Contacts, count: int, geometry: Geometry) -> FoundPoint
     """Copy the first points out of an array of contacts between geometries."""
     normals, gaps = contacts.normal[:count].copy(), contacts.gap[:count].copy()
     pairs, middle, half = contacts.geometry[:count].copy(), contacts.point[:count], 0.5 * gaps
-    # a line has the one point on it, and a depth that is not along the normal
+    # a line has the one point on it, and a depth off the normal
     half[(geometry.flags[pairs] & LINE).any(axis=1)] = 0.0
     half = half[:, None] * normals
     return FoundPoints(pairs, middle + half, middle - half, normals, gaps)

@@ -44,7 +44,7 @@ from sim_bridge.simulation.simulation import Simulation
 
 class JointRows(NamedTuple):
     """
-    Rows of joints that close loops and of mimic joints: jacobian v⁺ + softness μ = target.
+    Rows of constraint joints and mimic joints: jacobian v⁺ + softness μ = target.
 
     names: of the joints; jacobian: (m, nv); target: (m,) [m/s, rad/s]; softness: (m,) velocity per
     impulse, 0 for rigid rows; μ: their impulses.
@@ -60,7 +60,7 @@ class ContactLaws(NamedTuple):
     """
     Laws of n contacts along x, y and z, the normal.
 
-    is_pushing: (n,) False for those that only report. axes: (n, 3, 3) columns x, y, z. targets:
+    is_pushing: (n,) False for sensor contacts. axes: (n, 3, 3) columns x, y, z. targets:
     (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
     (n, 2) coefficients, or impulses [N s] of CONSTANT. model: (n,) of `data.contact_materials`.
     pull: (n,) impulse of adhesion [N s]. turning: (n, 2) rolling and spinning friction [m].
@@ -95,7 +95,7 @@ class ContactTerms:
         time_step: float,
     ):
         """
-        Compute the terms that do not depend on the free velocity.
+        Compute the terms independent of the free velocity.
 
         indices: (n, 2) geometries; points: (n, 3) on each of them; normals: (n, 3) from the second
         to the first; gaps: (n,).
@@ -149,7 +149,7 @@ class ContactTerms:
         laws = self._handle.part(Laws)
         z, x, second = laws.frame.reshape(-1, 3, 3).transpose(1, 0, 2)
         ratio = np.linalg.norm(second, axis=1)
-        # a circle's, but for rounding; an ellipse that is this round is a circle to all purposes
+        # a circle's, but for rounding; a nearly round ellipse counts as a circle
         ratio[np.abs(ratio - 1.0) < 1e-14] = 1.0
         # turned: z and y are opposite, and so are relative velocities
         sign = np.where(self._is_turned, -1.0, 1.0)[:, None]
@@ -197,7 +197,7 @@ class ContactTerms:
         return rows
 
     def joint_rows(self) -> JointRows:
-        """Return the rows of closed loops and mimic joints that hold."""
+        """Return the rows of holding closed loops and mimic joints."""
         loops, h = self._loops, self.time_step
         count = int(loops.size[JOINT_ROWS])
         if not count:
@@ -235,7 +235,7 @@ class ContactTerms:
         )
 
     def left_out(self) -> list[str]:
-        """Return a description of the forces in a step that these terms do not include."""
+        """Return a description of the forces of a step missing in these terms."""
         said, loops, state = [], self._loops, self._state
         for axis, joint in enumerate(loops.axis_joint.tolist()):
             has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
@@ -247,7 +247,7 @@ class ContactTerms:
         return list(dict.fromkeys(said))
 
     def _mimic_rows(self) -> JointRows:
-        """Return the rows of mimic joints that no loops handle."""
+        """Return the rows of mimic joints outside the loops."""
         count = len(self._model.mimic)
         rows = np.zeros((count, len(self.velocity)))
         for row in range(count):

@@ -1,4 +1,4 @@
-"""Pairs of links and of geometries that were kept from touching each other."""
+"""Excluded pairs of links and geometries."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Exclusions:
         _set(self.geometries, frozenset((a, b)), is_excluded)
 
     def forget_robot(self, name: str) -> None:
-        """Drop the pairs with links of a robot that is removed."""
+        """Drop the pairs with links of a removed robot."""
         for pair in [pair for pair in self.links if name in (pair[0][0], pair[1][0])]:
             del self.links[pair]
 
     def forget_geometries(self, gone: Sequence[GeometrySlot]) -> None:
-        """Drop the pairs with geometries that are removed."""
+        """Drop the pairs with removed geometries."""
         for pair in [pair for pair in self.geometries if not pair.isdisjoint(gone)]:
             del self.geometries[pair]
 
@@ -51,7 +51,7 @@ class Exclusions:
         return is_changed
 
     def bodies(self, slots: Mapping[str, RobotSlot]) -> list[tuple[int, int]]:
-        """Return the pairs of bodies that do not touch, with those that robots exclude."""
+        """Return the excluded pairs of bodies, with the robots' own."""
         pairs = []
         for slot in slots.values():
             body = slot.part.at.body

@@ -46,8 +46,8 @@ class ForceFields:
     """
     The force fields of a simulation by name, and gravity if it is a function.
 
-    Each handle has its own arrays, so that a function reading the world does not disturb the step
-    that calls it.
+    Each handle has its own arrays, so a function reading the world does not disturb the step
+    calling it.
     """
 
     def __init__(self, calls: PythonCalls) -> None:
@@ -114,7 +114,7 @@ class ForceFields:
         ]
 
     def forget(self, links: Iterable[LinkSlot]) -> None:
-        """Remove links that leave the simulation from all fields."""
+        """Remove links from all fields."""
         gone = set(links)
         for name, (field, own) in self.placed.items():
             if own is not None and not gone.isdisjoint(own):

@@ -1,4 +1,4 @@
-"""The calls of Python functions that decide friction, from within a compiled step."""
+"""Calls of Python friction functions from within a compiled step."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from sim_bridge.foundation.validation import instance_of, real_array
 from sim_bridge.shapes.friction_functions import FrictionFunction, PairFriction, TouchingPair
 from sim_bridge.simulation.python_calls import PythonCalls
 
-# a coefficient that is as good as infinite; the solvers multiply it by forces that may be 0
+# a practically infinite coefficient; the solvers multiply it by forces, perhaps 0
 _STICKS = 1e6
-# a direction that is along the normal
+# a direction along the normal
 _ALONG = 1e-6
 
 Names = tuple[str, str, str]
@@ -41,9 +41,9 @@ Names = tuple[str, str, str]
 
 class FrictionCalls:
     """
-    Asks the functions of the pairs that touch for their friction.
+    Asks the functions of touching pairs for their friction.
 
-    address: for `call_stage`; `bind` tells it the handle that it will be called with.
+    address: for `call_stage`; `bind` sets the handle of its calls.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class FrictionCalls:
         self.address = self._callback.address
 
     def bind(self, handle: Handle) -> None:
-        """Take the arrays of the handle that it will be called with."""
+        """Take the arrays of the handle of its calls."""
         self._contacts, self._laws = handle.part(Contacts), handle.part(Laws)
         self._contact_materials, self._geometry = (
             handle.part(ContactMaterials),
@@ -72,7 +72,7 @@ class FrictionCalls:
         self._time_step = handle.part(Options).time_step
 
     def _ask(self, phase: int) -> None:
-        """Ask for the friction of each pair of geometries that touches, and set its laws."""
+        """Ask for the friction of each touching pair of geometries, and set its laws."""
         count = int(self._contacts.size[COUNT])
         law, pairs = self._laws.law[:count], self._contacts.geometry[:count]
         is_custom = (law != NO_LAW) & (self._contact_materials.refine[law] & CUSTOM != 0)
@@ -119,7 +119,7 @@ class FrictionCalls:
         return np.asarray(self._twist[body, LINEAR : LINEAR + 3] + arms @ turning)
 
     def _belts(self, rows: np.ndarray) -> np.ndarray:
-        """Return (n, 3) the relative velocities that the surfaces' own motion asks for."""
+        """Return (n, 3) the relative velocities wanted by moving surfaces."""
         frame, target = self._laws.frame[rows].reshape(-1, 3, 3), self._laws.target[rows]
         if not target[:, 1:].any():
             return np.zeros((len(rows), 3))
@@ -130,7 +130,7 @@ class FrictionCalls:
         )
 
     def _last_forces(self, rows: np.ndarray) -> np.ndarray:
-        """Return (n,) the normal forces of the last step, 0 for contacts that are new [N]."""
+        """Return (n,) the normal forces of the last step, 0 for new contacts [N]."""
         state = self._state
         count = int(state.contact_size[COUNT])
         same = np.flatnonzero(

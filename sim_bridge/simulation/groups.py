@@ -13,7 +13,7 @@ _MOST = 63
 
 class CollisionGroups:
     """
-    The collision groups, and the pairs of groups that do not collide.
+    The collision groups, and the excluded pairs of groups.
 
     A geometry may belong to any number of groups. Two geometries do not collide if any group of
     one is excluded from any group of the other, or both are in one group that is excluded from
@@ -54,7 +54,7 @@ class CollisionGroups:
             raise
 
     def collide(self, a: Iterable[str], b: Iterable[str]) -> bool:
-        """Return whether geometries collide that belong to the groups `a` and to groups `b`."""
+        """Return whether geometries in groups `a` collide with geometries in groups `b`."""
         others = tuple(b)
         return not any(frozenset((one, two)) in self._kept_apart for one in a for two in others)
 

@@ -115,7 +115,7 @@ class Observer(NamedTuple):
 
 
 class ContactHandles(NamedTuple):
-    """A handle with all that a world needs to step, the solver's reports, and its queries."""
+    """A handle for steps, the solver's reports, and its queries."""
 
     probe: Handle
     problem: ContactProblem
@@ -191,7 +191,7 @@ def needed_stages(
     loops: Loops,
     user_contacts: UserContacts,
 ) -> dict[str, Stage]:
-    """Return the stages that these parts need, by the option that holds the address."""
+    """Return the stages for these parts, by option."""
     needs = find_needs(geometry)
     has_user_contacts = len(user_contacts.law) > 0
     can_touch, has_types = needs.any or has_user_contacts, (contact_materials.solver >= 0).any()
@@ -211,7 +211,7 @@ def needed_stages(
 
 
 def refining_stages(contact_materials: ContactMaterials) -> dict[str, Stage]:
-    """Return the stages that complete contact laws, if there are laws that need them."""
+    """Return the stages completing contact laws, if any law needs them."""
     return {'refine': REFINE} if contact_materials.refine.any() else {}
 
 
@@ -221,12 +221,12 @@ def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
 
 
 def switched_units() -> list[Unit]:
-    """Return the additional units that changed settings may need in a running simulation."""
+    """Return the additional units for changed settings of a running simulation."""
     return [NEWTON.unit, SHARE.unit, step_smoothly.unit, MOMENTUM.unit]
 
 
 def all_units() -> list[Unit]:
-    """Return all units that a simulation can need, longest compilation first."""
+    """Return all units of simulations, longest compilation first."""
     stages = [
         DETECT_HOLLOW,
         DETECT_SURFACE,
@@ -286,7 +286,7 @@ def all_units() -> list[Unit]:
 
 
 def make_probe(model: Model, state: State, geometry: Geometry) -> Probe:
-    """Make a handle for all queries about a state that take no step."""
+    """Make a handle for all queries without a step."""
     room, loops = len(state.contact_gap), make_loops([], model)
     scratch = make_collision_scratch(geometry, room, 0)
     handle = Handle(
@@ -349,7 +349,7 @@ def make_contact_handles(
     listening: Listening,
     user_contacts: UserContacts,
 ) -> ContactHandles:
-    """Make the scratch memory that contacts and loops need; the arrays given are used in place."""
+    """Make the scratch memory of contacts and loops; the arrays given are used in place."""
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
     compliant = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
@@ -377,7 +377,7 @@ def make_contact_handles(
 
 
 def stages_of(probe: Handle) -> dict[str, Stage]:
-    """Return the stages that steps with a handle of `make_contact_handles` can need."""
+    """Return the stages for steps with a handle of `make_contact_handles`."""
     return needed_stages(
         probe.part(Options),
         probe.part(Geometry),

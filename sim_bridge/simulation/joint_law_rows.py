@@ -72,7 +72,7 @@ class JointLaws(NamedTuple):
 
 
 class _Rows:
-    """Rows that are gathered; each acts along one coordinate, with a sign."""
+    """Gathered rows; each acts along one coordinate, with a sign."""
 
     def __init__(self) -> None:
         self.types: list[str] = []
@@ -120,7 +120,7 @@ def joint_law_rows(
     Return the rows of the laws of joints in a step of h seconds.
 
     law, mode: (nv, …) as `current_joint_laws` writes them. passive: of the model. velocity: (nv,)
-    at the start. names: (nv) of the coordinates, '' for those that have no laws.
+    at the start. names: (nv) of the coordinates, '' without laws.
     """
     has_law = np.array([bool(name) for name in names], bool)
     is_held = (mode == HELD) & has_law

@@ -1,7 +1,7 @@
 """
-Stages of a step that nothing calls until geometries come close.
+Stages of a step, unused until geometries come close.
 
-A world begins to step without them, unless they are compiled already. The step that first needs
+A world begins to step without them, unless they are compiled already. The step first needing
 one says so before it changes anything; then they are compiled, and the step begins again.
 """
 
@@ -15,7 +15,7 @@ from sim_bridge.compiler.unit import Unit
 from sim_bridge.engine.data.collision_scratch import CollisionScratch, PairCount
 from sim_bridge.engine.data.world_table import Handle
 
-# by the pairs within reach that call them; contact solving comes as a whole or not at all
+# by the pairs within reach calling them; contact solving comes as a whole or not at all
 _GROUPS = {
     PairCount.PAIRS: ('contact', 'narrow', 'refine', 'hybrid', 'newton', 'share'),
     PairCount.CONVEX_PAIRS: ('detect_convex',),
@@ -26,19 +26,19 @@ _GROUPS = {
 
 
 def early_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Return the stages that a world needs from its first step on, by option."""
+    """Return the stages for a world's first steps, by option."""
     late = {name for _, group in _groups(stages) for name in group}
     return {name: stage for name, stage in stages.items() if name not in late}
 
 
 def standing_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Return the stages that a world needs while simple shapes touch planes, by option."""
+    """Return the stages for simple shapes touching planes, by option."""
     contacts = {name: stages[name] for name in _GROUPS[PairCount.PAIRS] if name in stages}
     return contacts | early_stages(stages)
 
 
 def compiled_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
-    """Return the early stages, and the late ones that are compiled, by option."""
+    """Return the early stages, and the compiled late ones, by option."""
     found = early_stages(stages)
     for _, group in _groups(stages):
         if not missing(stage.unit for stage in group.values()):
@@ -47,7 +47,7 @@ def compiled_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
 
 
 def close_units(stages: Mapping[str, Stage], handle: Handle) -> list[Unit]:
-    """Return the units of the late stages that the pairs found by the last step call."""
+    """Return the units of the late stages called by the pairs of the last step."""
     counts = handle.part(CollisionScratch).counts
     return [
         stage.unit
@@ -59,6 +59,6 @@ def close_units(stages: Mapping[str, Stage], handle: Handle) -> list[Unit]:
 
 def _groups(stages: Mapping[str, Stage]) -> Iterator[tuple[PairCount, dict[str, Stage]]]:
     for count, names in _GROUPS.items():
-        # contacts that users make come without pairs
+        # user contacts come without pairs
         if count != PairCount.PAIRS or 'user_contacts' not in stages:
             yield count, {name: stages[name] for name in names if name in stages}

@@ -15,7 +15,7 @@ _UPPER = np.triu_indices(3)
 
 def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     """
-    Return a model that has the media around all links of a world.
+    Return a model with the media around all links of a world.
 
     The arrays are replaced if other links are concerned than before. A single body that the
     medium resists, or that gravity acts on in part only, is left to the general integrator.

@@ -1,4 +1,4 @@
-"""The call that observes a simulation, and its results."""
+"""The observer's call and its results."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """
 The arrays of one robot: its stretch of the simulation's, or arrays of its own.
 
-A robot starts with arrays of its own (`own_part`), so that the cost of adding robots is linear in
+A robot starts with arrays of its own (`own_part`), so the cost of adding robots is linear in
 their number. `assembly` concatenates them when they are needed.
 """
 

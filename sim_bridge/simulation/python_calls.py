@@ -20,7 +20,7 @@ class PythonCalls:
         self._running: list[Callable[[int], None]] = []
         self._error: BaseException | None = None
         self.is_closed = False
-        """Whether one runs that may not even read the world."""
+        """Whether a function runs that may not even read the world."""
 
     def callback(self, function: Callable[[int], None], *, reads: bool = False) -> Callback:
         """

@@ -35,7 +35,7 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 _START, _END, _ALLOWED, _OPTIONS = 1, 2, 3, 4
 _RESULTS = 7
 _EACH = 4
-"""Geometries on a segment that there is room for at first."""
+"""Initial room for geometries on a segment."""
 _NONE = np.zeros(0, np.int64)
 
 # the numbers of a single segment: its ends, then point, normal and lengths of the hit
@@ -71,7 +71,7 @@ class Struck(NamedTuple):
 
 
 class SingleCast:
-    """One segment to cast: the call, and the block of numbers that it reads and writes."""
+    """One segment to cast: the call, and its block of numbers."""
 
     def __init__(self, search: RaySearch):
         """Prepare the call."""
@@ -98,7 +98,7 @@ class SingleCast:
         try:
             _ENDS.pack_into(self._block, 0, *p0, *p1)
         except struct.error:
-            # an int that is no float
+            # an int, not a float
             return None
         if allowed is not self._allowed:
             self._call.replace(_ALLOWED, allowed)
@@ -115,7 +115,7 @@ class RaySearch:
     Segment casts at the geometries in a handle, at the present state, with scratch of its own.
 
     The geometries are placed and sorted again if q has changed since the last call, and after
-    `forget`. allowed: (ng,) 0 for geometries that are passed, or (0,). options: of `options_of`.
+    `forget`. allowed: (ng,) 0 for passed geometries, or (0,). options: of `options_of`.
     """
 
     def __init__(self, probe: Handle):
@@ -194,7 +194,7 @@ class RaySearch:
     def every(
         self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
     ) -> Struck | None:
-        """Find all that each segment hits, in order along it; as `nearest`."""
+        """Find all hits of each segment, in order along it; as `nearest`."""
         if not (_are_near(starts) and _are_near(ends)):
             return None
         segments = np.empty((count, 6))

@@ -77,7 +77,7 @@ class Worst(NamedTuple):
     """
     The greatest figures in the reports of several `World.step` calls, as in `StepReport`.
 
-    unconverged: number of calls that did not converge.
+    unconverged: number of calls without convergence.
     """
 
     unconverged: int = 0

@@ -78,7 +78,7 @@ class Registry:
         self._staleness.mark(PARTS)
 
     def expel(self, slot: RobotSlot) -> None:
-        """Remove a robot that no joint holds; the others keep their order."""
+        """Remove a robot held by no joint; the others keep their order."""
         self.exclusions.forget_geometries(slot.geometries)
         self.fields.forget(slot.links)
         self.listeners.forget(slot.geometries)
@@ -86,11 +86,11 @@ class Registry:
         self._staleness.mark(PARTS)
 
     def reconnect_joints(self) -> None:
-        """Handle constraints that were added, changed or removed."""
+        """Handle added, changed or removed constraints."""
         self._staleness.mark(PARTS | LOOP_FORCES | JOINT_VELOCITIES)
 
     def separate(self, a: LinkSlot, b: LinkSlot, is_separate: bool = True) -> None:
-        """Exclude contact between two links, with all that is fixed to them, or allow it again."""
+        """Exclude contact between two links, with everything fixed to them, or allow it again."""
         with Undo(self.exclusions.links, self.exclusions.geometries):
             self.exclusions.set_links(a, b, is_separate)
             self._staleness.mark(GEOMETRY)

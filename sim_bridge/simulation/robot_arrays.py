@@ -18,7 +18,7 @@ from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.sleeping import sample_count, sleep_rows
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot, with_pulled
 
-# room for contacts that a world of geometries starts with, and more for each of them
+# initial room for contacts in a world with geometries, and more for each of them
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
 
 
@@ -53,7 +53,7 @@ class RobotArrays:
         """
         before = self.state
         if not keeps_loop_forces:
-            # of the trees that the former constraints tie, and below of those that the present do
+            # for trees tied by the former constraints; below for trees tied by the present ones
             _forget_last_step(self.model, self.loops, before)
         geometries = sum(len(slot.geometries) for slot in slots)
         # geometries keep their numbers, and contacts go on
@@ -92,7 +92,7 @@ class RobotArrays:
         self.model = _with_links(self.model, links)
 
     def initial(self, slots: Iterable[RobotSlot]) -> tuple[State, np.ndarray]:
-        """Return the state and the joint frames that `restart` goes back to."""
+        """Return the state and the joint frames for `restart`."""
         return assembly.initial_state(slots, self.model, self.state)
 
     def restart(
@@ -118,7 +118,7 @@ class RobotArrays:
             raise
 
     def fits_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None) -> bool:
-        """Return whether the state has room for the velocities that deciding on sleep takes."""
+        """Return whether the state has room for the velocities of sleep decisions."""
         return sample_count(slots, sleep) == len(self.state.sample)
 
     def set_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None, time_step: float) -> bool:
@@ -136,7 +136,7 @@ class RobotArrays:
 
 
 def _forget_last_step(model: Model, loops: Loops, state: State) -> None:
-    """Have the trees that constraints tie observed as if their velocities had been written."""
+    """Mark velocities of constrained trees as written, so that they are observed."""
     tied = loops.body[loops.body >= 0]
     moves = (model.kind > WELD) & (model.kind != KINEMATIC)
     for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):

@@ -1,5 +1,5 @@
 """
-Textbook dynamics of one robot: engine calls that are prepared once.
+Textbook dynamics of one robot: engine calls, prepared once.
 
 An `Operation` runs an entry of `engine.pipeline` for one configuration, in given arrays, or for
 many configurations in one call.
@@ -39,7 +39,7 @@ class Operation:
     compute: function of a result array, None for a new one, and of each input. Inputs of one
     configuration, (n,) each, give an array with `shape`, or a float. If an input has N rows, the
     others have N rows or one row for all, and the result is (N, *shape). It raises
-    InvalidValueError for inputs that do not fit, StateError as `ThreadGuard.check`.
+    InvalidValueError for misfitting inputs, StateError as `ThreadGuard.check`.
     """
 
     compute: Callable[..., Any]
@@ -143,7 +143,7 @@ class Operation:
         return rows
 
     def _refuse(self, *values: Any) -> NoReturn:
-        """Raise the error of the first input with a number that is not finite, or zero turn."""
+        """Raise the error of the first input with a number not finite, or a zero quaternion."""
         for name, array in self._input_rows(*values).items():
             wrong = np.argwhere(~np.isfinite(array))
             if len(wrong):

@@ -1,4 +1,4 @@
-"""Rollback of calls that fail or are interrupted half way."""
+"""Rollback of failing or interrupted calls."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ class _Before(NamedTuple):
 @contextmanager
 def added_or_not(simulation: Simulation) -> Iterator[None]:
     """
-    Remove the robots and materials that were added if anything is raised.
+    Remove the added robots and materials if anything is raised.
 
-    For additions that leave the joined arrays alone, so that the time it takes does not depend on
+    For additions outside the joined arrays, so the time does not depend on
     the size of the world.
     """
     simulation.thread_guard.check()
@@ -121,7 +121,7 @@ def _before(simulation: Simulation) -> _Before:
 
 
 def _take_back(simulation: Simulation, before: _Before) -> None:
-    """Remove the robots and materials that were added since."""
+    """Remove the robots and materials added since."""
     cache, registry, staleness = simulation.cache, simulation.registry, simulation.staleness
     for name in list(registry.slots)[before.robots :]:
         del registry.slots[name]

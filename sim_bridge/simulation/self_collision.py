@@ -26,7 +26,7 @@ def excluded_bodies(
     description: RobotDescription, blueprint: Blueprint, collisions: Collisions, added: Part
 ) -> Pairs:
     """
-    Return the pairs of the robot's bodies that never touch, the lower number first.
+    Return the excluded pairs of the robot's bodies, the lower number first.
 
     The rules are in `compilation.exclusions`. added: the arrays it was added with.
     collisions.self_collision: False, no two bodies touch; True, all may that the rules allow;
@@ -50,7 +50,7 @@ def excluded_bodies(
 
 def _overlapping_bodies(blueprint: Blueprint, added: Part, known: Pairs) -> Pairs:
     """
-    Return the pairs of bodies that overlap in the configuration it was added in, less the known.
+    Return the pairs of bodies overlapping in the initial configuration, without the known.
 
     Meshes count as their convex hulls.
     """

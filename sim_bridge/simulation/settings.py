@@ -20,7 +20,7 @@ _INTEGRATORS = ('midpoint', 'momentum', 'rk5')
 _MOST_ITERATIONS = 1_000_000
 _LEAST_BUDGET = 1000
 STEP_BUDGET = 500_000
-"""Multiplications that an island of contacts may take in a step, unless a world says else."""
+"""Default bound on the multiplications of a contact island in a step."""
 
 
 class Settings(NamedTuple):

@@ -1,4 +1,4 @@
-"""A simulation: its members, the results computed from them, and the steps that advance it."""
+"""A simulation: its members, the results computed from them, and its steps."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Simulation:
                 self.registry.set_fields(self.registry.fields.placed, function)
 
     def expel(self, slot: RobotSlot) -> None:
-        """Remove a robot that no joint holds, with its contacts."""
+        """Remove a robot held by no joint, with its contacts."""
         self.cache.forget_contacts(slot.first_geometry, len(slot.geometries))
         self.registry.expel(slot)
 

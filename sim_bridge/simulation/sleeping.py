@@ -17,7 +17,7 @@ OwnSleep = Sleep | Literal[False] | None
 
 
 def sample_count(slots: Sequence[RobotSlot], default: Sleep | None) -> int:
-    """Return how many velocities are kept of all bodies that sleep by a mean of some steps."""
+    """Return the number of velocities kept for bodies that sleep by a mean velocity."""
     return sum(
         len(slot.blueprint.model.kind) * sleep.average_samples
         for slot in slots

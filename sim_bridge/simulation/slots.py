@@ -136,7 +136,7 @@ class LinkSlot:
 
 
 class GeometrySettings(NamedTuple):
-    """Views of a robot's rows of the engine's Geometry that can change while a world runs."""
+    """Views of a robot's changeable rows of the engine's Geometry."""
 
     flags: np.ndarray
     material: np.ndarray
@@ -266,7 +266,7 @@ class RobotSlot:
 
     number: ordinal among all robots ever added to the simulation, from 1. part: present location
     of its numbers. initial: numbers for `reset`. added: numbers at its addition. carrier: link on
-    which a joint mounts its base; None for a base that is free or in the world. first_site,
+    which a joint mounts its base; None for a free base or a base in the world. first_site,
     first_geometry: first rows in the joined arrays. geometry_settings: rows of its geometries,
     once arrays are joined. sleep: when it falls asleep, as `OwnSleep`.
 
@@ -285,7 +285,7 @@ class RobotSlot:
     control: np.ndarray
     motor: np.ndarray
     dynamics: Any
-    """Its `robot_dynamics.RobotDynamics`, once that was asked for, else None."""
+    """Its `robot_dynamics.RobotDynamics`, from its first use on, else None."""
 
     def __init__(
         self,
@@ -323,7 +323,7 @@ class RobotSlot:
         """What `excluded` returns, once it has been computed."""
 
     def __getattr__(self, name: str) -> NoReturn:
-        """Raise StateError for attributes that `leave` has deleted."""
+        """Raise StateError for attributes deleted by `leave`."""
         if name in _OF_SIMULATION:
             raise StateError(removed(self.name))
         raise AttributeError(name)
@@ -449,7 +449,7 @@ class RobotSlot:
         self.known_excluded = self.excluded
 
     def bind_geometries(self, geometry: Geometry) -> None:
-        """Set the arrays that hold its geometries, from row `first_geometry` on."""
+        """Set the arrays with its geometries, from row `first_geometry` on."""
         rows = slice(self.first_geometry, self.first_geometry + len(self.geometries))
         self.geometry_settings = GeometrySettings(
             *(getattr(geometry, field)[rows] for field in GeometrySettings._fields)

@@ -67,7 +67,7 @@ class Snapshot(NamedTuple):
     Everything that decides a world's future; made by `World.save`. It can be pickled.
 
     time_step_ns: time step of the world. census: names and numbers of the robots. parameters:
-    changeable arrays beside the state. devices: saved devices. structure: arrays that depend on
+    changeable arrays beside the state. devices: saved devices. structure: arrays depending on
     robots and joints alone. settings: user settings beside the arrays.
     """
 
@@ -89,7 +89,7 @@ class Snapshot(NamedTuple):
 
 
 def save(simulation: Simulation) -> Snapshot:
-    """Return a snapshot that `restore` returns to, bit for bit."""
+    """Return a snapshot for `restore`, exact to the bit."""
     simulation.thread_guard.check()
     simulation.cache.settle_contacts()
     return Snapshot(
@@ -153,7 +153,7 @@ def state_hash(simulation: Simulation) -> str:
         [] if is_plain else [array[contact_materials.pair] for array in contact_materials[2:]]
     )
     # Whether any body may rest follows from the others. Addresses of stages are all 0 here; those
-    # that came later are left out, since bags hold hashes.
+    # later ones are left out, since bags hold hashes.
     options = simulation.run.options._replace(sleeps=0)._asdict()
     del options['narrow'], options['detect_line']
     # all of these follow from the integrator
@@ -182,14 +182,14 @@ def state_hash(simulation: Simulation) -> str:
 
 
 def _parameters(simulation: Simulation) -> list[np.ndarray]:
-    """List the arrays beside the state that can change while the simulation runs."""
+    """List the changeable arrays beside the state."""
     parts = simulation.cache.model, simulation.cache.geometry, simulation.cache.loops
     return [array for part in parts for array in parameters(part).values()]
 
 
 def _structure(simulation: Simulation) -> list[np.ndarray]:
     """
-    List the arrays that depend on robots, their motion types and their joints alone.
+    List the arrays depending on robots, their motion types and their joints alone.
 
     A snapshot fits a simulation with equal structure.
     """

@@ -29,7 +29,7 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 
 
 class Stale(IntFlag):
-    """The results of a simulation that can be stale, and the effects that are pending."""
+    """Results of a simulation, stale or not, and pending effects."""
 
     PARTS = auto()
     """Joined arrays of robots and joints: some were added, removed or compiled again."""
@@ -50,7 +50,7 @@ class Stale(IntFlag):
     CONTACTS = auto()
     """Handles for contacts: arrays were replaced."""
     PAIRS = auto()
-    """Pairs of near geometries that steps keep: geometries or parameters have changed."""
+    """Kept pairs of near geometries: geometries or parameters have changed."""
     OBSERVER = auto()
     """Prepared call of the observer: arrays were replaced."""
     STEPPER = auto()
@@ -125,7 +125,7 @@ AT_FIRST = sum(each.value for each in Stale) & ~(REST | JOINT_VELOCITIES | PUSHE
 
 # changed parameters: bodies wake, pairs are searched again
 _PARAMETER = OBSERVATION | PAIRS | REST
-# compared by the observer and by steps with the values that they used last
+# compared by the observer and by steps with the values used last
 _COMPARED = 0
 
 _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
@@ -204,9 +204,9 @@ FIELDS: Mapping[type, Mapping[str, int]] = {
     for part, fields in _DECLARED.items()
 }
 """
-For each field that can be written the results that a write makes stale.
+Results made stale by a write, for each writable field.
 
-Arrays of parts that are missing here are built with their part, or written by steps alone.
+Arrays missing here are built with their part, or written by steps alone.
 """
 
 
@@ -234,7 +234,7 @@ class Staleness:
         self, part: Any, field: str, index: Any, value: Any, robots: tuple[RobotSlot, ...] = ()
     ) -> None:
         """
-        Write `part.field[index] = value` and mark the results that this makes stale.
+        Write `part.field[index] = value` and mark the results made stale.
 
         part: an instance of a class in `FIELDS`. robots: woken if they sleep, with joined arrays.
         Raises KeyError for an undeclared field, and StateError if another thread uses
@@ -270,7 +270,7 @@ class Staleness:
             array[index], self.flags, self.changes = value, flags, changes
 
     def set(self, slot: Any, field: str, value: Any) -> None:
-        """Set an attribute of a slot and mark the results that this makes stale; as `write`."""
+        """Set an attribute of a slot and mark the results made stale; as `write`."""
         stale = FIELDS[slot.__class__][field]
         if self._guard.holder:
             self._guard.check()
@@ -288,12 +288,12 @@ class Staleness:
         self.flags = self.flags | pending if is_pending else self.flags & ~pending
 
     def wake(self, *robots: RobotSlot) -> None:
-        """Wake robots that sleep."""
+        """Wake sleeping robots."""
         self.wake_bodies(*_sleepers(robots))
         self.forget_observations()
 
     def wake_bodies(self, idle: np.ndarray, bodies: np.ndarray) -> None:
-        """Write that bodies do not rest. idle: of `State`, or a part of it. bodies: a mask."""
+        """Let bodies rest no longer. idle: of `State`, or a part of it. bodies: a mask."""
         if self._journal is not None:
             self._journal.append((idle, bodies, idle[bodies]))
         idle[bodies] = 0
@@ -310,7 +310,7 @@ class Staleness:
 
 
 def _sleepers(robots: tuple[RobotSlot, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return `State.idle` and the bodies of robots that sleep."""
+    """Return `State.idle` and the sleeping bodies of robots."""
     idle = robots[0].part.state.idle
     if len(robots) == 1:
         first, count = robots[0].part.at.body, len(robots[0].blueprint.model.kind)

@@ -1,4 +1,4 @@
-"""Functions that are called before and after each step."""
+"""Functions called before and after each step."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ BEFORE, AFTER = 'before', 'after'
 
 
 class StepHook(DeclaredAttributes):
-    """A function that is called before or after each step, until `remove` is called."""
+    """A function called before or after each step, until `remove` is called."""
 
     __slots__ = ('_hooks', 'function', 'slot', 'target', 'when')
     internal_names = DeclaredAttributes.internal_names | {'slot'}
@@ -33,7 +33,7 @@ class StepHook(DeclaredAttributes):
         """'before' or 'after'."""
         self.function = function
         self.target = target
-        """The world or the robot that the function gets."""
+        """The argument of the function: the world or a robot."""
         self.slot = slot
 
     def __repr__(self) -> str:
@@ -49,7 +49,7 @@ class Watcher(Protocol):
     """An observer of all steps of a world."""
 
     def stepped(self) -> None:
-        """Handle a step that has succeeded."""
+        """Handle a successful step."""
 
     def failed(self, error: Exception) -> None:
         """Handle an error of `World.step`."""

@@ -56,7 +56,7 @@ _STEPPED = OBSERVATION | APPLIED
 
 class DivergenceError(SimulationError):
     """
-    A step gave something that is not finite, or diverged; the state before it is kept.
+    A step gave numbers not finite, or diverged; the state before it is kept.
 
     velocities: (nv,) velocities after a diverging step, else None.
     """
@@ -226,7 +226,7 @@ class StepRunner:
 
     def _recover(self, first: int) -> None:
         """
-        Finish the steps that the kernel has taken when anything is raised, an interrupt too.
+        Finish the kernel's steps when anything is raised, an interrupt too.
 
         The kernel counts steps in memory; the marks, the pending samples and the end of pushes
         follow from there. first: number of the first step of the call.

@@ -1,4 +1,4 @@
-"""The step call: one compiled call that steps, observes and samples."""
+"""The step call: one compiled call for steps, observations and samples."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from sim_bridge.sensors.step_and_sample import advance, ANEW, PROGRESS_SIZE
 from sim_bridge.simulation.friction_calls import FrictionCalls
 
 _TABLEAU = np.array(TABLEAU)
-# steps times velocities that take 30 us or so: Python's other threads can wait for them
+# steps times velocities for some 30 us: Python's other threads can wait for them
 _SHORT = 64
 # from the end of the words of arguments: number of the first step, how many, and how to begin
 _FIRST, _COUNT, _BEGINNING = -3, -2, -1
@@ -29,11 +29,11 @@ _FIRST, _COUNT, _BEGINNING = -3, -2, -1
 
 class StepperCalls(NamedTuple):
     """
-    The calls that advance and observe a world, for kernels.
+    The step call and the observer's call of a world, for kernels.
 
     advance, observe: their places, as `memory.run_call` takes them. words: of the first. first:
     where the first step, the number of steps and the beginning are among them; result: where the
-    results begin. observer: the handle that the second uses.
+    results begin. observer: handle of the second.
     """
 
     advance: tuple[int, int]
@@ -139,7 +139,7 @@ class Stepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """All words that calls find arrays by: tables of handles, and arguments of calls."""
+        """All words with addresses of arrays: tables of handles, and arguments of calls."""
         calls = [*self._calls, *self._measures, self._run]
         return [
             *(handle.table.reshape(-1) for handle in self._handles),
@@ -154,7 +154,7 @@ class Stepper:
         return self._call()
 
     def _select(self, n: int, beginning: int) -> None:
-        """Prepare the call that takes so many steps; most users take as many every time."""
+        """Prepare the call for a number of steps; most users take as many every time."""
         # until all of it is prepared
         self._present_count = -1
         self._call = self._run if n > self._most_short else self._run_short

@@ -21,7 +21,7 @@ class ThreadGuard:
     """
 
     def __init__(self, calls: PythonCalls):
-        """Let everyone in, except functions that are called within steps."""
+        """Let everyone in, except functions called within steps."""
         self.holder = 0
         self._calls = calls
 

@@ -1,4 +1,4 @@
-"""Contacts that a user makes for the next step, handed to the engine."""
+"""User contacts of the next step, as arrays of the engine."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_bridge.foundation.arrays import FloatArray
 
 class UserContactArrays(NamedTuple):
     """
-    m contacts that are made, in any order, and their laws.
+    m user contacts, in any order, and their laws.
 
     geometry: (m, 2) numbers. point: (m, 3) [m]. normal: (m, 3) unit, the way the first is pushed.
     gap: (m,) [m]. direction: (m, 3) first direction of friction, zero for any. motion: (m, 2)
@@ -36,7 +36,7 @@ class UserContactArrays(NamedTuple):
 
 
 class UserContactBuffer:
-    """The engine's room for contacts that are made: none until the first."""
+    """The engine's room for user contacts: none until the first."""
 
     def __init__(self) -> None:
         """Begin without any."""
