@@ -44,7 +44,7 @@ class Hand:
 
     @property
     def robots(self) -> list[str]:
-        """Names of the commanded robots."""
+        """Commanded robot names."""
         return list(self._held)
 
     @property

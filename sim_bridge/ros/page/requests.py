@@ -35,7 +35,7 @@ class Requests:
     """
     Carries out requests on the executor's thread; most are passed on to the physics thread.
 
-    abilities: names of the supported requests.
+    abilities: supported request names.
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Requests:
         self._on_physics(lambda: self._simulator.push(robot, link, force, seconds))
 
     def _set(self, name: str, value: Any) -> None:
-        """Set a node parameter. Raises SimBridgeError with the reason of a refusal."""
+        """Set a node parameter. Raises SimBridgeError with the refusal's reason."""
         (result,) = self._node.set_parameters([Parameter(name, value=value)])
         if not result.successful:
             raise SimBridgeError(result.reason)
