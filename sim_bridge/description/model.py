@@ -16,11 +16,13 @@ import enum
 import math
 from types import MappingProxyType
 from typing import Any
+import warnings
 
 import numpy as np
 
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
+from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
 from sim_bridge.description.sensor_kinds import SensorKind, WrenchSettings
 from sim_bridge.foundation.arrays import FloatArray
@@ -449,6 +451,20 @@ class SensorDescription:
     def frame(self) -> str:
         """Frame of the values: 'sensor', or 'child' or 'parent' for a wrench, as in SDF."""
         return self.settings.frame if isinstance(self.settings, WrenchSettings) else 'sensor'
+
+    def __getattr__(self, name: str) -> Any:
+        """Return a setting by its name before 0.2, such as `magnetic_field`, with a warning."""
+        settings = self.__dict__.get('settings')
+        if name == 'scan' and isinstance(settings, RaySettings):
+            new, value = 'settings', settings
+        elif not name.startswith('_') and hasattr(settings, name):
+            new, value = f'settings.{name}', getattr(settings, name)
+        else:
+            raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
+        warnings.warn(
+            f'SensorDescription.{name} is now called {new}', DeprecationWarning, stacklevel=2
+        )
+        return value
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,19 @@ import pickle
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.description.sensor_kinds import KINDS, MeasuredBy
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.rays import RaySettings
+from sim_bridge.description.sensor_kinds import (
+    AIR_PRESSURE,
+    CONTACT,
+    FORCE_TORQUE,
+    IMU,
+    KINDS,
+    LIDAR,
+    MagneticSettings,
+    MAGNETOMETER,
+    MeasuredBy,
+)
 from sim_bridge.sensors.kinds import DEVICES
 from sim_bridge.sensors.sampling import FAMILIES
 
@@ -72,3 +84,31 @@ def test_a_kind_is_one_object(word):
     assert pickle.loads(pickle.dumps(kind)) is kind
     assert DEVICES[kind].kind_of_class is kind
     assert getattr(sb, DEVICES[kind].__name__) is DEVICES[kind]
+
+
+@pytest.mark.parametrize(
+    ('kind', 'old', 'value'),
+    [
+        (MAGNETOMETER, 'magnetic_field', MagneticSettings().magnetic_field),
+        (AIR_PRESSURE, 'reference_altitude', 0.0),
+        (IMU, 'enable_orientation', True),
+        (FORCE_TORQUE, 'measure_direction', 'child_to_parent'),
+        (CONTACT, 'collisions', ()),
+        (LIDAR, 'scan', RaySettings()),
+    ],
+    ids=lambda given: getattr(given, 'word', None),
+)
+def test_settings_are_found_by_their_old_names(kind, old, value):
+    """Return the setting with a warning that names the new place."""
+    description = SensorDescription('sensor', kind, 'link')
+    with pytest.deprecated_call(match=rf'SensorDescription\.{old} is now called settings'):
+        assert getattr(description, old) == value
+
+
+def test_settings_of_other_kinds_are_no_attributes():
+    """Raise AttributeError, and copy and pickle as plain data."""
+    description = SensorDescription('sensor', IMU, 'link')
+    with pytest.raises(AttributeError, match="no attribute 'magnetic_field'"):
+        description.magnetic_field  # noqa: B018
+    assert pickle.loads(pickle.dumps(description)).kind is IMU
+    assert copy.deepcopy(description).settings == description.settings
