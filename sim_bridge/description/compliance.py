@@ -17,11 +17,11 @@ _DAMPING = 'a finite number of at least 0, or six of them [N s/m; N m s/rad]'
 
 class Compliance(NamedTuple):
     """
-    Springs and dampers of a loop joint in the directions constrained by its type.
+    A loop joint's springs and dampers in the directions constrained by its type.
 
     Six numbers each: along x, y and z of the joint's axes on its first link, then about them. z is
     the joint's axis. The x axis of a distance joint points from anchor to anchor; the y axis of a
-    universal or hinge2 joint is at right angles to its two axes. Numbers of free directions are
+    universal or hinge2 joint is at right angles to its two axes. Numbers for free directions are
     ignored.
 
     stiffness: [N/m; N m/rad]. Infinite: the direction is rigid, whatever its damping.

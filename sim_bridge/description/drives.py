@@ -9,13 +9,13 @@ import math
 @dataclass(frozen=True)
 class WheelDescription:
     """
-    Wheel or track of a drive.
+    A drive's wheel or track.
 
-    joint: name of the joint turning the wheel, or of the crawler. position: x, y of its contact in
-    the drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s.
+    joint: joint turning the wheel, or crawler, by name. position: x, y of its contact in the
+    drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s.
     heading: drive direction at positive speeds, an angle about z from x [rad]. roller: angle from
-    the heading to the direction of free motion [rad]: along the motion of its rollers, or
-    sideways for a wheel without rollers.
+    the heading to the free direction [rad]: along its rollers' motion, or sideways for a wheel
+    without rollers.
     steering: steering joint name, '' for none.
     """
 
@@ -41,9 +41,9 @@ class SpeedLimits:
     Limits on one velocity component of a drive, as in diff_drive_controller.
 
     Units: m or rad, and s. All except min_velocity are at least 0; infinite for no limit.
-    max_acceleration, max_deceleration: rate of the speed at positive velocities; with `_reverse`,
-    at negative velocities. max_jerk: rate of a rising acceleration. min_jerk: rate of a falling
-    acceleration, as a positive number.
+    max_acceleration, max_deceleration: speed change rate at positive velocities; with `_reverse`,
+    at negative velocities. max_jerk: change rate for a rising acceleration. min_jerk: change rate
+    for a falling acceleration, as a positive number.
     """
 
     min_velocity: float = -math.inf
@@ -67,19 +67,19 @@ class DriveDescription:
     Wheels or tracks driving a robot by a commanded twist.
 
     name: unique on the robot. kind: drive type, for people. wheels: driven wheels.
-    steering: steering joints of a vehicle whose other wheels are on the y axis of its frame; else
-    empty.
-    The drive's frame has x forward, y left and its origin in the middle of the wheels; for steered
+    steering: steering joints; the vehicle's other wheels are on its frame's y axis. Empty for
+    other vehicles.
+    The drive's frame has x forward, y left and its origin midway between the wheels; for steered
     vehicles, in the middle of the axle without steering.
     offset: x, y of that origin in the base frame [m]. separation_multiplier: factor on the wheels'
     distances from the middle, for wheels turning the vehicle less than their positions imply.
-    limits: of the forward velocity, the left velocity and the yaw rate. timeout: time until a
-    command expires [s], None for the timeout of the robot's commands, 0 for never.
+    limits: for the forward velocity, the left velocity and the yaw rate. timeout: time until a
+    command expires [s], None for the robot's command timeout, 0 for never.
     open_loop: whether odometry integrates commands instead of measurements. position_feedback:
     whether odometry measures positions instead of velocities. velocity_window: steps averaged for
-    the odometry twist. rate: of odometry messages [Hz], 0 for every step. pose_covariance,
-    twist_covariance: (6,) diagonals. provides_tf: whether odometry gives the robot's pose in
-    the odom frame on tf.
+    the odometry twist. rate: odometry message rate [Hz], 0 for every step. pose_covariance,
+    twist_covariance: (6,) diagonals. provides_tf: whether odometry gives the robot's pose in the
+    odom frame on tf.
     odom_frame, base_frame, command_topic, odom_topic: '' for the default. is_stamped: whether
     commands are TwistStamped, None for the default. steering_limit: greatest steering angle [rad],
     in addition to the joint limits.

@@ -1,8 +1,8 @@
 """
 Robot description as plain immutable data, independent of the file format and the engine.
 
-Names and meanings follow the URDF specification. Units are SI units and radians. A pose is the
-pose of the described frame in its parent frame: `position` (3,) in m and `rotation` (3, 3), with
+Names and meanings follow the URDF specification. Units are SI units and radians. A pose places the
+described frame in its parent frame: `position` (3,) in m and `rotation` (3, 3), with
 `p_parent = position + rotation @ p_child`. Every element keeps the `line` of its file (0 if it
 was not read from a file).
 """
@@ -73,8 +73,8 @@ class ConstraintType(enum.Enum):
     and turns about it (Choreonoid's fourth type, beside ball, hinge and fixed). PLANAR: slides in
     the plane normal to the axis and turns in it. DISTANCE: any motion at a constant distance of
     the anchors (ODE: DBall). HINGE_MOTOR, SLIDER_MOTOR: any motion; a further motor, with limits,
-    friction, a spring and a damper, on the free motion of a hinge or a slider. TILT_MOTOR:
-    likewise about an axis across the kept axis of a joint, acting on the angle of the normal;
+    friction, a spring and a damper, on a hinge's or slider's free motion. TILT_MOTOR:
+    likewise about an axis across a joint's kept axis, acting on the normal's angle;
     used for joints with play, not found in files.
     """
 
@@ -92,13 +92,13 @@ class ConstraintType(enum.Enum):
     TILT_MOTOR = 'tilt_motor'
 
 
-# motion types of a body in a scene
+# a body's motion types in a scene
 MOTIONS = ('dynamic', 'static', 'kinematic')
 
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """Pose of a frame in its parent frame."""
+    """A frame's pose in its parent frame."""
 
     position: FloatArray = field(default_factory=lambda: np.zeros(3))
     rotation: FloatArray = field(default_factory=lambda: np.eye(3))
@@ -121,10 +121,10 @@ class Pose:
 @dataclass(frozen=True, eq=False)
 class Inertial:
     """
-    Mass properties of a link.
+    A link's mass properties.
 
     mass: kg. pose: the inertial frame in the link frame, its origin at the centre of mass.
-    inertia: (3, 3) about the centre of mass, in the axes of the inertial frame [kg m²].
+    inertia: (3, 3) about the centre of mass, inertial frame axes [kg m²].
     """
 
     mass: float
@@ -139,12 +139,12 @@ class GeometryDescription:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (size: likewise), 'cone' (size: likewise, its apex at +z) or 'mesh' (size: scale
-    x y z).
+    'capsule' (size: likewise), 'cone' (size: likewise, its apex at +z) or 'mesh' (size: scale x y
+    z).
     filename: mesh file as written in the description. path: located mesh file, '' if not found.
-    searched: searched paths, if the mesh file was not found. part: name of the used part of the
-    mesh file, '' for the whole file.
-    surface: triangles of a mesh contained in the description itself, scaled already. is_terrain:
+    searched: searched paths, if the mesh file was not found. part: name of the used mesh file
+    part, '' for the whole file.
+    surface: mesh triangles contained in the description itself, scaled already. is_terrain:
     whether the mesh keeps its triangles and is never replaced by its convex hull. color: red,
     green, blue, opacity, 0 to 1, None if the file gives none. texture: image file as written in
     the description, '' for none. texture_path: located image file, '' for none.
@@ -171,8 +171,8 @@ class ContactDescription:
     """
     Contact parameters for a link from Gazebo's tags; None where not given.
 
-    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link direction_link, or in
-    the axes of the collision shapes if direction_link is ''.
+    friction, friction2: mu1, mu2. direction: fdir1, in the link direction_link's axes, or in the
+    collision shapes' axes if direction_link is ''.
     stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
     self_collide: selfCollide.
     """
@@ -230,12 +230,12 @@ class JointLimits:
 @dataclass(frozen=True)
 class JointDynamics:
     """
-    Passive properties of a one-axis joint.
+    A one-axis joint's passive properties.
 
     damping: N m s/rad or N s/m. friction: Coulomb friction, N m or N. armature: rotor inertia seen
     at the joint, kg m² or kg.
     stiffness: N m/rad or N/m, about the position `reference`. back_friction: Coulomb friction
-    against backward motion; None: equal to `friction`. bearing: increase of both frictions per
+    against backward motion; None: equal to `friction`. bearing: increase in both frictions per
     force transmitted by the joint [m or 1]; loop joints only.
     """
 
@@ -299,12 +299,11 @@ class JointDescription:
     Tree joint.
 
     origin: joint frame pose in the parent link's frame.
-    child_pose: child link frame pose in the joint frame at position 0; the identity in
-    URDF.
+    child_pose: child link frame pose in the joint frame at position 0; the identity in URDF.
     axis: (3,) unit vector in the joint frame; for planar joints the plane's normal.
-    limits, dynamics: for the coordinate along or about `axis`; for a piston, along it. Dynamics of
-    a ball joint hold damping and armature only, equal in all directions.
-    axis2: (3,) second axis of a universal or hinge2 joint at position 0, not parallel to `axis`.
+    limits, dynamics: for the coordinate along or about `axis`; for a piston, along it. A ball
+    joint's dynamics hold damping and armature only, equal in all directions.
+    axis2: (3,) a universal or hinge2 joint's second axis at position 0, not parallel to `axis`.
     limits2, dynamics2: for the rotation about `axis2`, or for a piston's rotation.
     suspension: dynamics for a hinge2 joint's slide along `axis`; None: no slide.
     """
@@ -332,28 +331,27 @@ class ConstraintDescription:
     """
     Loop joint: a joint between two links outside the tree.
 
-    link1, link2: link names; link2 is '' for the world. position1, position2: (3,) anchor in the
-    frame of each link [m]; position2 None: at position1 in the robot's initial pose.
-    axis: (3,) unit vector in link1's frame, None for types without axis. axis2: (3,) unit
-    vector in link2's frame (universal, hinge2), else None.
+    link1, link2: link names; link2 is '' for the world. position1, position2: (3,) anchor in each
+    link's frame [m]; position2 None: at position1 in the robot's initial pose.
+    axis: (3,) unit vector in link1's frame, None for types without axis. axis2: (3,) unit vector
+    in link2's frame (universal, hinge2), else None.
     rotation: (3, 3) orientation of link2's frame in link1's frame at zero joint coordinates. A
     fixed joint, a slider and similar types keep it; a hinge counts its angle from it. None: the
     orientation in the robot's initial pose.
-    distance: between a distance joint's anchors [m]. None: their distance in the initial
-    pose.
-    limits, dynamics: for the coordinate of link2 relative to link1: the angle of a hinge, the
-    travel of a slider or piston. Dynamics of a hinge2 belong to its suspension along the axis;
-    without stiffness the suspension is rigid. Other types have no limits and dynamics.
-    erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per
-    N m]; None: rigid. compliance: springs and dampers by direction, an alternative to erp and cfm;
+    distance: between a distance joint's anchors [m]. None: their distance in the initial pose.
+    limits, dynamics: for link2's coordinate relative to link1: a hinge's angle, a slider's or
+    piston's travel. A hinge2's dynamics belong to its suspension along the axis; without stiffness
+    the suspension is rigid. Other types have no limits and dynamics.
+    erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per N
+    m]; None: rigid. compliance: springs and dampers by direction, an alternative to erp and cfm;
     None if erp and cfm are used.
     toughness: the joint's breaking force [N] and breaking torque [N m]; with a compliance
     optionally followed by six breaking forces and torques for single directions, each of which
     breaks alone. None: unbreakable. loose: indices of directions left free although the type
     constrains them.
-    normal: (3,) unit vector in link1's frame, at right angles to the axis: x axis of the
-    joint's axes, if the compliance depends on it. A fixed or ball joint with a normal also has an
-    axis, as z axis. None: any direction.
+    normal: (3,) unit vector in link1's frame, at right angles to the axis: x axis of the joint's
+    axes, if the compliance depends on it. A fixed or ball joint with a normal also has an axis, as
+    z axis. None: any direction.
     """
 
     name: str
@@ -383,7 +381,7 @@ class CrawlerDescription:
     Link with a moving surface: a continuous track or a belt.
 
     name: joint that takes its speed commands [m/s]: the fixed joint carrying the link, or a
-    name of its own.
+    separate name.
     axis: (3,) unit vector in the link's frame. The surface runs about it: at a contact with
     outward normal n the surface moves along axis × n (Choreonoid's pseudo continuous track). With
     the axis along y on a vehicle facing x, positive speeds drive the vehicle forwards.
@@ -419,12 +417,12 @@ class NoiseDescription:
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
-    A sensor of a robot, from whatever file declares it.
+    A robot's sensor, from any declaring file.
 
     name: unique on the robot. kind: record in `sensor_kinds`. link: link that carries the sensor;
-    for a kind on a joint the child link of `joint`. pose: sensor frame in the frame of that link.
+    for a kind on a joint the child link of `joint`. pose: sensor frame in that link's frame.
     update_rate: [Hz]; 0 for every step. noise: models by channel, such as 'force.x' or 'range';
-    a channel without a model has no noise. settings: those of the kind, of the class
+    a channel without a model has no noise. settings: the kind's settings, an instance of
     `kind.settings`; None for the defaults. frame_id, topic: for ROS, '' for the defaults. truth:
     whether the noise-free twin is published too.
     """
@@ -472,16 +470,16 @@ class RobotDescription:
     """
     Checked robot description: a link tree, in file order.
 
-    links, joints: by name, in file order. root: name of the only link without a parent joint.
-    source: file path, or '<string>'. xml: URDF text for the robot_description topic (after
-    xacro). report: warnings from the file.
+    links, joints: by name, in file order. root: the only link without a parent joint, by name.
+    source: file path, or '<string>'. xml: URDF text for the robot_description topic (after xacro).
+    report: warnings from the file.
     constraints: loop joints. crawlers: links acting as continuous tracks.
-    drives: of wheels; the drive of tracks follows from the crawlers. controller_files: paths of
+    drives: wheel drives; a track drive follows from the crawlers. controller_files: paths to
     ros2_control's controller files, by the name in the description.
-    is_welded: whether the file fixes the root link to the world. base_pose: pose of the root link
-    in the world, the identity if the file gives none. positions: initial positions of one-axis
-    joints given by the file, by name [rad or m]. files: full paths of all read files. joint_ids:
-    joint numbers in Choreonoid's files, by joint name.
+    is_welded: whether the file fixes the root link to the world. base_pose: root link pose in the
+    world, the identity if the file gives none. positions: initial one-axis joint positions given
+    by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers
+    in Choreonoid's files, by joint name.
     """
 
     name: str

@@ -28,10 +28,10 @@ class Place:
     """
     Place in a description.
 
-    element: tags from the link, joint or sensor inwards, such as 'joint/axis'. name: of the link,
-    joint or sensor. line: of the element, counted from 1; 0 if unknown. attribute: name of the
-    attribute; '' for the element itself or its text. file: file of the line, '' for the source of
-    the report. column: counted from 1; 0 if unknown.
+    element: tags from the link, joint or sensor inwards, such as 'joint/axis'. name: link, joint
+    or sensor name. line: the element's line, counted from 1; 0 if unknown. attribute: attribute
+    name; '' for the element itself or its text. file: file with the line, '' for the report's
+    source. column: counted from 1; 0 if unknown.
     """
 
     element: str
@@ -46,7 +46,7 @@ class Place:
         return Place(f'{self.element}/{tag}', self.name, line)
 
     def at(self, attribute: str) -> Place:
-        """Return the place of an attribute or key of the element."""
+        """Return the place of the element's attribute or key."""
         return replace(self, attribute=attribute)
 
 
@@ -89,7 +89,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Report:
-    """All findings of one description, in file order."""
+    """All findings in one description, in file order."""
 
     source: str = '<string>'
     findings: tuple[Finding, ...] = ()
@@ -113,7 +113,7 @@ class Report:
         """
         Return the report for people: one line per defect, which editors can jump to, and a count.
 
-        Equal defects at several places share one line: the first place and the number of others.
+        Equal defects at several places share one line: the first place and the count of others.
         """
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
@@ -130,7 +130,7 @@ class Report:
         return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
 
     def summary(self) -> str:
-        """Return the counts of errors and warnings as text."""
+        """Return the error and warning counts as text."""
         if not self.findings:
             return 'no defects found'
         counts = []
@@ -141,7 +141,7 @@ class Report:
 
     def to_json(self, **more: object) -> str:
         """
-        Return the report as JSON: source, ok, counts of errors and warnings, all findings.
+        Return the report as JSON: source, ok, error and warning counts, all findings.
 
         more: further members, by key.
         """
@@ -173,7 +173,7 @@ class Report:
 
 
 def _members(finding: Finding) -> dict[str, object]:
-    """Return the JSON members of a finding; file and column only if they are known."""
+    """Return a finding's JSON members; file and column only if they are known."""
     members = asdict(finding)
     return {key: value for key, value in members.items() if value or key not in ('file', 'column')}
 

@@ -35,13 +35,13 @@ OPENPLX_SUFFIX = '.openplx'
 BODY_SUFFIXES = ('.body', '.wrl')
 ROBOT_SUFFIXES = ('.urdf', '.xacro', *BODY_SUFFIXES, OPENPLX_SUFFIX)
 
-# accepted names of a robot; filled with the names of the shipped robots
+# accepted robot names; filled with the shipped robots' names
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
 PROJECT_SUFFIX = '.cnoid'
 SCENE_SUFFIXES = ('.yaml', '.yml', PROJECT_SUFFIX)
 PARAMETERS_SUFFIX = '.params.yaml'
-# prefix of the names of shipped scenes
+# name prefix of shipped scenes
 GALLERY = 'gallery/'
 _NO_SCENE = (
     "a robot. If this is a scene, name it as the world: by --world, or by 'world' among launch "
@@ -63,7 +63,7 @@ def share_directory() -> Path:
 
     The folder is in the ament index after a build with colcon, beside the package in a source
     checkout, and under `<prefix>/share` after an installation by pip. Raises UnknownNameError if
-    it is in none of them.
+    all three lack it.
     """
     checkout = Path(__file__).resolve().parents[2]
     installed = Path(sys.prefix) / 'share' / PACKAGE
@@ -86,7 +86,7 @@ def find_robot(
     Return a robot's file: any file by its path or URI, or a shipped one by its name.
 
     base, package_paths: see `resolve_uri`. Raises UnknownNameError, listing the shipped names, for
-    an unknown name; InvalidValueError for a path or URI without a file, or of a scene.
+    an unknown name; InvalidValueError for a path or URI without a file, or to a scene.
     """
     given, package_paths = str(name_or_path), tuple(package_paths)
     text = os.path.expanduser(given)
@@ -121,7 +121,7 @@ def robot_meant(path: Path, shipped: Iterable[str]) -> str:
 
 
 def shipped_robots() -> dict[str, Path]:
-    """Return the files of the shipped robots, by name."""
+    """Return the shipped robots' files, by name."""
     folder = share_directory() / 'urdf'
     return {
         file.name.split('.')[0]: file
@@ -146,12 +146,12 @@ def find_scene(name_or_path: str | Path) -> Path:
 
 
 def names_gallery_scene(text: str) -> bool:
-    """Return whether a text has the form of a gallery scene's name."""
+    """Return whether a text looks like a gallery scene's name."""
     return text.startswith(GALLERY) and not text.endswith(SCENE_SUFFIXES)
 
 
 def gallery_scenes() -> dict[str, Path]:
-    """Return the files of the shipped scenes, by name: gallery/NAME."""
+    """Return the shipped scenes' files, by name: gallery/NAME."""
     return {
         f'{GALLERY}{file.stem}': file
         for file in sorted((share_directory() / GALLERY).glob('*.yaml'))

@@ -215,7 +215,7 @@ def test_an_unreadable_file(write, capsys, monkeypatch):
 
 
 def test_no_robot_is_wrong_usage(capsys):
-    """Leave usage errors to argparse, which exits with 2."""
+    """Leave usage errors to argparse: exit code 2."""
     with pytest.raises(SystemExit) as caught:
         run()
     assert caught.value.code == 2

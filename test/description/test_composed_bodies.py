@@ -215,7 +215,7 @@ def test_defects_of_surfaces_are_named(tmp_path, geometry, found):
 
 
 def test_terrain_keeps_its_hollows(tmp_path):
-    """Let a ball rest in a height grid's dip, which a hull would fill."""
+    """Let a ball rest in a height grid's dip; a hull would fill it."""
     path, report = surfaces(
         tmp_path,
         'type: ElevationGrid, xDimension: 3, zDimension: 3, height: [1, 1, 1, 1, 0, 1, 1, 1, 1]',

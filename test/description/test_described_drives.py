@@ -69,7 +69,7 @@ def test_gazebos_differential_drive_is_read():
 
 
 def test_gazebo_classics_differential_drive_is_read():
-    """Use a wheel's diameter and acceleration, which limit both motions."""
+    """Use a wheel's diameter and acceleration; they limit both motions."""
     drive, findings = loaded(
         TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
         '<max_wheel_acceleration>10</max_wheel_acceleration><command_topic>cmd_vel</command_topic>'

@@ -55,7 +55,7 @@ DOFS = {
 
 
 def pinocchio_model(name):
-    """Read a robot with Pinocchio, which omits everything fixed to the ground."""
+    """Read a robot with Pinocchio; it omits everything fixed to the ground."""
     root = [pin.JointModelFreeFlyer()] if name in FREE else []
     return pin.buildModelFromUrdf(str(path_of(name)), *root)
 

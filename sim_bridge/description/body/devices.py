@@ -77,7 +77,7 @@ def left_out(kind: str) -> str | None:
 def read_device(
     kind: str, node: Section, link: str, pose: Pose, reading: Reading
 ) -> SensorDescription:
-    """Return the sensor of a device. pose: of the device in its link."""
+    """Return a device's sensor. pose: device pose in its link."""
     name = node.text('name', '') or f'{link}_{DEVICES[kind].word}'
     for key in _IDEAL:
         key_of(node, key)

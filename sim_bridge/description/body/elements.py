@@ -64,7 +64,7 @@ class RigidPart(NamedTuple):
 
 @dataclass
 class Elements:
-    """Contents of a link's elements. visuals, collisions: from Visual and Collision nodes."""
+    """A link's elements in groups. visuals, collisions: from Visual and Collision nodes."""
 
     shapes: list[GeometryDescription] = field(default_factory=list)
     visuals: list[GeometryDescription] = field(default_factory=list)
@@ -99,7 +99,7 @@ class _Frame(NamedTuple):
 
 
 def read_elements(link: Section, name: str, reading: Reading, key: str = 'elements') -> Elements:
-    """Return the contents of a link's elements. name: link name."""
+    """Return a link's elements in groups. name: link name."""
     found = Elements()
     _Walk(name, reading, found).into(link, key, _Frame(np.eye(3), np.zeros(3)), _BOTH)
     return found

@@ -23,8 +23,8 @@ class Reading(NamedTuple):
     """
     Common data for reading all parts of a file.
 
-    angle: angle unit of the file [rad]. base: folder of the first file. folder: folder of this
-    file relative to base, '' for the same. inside: files including this one.
+    angle: the file's angle unit [rad]. base: the first file's folder. folder: this file's folder
+    relative to base, '' for the same. inside: files including this one.
     """
 
     findings: Findings
@@ -69,13 +69,13 @@ def note_unread(section: Section, place: Place, findings: Findings) -> None:
 
 
 def translation(section: Section, key: str = 'translation') -> np.ndarray:
-    """Return a translation (3,) [m], or the sum of a list of translations; zero if absent."""
+    """Return a translation (3,) [m], or the sum over a list of translations; zero if absent."""
     rows = _rows(section, key, 3)
     return np.zeros(3) if rows is None else rows.sum(axis=0)
 
 
 def rotation(section: Section, reading: Reading, key: str = 'rotation') -> np.ndarray:
-    """Return the rotation (3, 3) from axis and angle, or the product of a list of rotations."""
+    """Return the rotation (3, 3) from axis and angle, or the product of listed rotations."""
     turned = np.eye(3)
     rows = _rows(section, key, 4)
     for *axis, angle in () if rows is None else rows:
@@ -90,7 +90,7 @@ def rotation(section: Section, reading: Reading, key: str = 'rotation') -> np.nd
 
 
 def _rows(section: Section, key: str, size: int) -> np.ndarray | None:
-    """Return finite numbers (n, size) of a list, or of a list of lists; None if absent or bad."""
+    """Return finite numbers (n, size) from a list or nested lists; None if absent or bad."""
     if section.peek(key) == []:
         section.knows(key)
         return None

@@ -99,7 +99,7 @@ def attach(
     known: Iterable[ConstraintDescription] = (),
 ) -> tuple[ConstraintDescription, ...]:
     """
-    Return the loop joints between existing links of a robot; note errors for the others.
+    Return the loop joints between a robot's existing links; note errors for the others.
 
     known: the robot's loop joints so far, whose names are taken.
     """

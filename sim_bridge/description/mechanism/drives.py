@@ -49,7 +49,7 @@ def mecanum(
 
     joints: front left, front right, rear right, rear left. length: distance between the axles [m].
     width: distance between the sides [m]. offset: x, y [m] and yaw [rad] of the drive's frame
-    relative to the middle of the wheels.
+    relative to the wheels' centre.
     """
     x, y, yaw = offset
     c, s = math.cos(yaw), math.sin(yaw)
@@ -74,7 +74,7 @@ def omni(
     """
     Return wheels on a circle, at equal angles; equal positive speeds turn the vehicle right.
 
-    distance: of the wheels from the middle [m]. offset: angle of the first wheel from x [rad].
+    distance: from the middle to the wheels [m]. offset: angle from x to the first wheel [rad].
     """
     wheels = []
     for number, joint in enumerate(joints):
@@ -96,8 +96,8 @@ def steered(
     Return the wheels and the steering for a car, tricycle or bicycle.
 
     traction, steering: one joint in the middle, or the left and the right joint. wheelbase:
-    distance of the steered axle in front of the other axle [m], negative if behind. tracks: widths
-    of the driven and the steered axle [m]. driven: driven axle, 'steered' or 'fixed'.
+    distance from the other axle forwards to the steered axle [m], negative if behind. tracks:
+    widths of the driven and the steered axle [m]. driven: driven axle, 'steered' or 'fixed'.
     """
     axles = tuple(
         SteeringDescription(joint, (wheelbase, y))

@@ -32,7 +32,7 @@ _RANK_TOLERANCE = 1e-9
 @dataclass(frozen=True)
 class Mobility:
     """
-    Degrees of freedom of a mechanism whose root link is fixed.
+    Degrees of freedom in a mechanism with a fixed root link.
 
     freedoms: tree joint freedoms, except for followers of mimic joints. constraints: by the
     loop joints. independent: constraints not redundant with all joints at 0.

@@ -1,4 +1,4 @@
-"""Links and joints that carry the sensors of a robot."""
+"""Links and joints carrying a robot's sensors."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ class Side:
     """
     One side of a mate, as bodies are joined.
 
-    body: body path, '' for the world. pose: of the connector in the body's frame; its z is
-    the main axis, its x the normal.
+    body: body path, '' for the world. pose: connector pose in the body's frame; its z is the
+    main axis, its x the normal.
     """
 
     body: str
@@ -111,8 +111,8 @@ class Assembly:
     """
     Assembled scene.
 
-    frames: systems and bodies by path, `ROOT` for the root, in definition order. poses: poses
-    of the frames in the scene's world. mates: in definition order. result: SNAP's result.
+    frames: systems and bodies by path, `ROOT` for the root, in definition order. poses: frame
+    poses in the scene's world. mates: in definition order. result: SNAP's result.
     """
 
     frames: Mapping[str, Object]
@@ -257,7 +257,7 @@ def body_of(connector: Object) -> str:
 
 
 def world_pose(connector: Object, poses: Mapping[str, Pose]) -> Pose:
-    """Return a connector's pose in the scene's world. poses: of the frames."""
+    """Return a connector's pose in the scene's world. poses: frame poses."""
     return poses[_carrier(connector)] @ connector_pose(connector, Findings())
 
 
@@ -265,7 +265,7 @@ def coordinates(relative: Pose, near: float = 0.0) -> tuple[float, float]:
     """
     Return a relative pose's angle [rad] about and position [m] along z.
 
-    near: angle selecting the number of full turns.
+    near: angle selecting the full turns.
     """
     angle = math.atan2(
         relative.rotation[1, 0] - relative.rotation[0, 1],
@@ -307,7 +307,7 @@ def _given_transform(frame: Object, path: str, findings: Findings) -> Pose | Non
 
 
 def _carrier(connector: Object) -> str:
-    """Return the path of the frame in which a connector is given, '' for the world."""
+    """Return the path of a connector's reference frame, '' for the world."""
     if connector.is_a(f'{_MATES}World'):
         return ''
     carrier = frame_of(connector)

@@ -8,7 +8,7 @@ from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntV
 from sim_bridge.engine.data.parts import Dims, make
 
 # entries in Contacts.size
-COUNT = 0  # number of points found
+COUNT = 0  # found points
 OVERFLOW = 1  # 1 if there was no room for all points
 
 

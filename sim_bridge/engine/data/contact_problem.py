@@ -403,7 +403,7 @@ def make_problem(
 
 
 def _velocities_of(model: Model) -> np.ndarray:
-    """Return (nb,) the velocity coordinate count of each body's joint."""
+    """Return (nb,) each body joint's velocity coordinate count."""
     return np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
 
 
@@ -423,5 +423,5 @@ def _trees_of(model: Model, compliant: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _owners_of_laws(model: Model) -> int:
-    """Return the count of tree joints with a joint law."""
+    """Return how many tree joints have a joint law."""
     return int(np.isin(model.kind, (REVOLUTE, PRISMATIC)).sum())

@@ -26,12 +26,12 @@ LINK_SIZE = 5
 # columns in Fields.sample
 PLACE, MOTION, PUSH = 0, 3, 6
 SAMPLE_SIZE = 9
-# entries in Fields.call: address of the fields' stage, 0 without fields; address of the callback
-# for Python functions, 0 without any; 1 if one of these functions is gravity
+# entries in Fields.call: stage address, 0 without fields; callback address for Python
+# functions, 0 without any; 1 if one of these functions is gravity
 STAGE, CALLBACK, HAS_GRAVITY = range(3)
 # entries in Fields.time: start of a step, or time of the observed state; time of the evaluation
 START, NOW = range(2)
-# entries in Fields.point: point of the gravity request, and gravity there
+# entries in Fields.point: requested point, and gravity there
 ASKED, FALL = 0, 3
 
 # phases for the fields' stage: in a step, or at an instant
@@ -43,7 +43,7 @@ FAILED = -2
 
 
 class Fields(NamedTuple):
-    """Force fields, and one row for each pair of a field and a link."""
+    """Force fields, and one row for each field and link."""
 
     call: Annotated[IntVector, Dims(3)]
     """STAGE, CALLBACK, HAS_GRAVITY."""

@@ -115,7 +115,7 @@ def sliding_friction(law, mode):
 
 @kernel
 def loose_effort(law, mode):
-    """Return the summed effort of a loose joint's elements at unchanged velocity."""
+    """Return a loose joint's summed element efforts at unchanged velocity."""
     effort = sliding_friction(law, mode)
     motor_side = side_of(mode, MOTOR_SIDE)
     if motor_side == 0:
@@ -149,7 +149,7 @@ def motor_range(law, v, v_next):
 
 @kernel
 def motor_strength(law, v, v_next):
-    """Return the magnitude of the motor's effort, for rounding; a servo may have no limits."""
+    """Return the motor effort's magnitude, for rounding; a servo may have no limits."""
     if law[MOTOR] == SERVO:
         return abs(motor_range(law, v, v_next)[0])
     most, least = law[MOST], law[LEAST]

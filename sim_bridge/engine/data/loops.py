@@ -347,7 +347,7 @@ class LoopWork(NamedTuple):
 
 
 def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
-    """Order the rows of all joints; includes the model's mimic joints if there is any joint."""
+    """Order all joints' rows; includes the model's mimic joints if there is any joint."""
     listed = []
     for number, joint in enumerate(joints):
         for row, (kind, i, j) in enumerate(joint.rows):
@@ -405,7 +405,7 @@ def make_loops(joints: Sequence[LoopJoint], model: Model) -> Loops:
 
 
 def _turns(joint: LoopJoint) -> bool:
-    """Return whether any row or axis of a joint involves the relative rotation of its bodies."""
+    """Return whether any row or axis of a joint involves its bodies' relative rotation."""
     return any(kind == DOT for kind, _, _ in joint.rows) or any(
         kind != ALONG for kind, _ in joint.axes
     )

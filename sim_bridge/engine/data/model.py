@@ -154,7 +154,7 @@ class Model(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Parameters of the stepper."""
+    """Stepper parameters."""
 
     time_step: float
     """Time step [s]."""
@@ -220,7 +220,7 @@ class Options(NamedTuple):
 
 
 def body_count(model: Model) -> int:
-    """Return the number of bodies."""
+    """Return the body count."""
     return len(model.parent)
 
 
@@ -237,7 +237,7 @@ def immobile_bodies(model: Model) -> np.ndarray:
 
 
 def position_count(model: Model) -> int:
-    """Return the number of position coordinates."""
+    """Return the position coordinate count."""
     sizes = {
         GROUND: 0,
         WELD: 0,
@@ -253,7 +253,7 @@ def position_count(model: Model) -> int:
 
 
 def velocity_count(model: Model) -> int:
-    """Return the number of velocity coordinates."""
+    """Return the velocity coordinate count."""
     return len(model.q_of_v)
 
 

@@ -103,7 +103,7 @@ class Dims:
 
 
 class Field(NamedTuple):
-    """Declaration of an array."""
+    """Array declaration."""
 
     dtype: np.dtype[Any]
     dims: Dims

@@ -21,7 +21,7 @@ class ContactPhase(IntEnum):
 
 
 class UserContactPhase(IntEnum):
-    """Phases of the stage for user contacts."""
+    """User contact stage phases."""
 
     ADD = 0
     SET_LAWS = 1

@@ -16,7 +16,7 @@ class Component:
     """
     Bodies connected by mates.
 
-    root: path of the root body, '' for the world. bodies: paths in definition order, including
+    root: the root body's path, '' for the world. bodies: paths in definition order, including
     the root except the world. joints: mates of the tree, parents first, each with whether the
     second side is the child. floating: bodies beginning a tree of their own, since only mates
     unfit for trees hold them. loops: the other mates between these bodies.

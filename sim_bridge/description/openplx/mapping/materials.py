@@ -162,7 +162,7 @@ class Materials:
 
 
 def _overriding(geometry: Object) -> Object | None:
-    """Return the material with which a body or system overrides the geometry's own."""
+    """Return the material of a body or system that overrides the geometry's own."""
     for owner in owners(geometry):
         if owner.is_a(_OVERRIDE):
             excluded = owner['material_override_geometries_excluded']

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from sim_bridge.description.model import Pose
 
-# kinds of mates, by the free motions of connectors[1] in connectors[0]
+# mate kinds, by the free motions of connectors[1] in connectors[0]
 KINDS = ('lock', 'hinge', 'prismatic', 'cylindrical', 'planar', 'ball', 'distance')
 
 
@@ -32,9 +32,9 @@ class SnapFrame:
     """
     System or body, with a transform relative to its parent.
 
-    path: unique name, not ''. parent: path of the parent, '' for the world, which is not in the
-    list of frames. transform: in the parent; None if undefined, to be found by SNAP. is_reference:
-    whether it is the reference body of a system, which is forced to the identity before others.
+    path: unique name, not ''. parent: the parent's path, '' for the world, not in the frame list.
+    transform: in the parent; None if undefined, to be found by SNAP. is_reference:
+    whether it is a system's reference body, forced to the identity before others.
     """
 
     path: str
@@ -48,8 +48,8 @@ class SnapConnector:
     """
     One side of a mate.
 
-    frame: path of the carrying frame, '' for the world. pose: of the connector in that frame; its
-    z is the main axis, its x the normal.
+    frame: the carrying frame's path, '' for the world. pose: connector pose in that frame; its z
+    is the main axis, its x the normal.
     """
 
     frame: str
@@ -64,8 +64,8 @@ class SnapMate:
     kind: one of KINDS. angle, position: initial coordinates of the second connector in the first:
     about z [rad] (hinge, cylindrical), along z [m] (prismatic, cylindrical). A lock, planar or
     ball mate has none. explicit_angle, explicit_position: whether the file gives them, so that
-    SNAP may not use them as degrees of freedom. distance: between the connectors of a distance
-    mate, along z of the first unless other mates require another direction [m]. enabled: whether
+    SNAP may not use them as degrees of freedom. distance: between a distance mate's connectors,
+    along z of the first unless other mates require another direction [m]. enabled: whether
     SNAP uses the mate.
     """
 
@@ -86,8 +86,8 @@ class SnapStep:
     """
     One decision.
 
-    why: kind of decision. mate: path of the causing mate, '' if there is none. frames: paths of
-    the placed or moved frames.
+    why: kind of decision. mate: the causing mate's path, '' if there is none. frames: paths of the
+    placed or moved frames.
     """
 
     why: Why

@@ -96,7 +96,7 @@ class Placing:
         """
         Whether a mate can place a frame, or be closed.
 
-        A mate places no frame relative to a movable frame, which other mates may still move.
+        A mate places no frame relative to a movable frame: other mates may still move it.
         """
         first, second = self._undefined[mate]
         if first + second == 0:

@@ -32,10 +32,10 @@ class Structure:
 
     transforms: (4, 4) frame poses in their parents; None while undefined. chains: for both
     sides of each mate, the frames from the connector's frame up to the closest common ancestor,
-    without the ancestor. touching: mates with a frame in a chain. relative: for each mate, the
-    pose of its second connector in the first, used for placing frames. placed_by: placing mate of
-    each frame, -1 if none. rank: position of each frame in the placing order, -1 if not placed.
-    strict: whether mates require their explicit coordinates.
+    without the ancestor. touching: mates with a frame in a chain. relative: for each mate, its
+    second connector's pose in the first, used for placing frames. placed_by: each frame's placing
+    mate, -1 if none. rank: each frame's position in the placing order, -1 if not placed. strict:
+    whether mates require their explicit coordinates.
     """
 
     def __init__(self, frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> None:
@@ -90,7 +90,7 @@ class Structure:
         return tuple(ups[0]), tuple(ups[1])
 
     def product(self, chain: Iterable[int]) -> np.ndarray:
-        """Return the pose of a chain's first frame in the parent of its last."""
+        """Return the pose of a chain's first frame in its last frame's parent."""
         result = IDENTITY
         for frame in chain:
             transform = self.transforms[frame]
@@ -191,9 +191,9 @@ class Structure:
         With each comes a factor: the relative twist of the connectors, second relative to first,
         is the sum over the frames of factor times relative twist of the frame's placing mate.
 
-        Twists about a common reference point add along a chain. The twist of a placed frame is the
-        twist of its mate, less the twists of the other frames in the mate's chains. So the frames
-        are replaced one by one, the last placed first; common parts of both sides cancel.
+        Twists about a common reference point add along a chain. A placed frame's twist is its
+        mate's twist, less the twists of the other frames in the mate's chains. So the frames are
+        replaced one by one, the last placed first; common parts of both sides cancel.
         """
         factors: Counter[int] = Counter()
         waiting: list[int] = []
@@ -231,7 +231,7 @@ def _numbered(frames: Sequence[SnapFrame]) -> dict[str, int]:
 
 
 def _depths(frames: Sequence[SnapFrame], parents: Sequence[int]) -> list[int]:
-    """Return each frame's depth: the number of its ancestors, including itself."""
+    """Return each frame's depth: its ancestor count, including itself."""
     depths = [0] * len(parents)
     for start in range(len(parents)):
         path: list[int] = []

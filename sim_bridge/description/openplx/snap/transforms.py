@@ -19,7 +19,7 @@ def matrix(pose: Pose) -> np.ndarray:
 
 
 def pose(transform: np.ndarray) -> Pose:
-    """Return the pose of a (4, 4) matrix, with read-only arrays."""
+    """Return a (4, 4) matrix as a pose with read-only arrays."""
     position, rotation = transform[:3, 3].copy(), transform[:3, :3].copy()
     position.flags.writeable = rotation.flags.writeable = False
     return Pose(position, rotation)
@@ -35,7 +35,7 @@ def inverse(transform: np.ndarray) -> np.ndarray:
 
 def orthonormal(transform: np.ndarray) -> np.ndarray:
     """
-    Return a rigid transform, with the rounding of its rotation removed.
+    Return a rigid transform without rounding in its rotation.
 
     One Newton step towards the nearest rotation squares an error of some 1e-16, so long chains of
     products stay rigid.

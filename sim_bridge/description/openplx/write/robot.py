@@ -125,7 +125,7 @@ def openplx_text(
     Return a robot as OpenPLX, None without a counterpart, and a report of its omissions.
 
     fixed_base: whether to lock the root link to the world; a root link 'world' is the world.
-    folder: of the file; paths of meshes inside it are relative to it.
+    folder: the file's folder; mesh paths inside it are relative to it.
     apart: pairs of links without collision, in addition to links connected by a joint.
     """
     findings = Findings()
@@ -146,7 +146,7 @@ class _Writer:
         self._is_fixed = fixed_base or robot.root == _WORLD
         self._taken = set(_TAKEN)
         root = robot.links[robot.root]
-        # a link representing only the world becomes the system itself, which is fixed
+        # a link representing only the world becomes the system itself, a fixed one
         self._bodies = [
             link
             for link in robot.links.values()
@@ -211,7 +211,7 @@ class _Writer:
         return f'{name}_robot' if name in _TAKEN else name
 
     def _name(self, wanted: str, kind: str) -> str:
-        """Return a free member name of the system for a link or a joint."""
+        """Return a free member name in the system for a link or a joint."""
         name = identifier(wanted)
         if name in self._taken:
             name = free_name(f'{name}_{kind}', self._taken.__contains__)
@@ -446,7 +446,7 @@ def _friction(dynamics: JointDynamics) -> tuple[str, list[str]]:
 
 
 def _compliance_lines(joint: JointDescription | ConstraintDescription, kind: str) -> list[str]:
-    """Return the springs and dampers of a loop joint in the directions constrained by its mate."""
+    """Return a loop joint's springs and dampers in the directions constrained by its mate."""
     if isinstance(joint, JointDescription) or joint.compliance is None:
         return []
     names = ('along_distance',) if kind == 'Distance' else DIRECTIONS
