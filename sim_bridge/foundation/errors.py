@@ -12,6 +12,7 @@ import contextlib
 import difflib
 import enum
 import reprlib
+import warnings
 
 # Values and names come from files and messages and may have any size. Long ones are shortened:
 # a million numbers per log line, once a second, would fill a disk.
@@ -153,7 +154,7 @@ class InvalidValueError(SimBridgeError, ValueError):
 
     def __init__(
         self,
-        what: str,
+        quantity: str,
         value: object,
         expected: str,
         place: str = '',
@@ -163,18 +164,26 @@ class InvalidValueError(SimBridgeError, ValueError):
         """
         Build the message.
 
-        what: quantity, as named by the user.
+        quantity: name of the value, as written by the user.
         value: given value.
         expected: accepted values, with unit.
         place: context, such as "robot 'arm', joint 'elbow'".
         code: category, for errors handled by programs.
         """
-        self.what, self.value, self.expected, self.code = what, value, expected, code
+        self.quantity, self.value, self.expected, self.code = quantity, value, expected, code
         where = f' ({shortened(place)})' if place else ''
         super().__init__(
-            f'{shortened(what)} = {brief(value)}{where}: expected '
+            f'{shortened(quantity)} = {brief(value)}{where}: expected '
             f'{shortened(expected, _LONGEST_VALUE)}'
         )
+
+    @property
+    def what(self) -> str:
+        """The quantity, by its name before 0.2."""
+        warnings.warn(
+            'InvalidValueError.what is now called quantity', DeprecationWarning, stacklevel=2
+        )
+        return self.quantity
 
 
 class StateError(SimBridgeError, RuntimeError):
@@ -229,9 +238,9 @@ class DamagedBagError(ReplayError):
 class MissingPackageError(SimBridgeError, ImportError):
     """An optional Python package is needed but not installed."""
 
-    def __init__(self, what: str, hint: str):
-        """Build the message; what: feature needing the package. hint: how to install it."""
-        super().__init__(f'{what} needs a package that this Python does not have: {hint}')
+    def __init__(self, feature: str, hint: str):
+        """Build the message; feature: its name. hint: how to install the package."""
+        super().__init__(f'{feature} needs a package that this Python does not have: {hint}')
 
 
 def extra_hint(extra: str) -> str:
@@ -251,10 +260,10 @@ class InterfaceBuildError(SimBridgeError, RuntimeError):
 class MissingRosError(SimBridgeError, ImportError):
     """ROS 2 is needed but not installed."""
 
-    def __init__(self, what: str):
-        """Build the message; `what`: command that needs ROS 2."""
+    def __init__(self, command: str):
+        """Build the message; command: the command's name."""
         super().__init__(
-            f'{what} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS 2 '
-            'installation; or install the wheels on Linux x86_64: in the source folder by '
+            f'{command} needs ROS 2, and this Python has no rclpy. Source the setup file of a ROS '
+            '2 installation; or install the wheels on Linux x86_64: in the source folder by '
             "`pip install -e '.[ros]'`, or by `make run`, which installs them into .venv"
         )

@@ -22,42 +22,42 @@ _MOST_LENGTH = 1e50
 _REAL = 'iuf'
 
 
-def numbers(what: str, value: object, expected: str, place: str) -> np.ndarray:
+def numbers(quantity: str, value: object, expected: str, place: str) -> np.ndarray:
     """
     Return a value as an integer or float array with its own type and shape.
 
-    what, expected, place: for the message of InvalidValueError, raised for anything else.
+    quantity, expected, place: for the message of InvalidValueError, raised for anything else.
     """
     try:
         array = np.asarray(value)
     except (TypeError, ValueError):
         array = None
     if array is None or array.dtype.kind not in _REAL:
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return array
 
 
-def real_array(what: str, value: object, expected: str, place: str) -> FloatArray:
+def real_array(quantity: str, value: object, expected: str, place: str) -> FloatArray:
     """Return a value as a float array, not necessarily finite; raises like `numbers`."""
-    return numbers(what, value, expected, place).astype(float)
+    return numbers(quantity, value, expected, place).astype(float)
 
 
 def finite_vector(
-    what: str, value: object, size: int, place: str, expected: str = ''
+    quantity: str, value: object, size: int, place: str, expected: str = ''
 ) -> FloatArray:
     """
     Return a value as (size,) finite floats; size 1 also accepts a plain number.
 
-    what, place, expected: for the message of InvalidValueError, raised for anything else.
+    quantity, place, expected: for the message of InvalidValueError, raised for anything else.
     """
     if is_floats(value, size):
         return np.array(value)
     expected = expected or f'{size} finite numbers'
-    array = real_array(what, value, expected, place)
+    array = real_array(quantity, value, expected, place)
     if size == 1 and array.ndim == 0:
         array = array.reshape(1)
     if array.shape != (size,) or not np.isfinite(array).all():
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return array
 
 
@@ -72,65 +72,65 @@ def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
     )
 
 
-def finite_rows(what: str, value: object, size: int, place: str) -> FloatArray:
+def finite_rows(quantity: str, value: object, size: int, place: str) -> FloatArray:
     """Return a value as (size,) or (N, size) finite floats; else raise InvalidValueError."""
     expected = f'{size} finite numbers, or rows of as many'
-    if numbers(what, value, expected, place).ndim != 2:
-        return finite_vector(what, value, size, place, expected)
-    array = real_array(what, value, expected, place)
+    if numbers(quantity, value, expected, place).ndim != 2:
+        return finite_vector(quantity, value, size, place, expected)
+    array = real_array(quantity, value, expected, place)
     if array.shape[1] != size or not np.isfinite(array).all():
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return array
 
 
 def finite_number(
-    what: str, value: object, place: str, expected: str = 'a finite number'
+    quantity: str, value: object, place: str, expected: str = 'a finite number'
 ) -> float:
     """Return a value as a finite float; else raise InvalidValueError."""
     if type(value) is float and math.isfinite(value):
         # usual case, without an array
         return value
-    return float(finite_vector(what, value, 1, place, expected)[0])
+    return float(finite_vector(quantity, value, 1, place, expected)[0])
 
 
 def positive_vector(
-    what: str, value: object, size: int, place: str = '', expected: str = ''
+    quantity: str, value: object, size: int, place: str = '', expected: str = ''
 ) -> FloatArray:
     """Return a value as (size,) finite floats above zero; else raise InvalidValueError."""
     expected = expected or f'{size} positive numbers'
-    array = finite_vector(what, value, size, place, expected)
+    array = finite_vector(quantity, value, size, place, expected)
     if not (array > 0.0).all():
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return array
 
 
-def positive_number(what: str, value: object, expected: str, place: str = '') -> float:
+def positive_number(quantity: str, value: object, expected: str, place: str = '') -> float:
     """Return a value as a finite float above zero; else raise InvalidValueError."""
-    return float(positive_vector(what, value, 1, place, expected)[0])
+    return float(positive_vector(quantity, value, 1, place, expected)[0])
 
 
-def truth(what: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
+def truth(quantity: str, value: object, place: str = '', expected: str = 'True or False') -> bool:
     """Return True or False; raise InvalidValueError for other types."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return bool(value)
 
 
-def truth_or_none(what: str, value: object, place: str = '') -> bool | None:
+def truth_or_none(quantity: str, value: object, place: str = '') -> bool | None:
     """Return True, False or None; raise InvalidValueError for anything else."""
-    return None if value is None else truth(what, value, place, 'True, False or None')
+    return None if value is None else truth(quantity, value, place, 'True, False or None')
 
 
-def unit_quaternion(value: object, place: str = '', what: str = 'orientation') -> FloatArray:
+def unit_quaternion(value: object, place: str = '', quantity: str = 'orientation') -> FloatArray:
     """Return a normalised quaternion x y z w; raise InvalidValueError if it is invalid."""
     expected = 'a quaternion x y z w of non-zero length, up to 1e50'
-    quaternion = finite_vector(what, value, 4, place, expected)
+    quaternion = finite_vector(quantity, value, 4, place, expected)
     # avoids overflow
     norm = (
         math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(np.linalg.norm(quaternion))
     )
     if not 1e-6 <= norm <= _MOST_LENGTH:
-        raise InvalidValueError(what, tuple(quaternion.tolist()), expected, place)
+        raise InvalidValueError(quantity, tuple(quaternion.tolist()), expected, place)
     return quaternion / norm
 
 
@@ -146,23 +146,23 @@ def checked_pose(
     return p, unit_quaternion(orientation, place)
 
 
-def one_of(what: str, value: object, known: Iterable[str], place: str = '') -> str:
+def one_of(quantity: str, value: object, known: Iterable[str], place: str = '') -> str:
     """Return a value if it is one of some words; raise InvalidValueError for anything else."""
     words = tuple(known)
     if not isinstance(value, str) or value not in words:
         *others, last = map(repr, words)
         expected = f'{", ".join(others)} or {last}' if others else last
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return value
 
 
 def number_from(
-    what: str, value: object, minimum: float, maximum: float, place: str, expected: str
+    quantity: str, value: object, minimum: float, maximum: float, place: str, expected: str
 ) -> float:
     """Return a finite number from a minimum to a maximum; else raise InvalidValueError."""
-    number = finite_number(what, value, place, expected)
+    number = finite_number(quantity, value, place, expected)
     if not minimum <= number <= maximum:
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return number
 
 
@@ -175,33 +175,37 @@ def is_series(value: object) -> bool:
     )
 
 
-def name_set(what: str, value: Any, place: str) -> frozenset[str]:
+def name_set(quantity: str, value: Any, place: str) -> frozenset[str]:
     """Return names as a set; raise InvalidValueError for anything except nonempty texts."""
     if is_series(value):
         names = tuple(value)
         if all(isinstance(name, str) and name for name in names):
             return frozenset(names)
-    raise InvalidValueError(what, value, 'a set of names', place)
+    raise InvalidValueError(quantity, value, 'a set of names', place)
 
 
 def instance_of(
-    what: str, value: object, kind: type[_Kind], expected: str, place: str = ''
+    quantity: str, value: object, kind: type[_Kind], expected: str, place: str = ''
 ) -> _Kind:
     """Return a value if it is an instance; raise InvalidValueError for anything else."""
     if not isinstance(value, kind):
-        raise InvalidValueError(what, value, expected, place)
+        raise InvalidValueError(quantity, value, expected, place)
     return value
 
 
 def items_of(
-    what: str, value: Any, kind: type[Any] | tuple[type[Any], ...], expected: str, place: str = ''
+    quantity: str,
+    value: Any,
+    kind: type[Any] | tuple[type[Any], ...],
+    expected: str,
+    place: str = '',
 ) -> tuple[Any, ...]:
     """Return items if all are instances; raise InvalidValueError for anything else."""
     if is_series(value):
         items = tuple(value)
         if all(isinstance(item, kind) for item in items):
             return items
-    raise InvalidValueError(what, value, expected, place)
+    raise InvalidValueError(quantity, value, expected, place)
 
 
 def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], place: str) -> None:
@@ -219,8 +223,8 @@ def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], pl
         raise InvalidValueError('arguments', list(given), f'at least {", ".join(missing)}', place)
 
 
-def whole_number(what: str, value: object) -> int:
+def whole_number(quantity: str, value: object) -> int:
     """Return an integer >= 0; raises InvalidValueError for anything else."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InvalidValueError(what, value, 'an integer of at least 0')
+        raise InvalidValueError(quantity, value, 'an integer of at least 0')
     return int(value)

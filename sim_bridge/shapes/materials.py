@@ -188,4 +188,4 @@ def _made(make: Any, place: str) -> Any:
     try:
         return make()
     except InvalidValueError as error:
-        raise InvalidValueError(error.what, error.value, error.expected, place) from None
+        raise InvalidValueError(error.quantity, error.value, error.expected, place) from None

@@ -136,7 +136,7 @@ def combined_mass_properties(
         try:
             own = placed.shape.mass_properties(density)
         except InvalidValueError as err:
-            raise InvalidValueError(err.what, err.value, err.expected, place) from err
+            raise InvalidValueError(err.quantity, err.value, err.expected, place) from err
         rotation = placed.rotation
         center = np.array(placed.position) + rotation @ own.center_of_mass
         parts.append((own.mass, center, rotation @ own.inertia @ rotation.T))

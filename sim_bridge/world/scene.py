@@ -42,9 +42,9 @@ class Additions:
         except InvalidValueError as err:
             self.findings.error(
                 'bad-value',
-                place(err.what),
+                place(err.quantity),
                 f'expected {err.expected}',
-                err.what,
+                err.quantity,
                 plain(err.value),
             )
         except SimBridgeError as err:

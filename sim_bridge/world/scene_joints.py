@@ -36,7 +36,7 @@ def add_scene_joint(world: World, joint: SceneJoint, set_all: SetAll) -> Joint |
     try:
         added = _added(world, joint)
     except InvalidValueError as err:
-        if err.what in ('first', 'second'):
+        if err.quantity in ('first', 'second'):
             raise InvalidValueError(
                 'between',
                 joint.between,

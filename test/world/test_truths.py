@@ -90,7 +90,7 @@ def test_non_booleans_are_refused(world, name):
     for value in OTHERS if name in CHOICES else (*OTHERS, None):
         with pytest.raises(InvalidValueError) as caught:
             (TRUTHS | CHOICES)[name](world, value)
-        assert caught.value.what == name.split()[0]
+        assert caught.value.quantity == name.split()[0]
         assert caught.value.value is value
         assert PLACES.get(name, '') in str(caught.value)
         assert {'True', 'False'} <= set(re.findall(r'\w+', caught.value.expected))

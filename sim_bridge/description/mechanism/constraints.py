@@ -175,7 +175,7 @@ def read_compliance(
     try:
         return checked_compliance(stiffness, 0.0 if damping is None else damping, '')
     except InvalidValueError as err:
-        findings.error('bad-value', spot, f'expected {err.expected}', err.what, f'{err.value}')
+        findings.error('bad-value', spot, f'expected {err.expected}', err.quantity, f'{err.value}')
         return None
 
 

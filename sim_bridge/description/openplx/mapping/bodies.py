@@ -73,10 +73,14 @@ class Bodies:
             except InvalidValueError as err:
                 if len(self._findings.found) == count:
                     place = geometry.place
-                    if err.what in geometry.members:
-                        place = geometry.place_of(err.what)
+                    if err.quantity in geometry.members:
+                        place = geometry.place_of(err.quantity)
                     self._findings.error(
-                        'bad-value', place, f'expected {err.expected}', err.what, str(err.value)
+                        'bad-value',
+                        place,
+                        f'expected {err.expected}',
+                        err.quantity,
+                        str(err.value),
                     )
                 is_whole = False
                 continue

@@ -78,7 +78,9 @@ class Materials:
             try:
                 yield one, other, ContactMaterial(**self._law(model))
             except InvalidValueError as err:
-                self._findings.error('bad-value', model.place, str(err), err.what, str(err.value))
+                self._findings.error(
+                    'bad-value', model.place, str(err), err.quantity, str(err.value)
+                )
 
     def _made(self, material: Object, name: str) -> Material:
         values: dict[str, Any] = {'density': material['density']}
@@ -95,7 +97,7 @@ class Materials:
                 'bad-value',
                 material.place_of('density'),
                 f'expected {err.expected}',
-                err.what,
+                err.quantity,
                 str(err.value),
             )
             return Material(name)

@@ -30,3 +30,10 @@ def test_the_old_package_has_the_modules_of_the_new_one(monkeypatch):
     assert len(caught) == 1
     assert old is grasp
     assert import_module('sim_bridge.contact').least_effort is grasp.least_effort
+
+
+def test_the_quantity_of_an_error_is_found_by_its_old_name():
+    """Return the quantity with a warning that names the new attribute."""
+    error = sb.InvalidValueError('mass', -1.0, 'a positive number')
+    with pytest.deprecated_call(match='InvalidValueError.what is now called quantity'):
+        assert error.what == error.quantity == 'mass'
