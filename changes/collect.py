@@ -20,7 +20,7 @@ GROUPS = {
 
 def read_fragments(folder: Path) -> dict[str, list[str]]:
     """
-    Return the lines of all fragments by group, sorted by file name.
+    Return all fragments' lines by group, sorted by file name.
 
     Raises ValueError for a file with an unknown group or with more than one paragraph.
     """

@@ -47,7 +47,7 @@ def navigation(index: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def toctree(pages: list[str], caption: str = '') -> str:
-    """Return the directive that adds pages to the navigation; caption: heading above them."""
+    """Return the directive adding pages to the navigation; caption: heading above them."""
     options = ':hidden:\n' + (f':caption: {caption}\n' if caption else '')
     return f'\n```{{toctree}}\n{options}\n{chr(10).join(pages)}\n```\n'
 

@@ -22,7 +22,7 @@ from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import is_latched
 
-# chapters for public names, by the packages that define them; every package is listed
+# chapters for public names, by the defining packages; every package is listed
 CHAPTERS = {
     'Worlds': ('world', 'simulation'),
     'Robots, links and joints': ('robots',),

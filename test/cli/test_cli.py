@@ -105,7 +105,7 @@ def test_node_gets_its_ros_arguments(monkeypatch):
 
 @pytest.mark.parametrize('arguments', [['--ros-args', '-p'], ['--', 'pendulum']])
 def test_node_refuses_other_arguments(arguments, capsys):
-    """Name arguments that ROS would drop silently or fail on."""
+    """Name arguments silently dropped by ROS, or causing a failure there."""
     assert main(['node', *arguments]) == cli.USAGE_ERROR
     error = capsys.readouterr().err
     assert error.startswith('sim_bridge node: ')
@@ -527,7 +527,7 @@ def test_run_gives_namespace_and_parameter_file_to_both():
 
 @pytest.mark.parametrize('controller', CONTROLLERS)
 def test_controllers_of_run_exist(controller):
-    """Offer only controllers that can be started."""
+    """Offer only available controllers."""
     commands = run_verb.build_commands(parse_run('--controller', controller))
     module = commands['controller'][2]
     assert importlib.util.find_spec(module) is not None

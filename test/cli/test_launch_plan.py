@@ -12,7 +12,7 @@ DEFAULTS = {each.name: each.default for each in ARGUMENTS}
 
 @pytest.fixture
 def packages(tmp_path, monkeypatch):
-    """Return a function that makes only the given ROS packages known."""
+    """Return a function making only the given ROS packages known."""
     index = tmp_path / 'share' / 'ament_index' / 'resource_index' / 'packages'
     index.mkdir(parents=True)
     monkeypatch.setenv('AMENT_PREFIX_PATH', str(tmp_path))
@@ -141,7 +141,7 @@ def test_robots_of_openplx_scenes_have_a_state_publisher(packages, tmp_path, rep
 
 
 def test_rosbag2_records_with_the_qos_of_the_graph(packages, tmp_path):
-    """Start the recorder through the verb that finds the topics, in the namespace."""
+    """Start the recorder through the verb finding the topics, in the namespace."""
     with pytest.raises(InvalidValueError, match='ros2bag to be installed'):
         planned(rosbag='bag')
     packages('ros2bag')

@@ -153,7 +153,7 @@ class Output:
 
 @pytest.fixture
 def supervise(start_process):
-    """Return a function that supervises scripts like `sim_bridge run` its nodes."""
+    """Return a function supervising scripts like `sim_bridge run` its nodes."""
 
     def start(*scripts: str, duration: str = FOREVER, patience: str = PATIENT) -> Output:
         return Output(start_process('-c', SUPERVISE, duration, patience, *scripts))

@@ -151,7 +151,7 @@ def test_wheels_on_points_tell_the_truth():
     # the chord of an arc of 1.2 rad with radius v / ω
     assert moved == pytest.approx(2.0 * 1.25 * math.sin(0.6), rel=2e-3)
     assert reckoned == pytest.approx(moved, rel=2e-3)
-    # the reported pose is base_link's, which moves sideways in a curve
+    # the reported pose is base_link's; it moves sideways in a curve
     np.testing.assert_allclose(ground.drive.pose, ground.pose, atol=3e-3)
     np.testing.assert_allclose(ground.drive.reckoned_twist, ground.twist, atol=1e-3)
     assert ground.twist[1] == pytest.approx(0.2 * 0.4, rel=1e-2)
@@ -310,7 +310,7 @@ def test_friction_stands_in_for_the_rollers_of_mecanum_wheels(frame):
     """
     Drive in all directions on balls that slide freely in the rolling direction of rollers.
 
-    The direction is fixed in the chassis, which turns, not in the wheels. Nothing is lost then:
+    The direction is fixed in the turning chassis, not in the wheels. Nothing is lost then:
     wheels without slip and lift move the vehicle according to their kinematics.
     """
     text = vehicle(

@@ -33,7 +33,7 @@ def test_roll_pitch_yaw_turn_about_fixed_axes_in_this_order():
 
 @pytest.mark.parametrize('scale', [1e-9, 1.0, 1e9])
 def test_quaternions_of_any_length_are_rotations(scale):
-    """Compare with transforms3d, which requires length 1."""
+    """Compare with transforms3d; it requires length 1."""
     for xyzw in QUATERNIONS:
         x, y, z, w = xyzw / np.linalg.norm(xyzw)
         np.testing.assert_allclose(
@@ -50,7 +50,7 @@ def test_rotations_are_quaternions():
 
 
 def test_rotation_vectors_are_axis_times_angle():
-    """Rotate about the vector by its length, which gives the original rotation."""
+    """Rotate about the vector by its length: this gives the original rotation."""
     for turn in (*TURNS, np.eye(3), about(2, 1e-12)):
         vector = rotation_vector(turn)
         angle = np.linalg.norm(vector)

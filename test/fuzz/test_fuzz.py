@@ -1,4 +1,4 @@
-"""Damaged and hostile inputs of every kind are read or refused with a message; nothing is left."""
+"""Every kind's damaged and hostile inputs are read or refused with a message; nothing is left."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 @pytest.mark.parametrize('name', KINDS)
 def test_damaged_inputs_are_read_or_refused(name, tmp_path, monkeypatch, ros_environment):
-    """Read some inputs of a kind, equal in each run; `make fuzz` reads others."""
+    """Read some inputs, equal in each run; `make fuzz` reads others."""
     kind = KINDS[name]
     outcomes = set()
     monkeypatch.chdir(tmp_path)

@@ -81,7 +81,7 @@ def prismatic_arm():
 
 
 def swinging_chain():
-    """Return a moving chain of 5 links."""
+    """Return a moving chain with 5 links."""
     mechanism = chain(5)
     rng = np.random.default_rng(5)
     state = random_state(mechanism, rng, spread=0.5)
@@ -196,7 +196,7 @@ def test_write_urdf_keeps_everything(make, tmp_path):
 
 
 def test_angular_momentum_is_pinocchios():
-    """Match the angular part of Pinocchio's centroidal momentum."""
+    """Match Pinocchio's angular centroidal momentum."""
     mechanism, state = tumbling_quadruped()
     model = build_model(mechanism, GRAVITY)
     q, v = pin.neutral(model), np.zeros(model.nv)

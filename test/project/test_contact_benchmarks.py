@@ -150,7 +150,7 @@ def test_push_moves_a_body_by_newtons_law(name):
 @pytest.mark.parametrize('normal', [(0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, -0.6, 0.8)])
 @pytest.mark.parametrize('name', engines(ENGINES))
 def test_planes_stand_anyhow(name, normal):
-    """Press a ball against a plane of any attitude: it stays in place."""
+    """Press a ball against a plane at any attitude: it stays in place."""
     normal = np.array(normal)
     origin = np.array([0.3, -0.2, 0.5])
     ball = Solid(Sphere(0.1), 1.0, inertia_of(Sphere(0.1), 1.0), origin + 0.1 * normal)
@@ -194,7 +194,7 @@ def test_bullet_rolls_as_published():
     [('ODE dWorldStep', 18808.0), pytest.param('Bullet', 7.407e6, marks=needs_bullet)],
 )
 def test_balls_bounce_as_published(name, published):
-    """Lose the published energy at a step of 10 ms."""
+    """Lose the published energy with 10 ms steps."""
     scene = bouncing(1e-2)
     assert simbenchmark.bouncing_error(build_scene(name, scene), scene, 20.0) == pytest.approx(
         published, rel=0.01

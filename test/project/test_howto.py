@@ -15,7 +15,7 @@ SUFFIXES = {'yaml': '.yaml', 'xml': '.urdf'}
 
 
 def blocks(page: Path, language: str) -> list[str]:
-    """Return the blocks of a page in a language."""
+    """Return a page's blocks in a language."""
     return re.findall(rf'^```{language}\n(.*?)^```', page.read_text(), re.MULTILINE | re.DOTALL)
 
 

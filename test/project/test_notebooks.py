@@ -17,7 +17,7 @@ BOOKS = sorted(FOLDER.glob('*.ipynb'))
 
 
 def code_of(book):
-    """Return the source of each code cell."""
+    """Return each code cell's source."""
     return [
         ''.join(cell['source'])
         for cell in json.loads(book.read_text())['cells']

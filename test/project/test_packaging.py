@@ -79,7 +79,7 @@ PYTHONS = ('3.10', '3.11', '3.12', '3.13', '3.14')
 
 @pytest.fixture(scope='module')
 def manifest(repository):
-    """Return the root element of package.xml."""
+    """Return package.xml's root element."""
     return ElementTree.parse(repository / 'package.xml').getroot()
 
 

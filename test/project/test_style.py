@@ -27,7 +27,7 @@ def tracked_files(repository: Path) -> list[Path]:
 
 
 def python_files(repository: Path) -> list[Path]:
-    """List the Python files of the checkout."""
+    """List the checkout's Python files."""
     return [path for path in tracked_files(repository) if path.suffix == '.py']
 
 
@@ -67,7 +67,7 @@ def test_tests_are_functions_with_docstrings(repository):
 
 
 def documents(repository: Path) -> list[Path]:
-    """List the documents of the checkout."""
+    """List the checkout's documents."""
     return [path for path in tracked_files(repository) if path.suffix == '.md']
 
 

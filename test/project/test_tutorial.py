@@ -39,7 +39,7 @@ def coal_solid(geometry):
 
 
 def names_of(parts):
-    """Return the names of a picture's parts."""
+    """Return a picture's part names."""
     return [part.name for part in parts]
 
 

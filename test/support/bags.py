@@ -22,7 +22,7 @@ class Recorded(NamedTuple):
 
 
 def read_bag(bag: Path) -> list[Recorded]:
-    """Return a bag's messages in the order of `rosbags`."""
+    """Return a bag's messages in `rosbags`' order."""
     with Reader(bag) as reader:
         return [Recorded(c.topic, time_ns, bytes(data)) for c, time_ns, data in reader.messages()]
 

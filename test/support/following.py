@@ -40,7 +40,7 @@ def smooth(times):
 
 
 def told(diagnostics: list[DiagnosticArray], name: str) -> dict[str, str]:
-    """Return the values of the latest status with a name, including its level."""
+    """Return the latest status values with a name, including its level."""
     for status in diagnostics[-1].status if diagnostics else ():
         if status.name == f'sim_bridge: {name}':
             return {'level': status.level, **{item.key: item.value for item in status.values}}

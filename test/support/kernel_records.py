@@ -128,7 +128,7 @@ def _shown(ours: Any, theirs: Any) -> str:
 @dataclass
 class Record:
     """
-    One call of a kernel.
+    One kernel call.
 
     before, after: its arguments. result: its return value. size: number of calls within it.
     """

@@ -55,7 +55,7 @@ def own_token(monkeypatch) -> None:
     Let clusters require a private token.
 
     Without it `--ray local` would let Ray write a token to the user's folder, and each later
-    `ray start` would require it. Set before the import of Ray, which reads these variables once.
+    `ray start` would require it. Set before the import of Ray: it reads these variables once.
     """
     monkeypatch.setenv('RAY_AUTH_MODE', 'token')
     monkeypatch.setenv('RAY_AUTH_TOKEN', TOKEN)

@@ -57,7 +57,7 @@ def row(study: Study, run: int, **changes: object) -> Row:
 
 
 def shown(rows: list[Row]) -> list[str]:
-    """Return rows as texts, in which NaN equals itself."""
+    """Return rows as texts: NaN then equals itself."""
     return [repr(each) for each in rows]
 
 

@@ -37,7 +37,7 @@ def named_axes(robot: sb.Robot) -> dict[str, Axis]:
 
 
 def running_crawlers(robot: sb.Robot) -> list[sb.Crawler]:
-    """Return the crawlers that can run: those with collision geometry."""
+    """Return the crawlers with collision geometry: the others cannot run."""
     return [crawler for crawler in robot.crawlers if crawler.can_run]
 
 
@@ -102,7 +102,7 @@ class AxisStates:
 
     @property
     def has_crawlers(self) -> bool:
-        """Whether the robot has crawlers that can run."""
+        """Whether the robot has crawlers able to run."""
         return bool(self._crawlers)
 
     @property

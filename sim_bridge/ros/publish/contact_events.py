@@ -1,4 +1,4 @@
-"""Contact events: pairs that begin, continue and end to touch, in each physics step."""
+"""Contact events: pairs beginning, continuing and ceasing to touch, in each physics step."""
 
 from __future__ import annotations
 

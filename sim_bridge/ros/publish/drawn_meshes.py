@@ -1,4 +1,4 @@
-"""Folder for meshes without a file, so that RViz finds a robot's appearance."""
+"""Folder for meshes without a file: RViz finds a robot's appearance there."""
 
 from __future__ import annotations
 

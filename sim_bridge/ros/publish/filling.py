@@ -1,4 +1,4 @@
-"""Kernel that updates a robot's messages."""
+"""Kernel updating a robot's messages."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class WorldInterface:
-    """Publishes the topics that belong to no single robot, each at its own rate."""
+    """Publishes the world's own topics, each at its own rate."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ def test_frictionless_block_slides_on_forever():
 
 
 def test_infinite_friction_holds_on_any_slope():
-    """Hold a flat block on a slope of 60 degrees."""
+    """Hold a flat block on a 60 degree slope."""
     world = grounded({'friction': np.inf})
     block = add_block(world)
     tilt(world, np.radians(60.0), 0.7)

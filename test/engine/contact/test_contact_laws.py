@@ -19,7 +19,7 @@ def heights(world, body, steps):
 
 
 def apexes(track):
-    """Return the local maxima of a track."""
+    """Return a track's local maxima."""
     inner = track[1:-1]
     return inner[(inner >= track[:-2]) & (inner > track[2:])]
 

@@ -41,7 +41,7 @@ def run(world, steps):
 
 
 def sleepers(world):
-    """Return the names of sleeping robots."""
+    """Return sleeping robots' names."""
     return {name for name, robot in world.robots.items() if robot.is_asleep}
 
 

@@ -178,7 +178,7 @@ def test_sleepers_ignore_each_other_and_cost_no_rows():
 
 
 def test_sleepers_are_read_as_at_rest(sleeper):
-    """Return the energy and momentum of a body at rest."""
+    """Return a resting body's energy and momentum."""
     world, _ = sleeper
     assert world.energy().kinetic == 0.0
     assert np.linalg.norm(world.momentum().linear) == 0.0

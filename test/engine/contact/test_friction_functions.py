@@ -27,7 +27,7 @@ def with_friction(function, pair=('load', 'floor'), **law):
 
 
 def half(pair):
-    """Halve the coefficient of the contact material."""
+    """Halve the contact material's coefficient."""
     return sb.PairFriction(0.5 * pair.friction)
 
 

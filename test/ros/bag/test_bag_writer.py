@@ -1,4 +1,4 @@
-"""The recorder's thread: times of writing, cost, and stalled disks."""
+"""The recorder's thread: writing times, cost, and stalled disks."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class Disk:
 
 @pytest.fixture
 def disk(monkeypatch):
-    """Provide the disk of all bags."""
+    """Provide the disk for all bags."""
     made = Disk()
     monkeypatch.setattr(mcap_file.os, 'pwritev', made.write)
     yield made

@@ -1,4 +1,4 @@
-"""Recordings of robots from Choreonoid's body files."""
+"""Recorded robots from Choreonoid's body files."""
 
 from __future__ import annotations
 

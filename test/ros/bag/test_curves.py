@@ -29,7 +29,7 @@ FAST, SLOW = np.sin(3.0 * T), T[::10] ** 2
 
 @pytest.fixture(scope='module')
 def bag(tmp_path_factory) -> Path:
-    """Provide a bag of a swinging pendulum."""
+    """Provide a bag with a swinging pendulum."""
     folder = tmp_path_factory.mktemp('curves')
     run = start_recording(
         folder / 'swing', hold_until_first_command=False, initial_positions=[0.5, -0.3]
@@ -45,7 +45,7 @@ def states(bag) -> list[JointState]:
 
 
 def curves(bag: Path, text: str) -> dict[str, Series]:
-    """Return the curves of an expression."""
+    """Return an expression's curves."""
     expression = Expression(text)
     data, warning = read_series(bag, expression.references, no_progress)
     assert not warning
@@ -78,7 +78,7 @@ def calculated(text: str) -> Series:
     ],
 )
 def test_expressions_are_those_of_numpy(text, expected):
-    """Evaluate with one topic and with two topics of different rates."""
+    """Evaluate with one topic and with two topics at different rates."""
     series = calculated(text)
     np.testing.assert_array_equal(series.times, T)
     np.testing.assert_allclose(series.values[:, 0], expected, rtol=1e-9, atol=1e-12)
@@ -191,7 +191,7 @@ def test_unknown_names_come_with_alternatives(bag, text, kind, words):
     ],
 )
 def test_units_follow_fields_and_arithmetic(bag, text, unit):
-    """Take units of fields from their types, units of joints from the robot's description."""
+    """Take field units from their types, joint units from the robot's description."""
     for series in curves(bag, text).values():
         assert str(series.unit(0) or '') == unit
 
@@ -238,7 +238,7 @@ def test_units_of_joints_are_those_of_their_types(tmp_path):
     ],
 )
 def test_fields_of_messages_have_units(kind, path, unit):
-    """Follow a path of fields through nested messages."""
+    """Follow a field path through nested messages."""
     value, found = kind(), None
     for step in path.split('.'):
         found = unit_of_field(type(value), step, found)

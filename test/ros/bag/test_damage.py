@@ -57,7 +57,7 @@ def records(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def outcome(bag: Path) -> tuple[str, str]:
-    """Return 'same', 'different' or 'error', and the message, of a replay."""
+    """Return a replay's outcome, 'same', 'different' or 'error', and its message."""
     try:
         verdict = replay(bag)
     except ReplayError as err:
@@ -175,7 +175,7 @@ def test_replays_of_random_damage_end_with_an_error_of_ours(whole, tmp_path):
 
 
 def test_damaged_metadata_is_named(whole, tmp_path):
-    """Name byte and file of invalid metadata; read the files beside it."""
+    """Name byte and file for invalid metadata; read the files beside it."""
     text = (whole / 'metadata.yaml').read_bytes()
     total = examine(whole).messages
     made = random.Random(4)

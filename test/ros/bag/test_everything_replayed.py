@@ -1,4 +1,4 @@
-"""A recording with all kinds of actions in a world, and all changes made by services."""
+"""A recording with all actions possible in a world, and all changes made by services."""
 
 from __future__ import annotations
 

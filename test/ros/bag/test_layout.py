@@ -1,4 +1,4 @@
-"""Storage of bags: compression, splitting, times since 1970; read by others, and replayed."""
+"""Bag storage: compression, splitting, times since 1970; read by others, and replayed."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def record(bag: Path, seconds: float = 0.1, **parameters: object) -> str:
 
 
 def sizes(bag: Path) -> dict[str, int]:
-    """Return the sizes of a bag's files by name."""
+    """Return a bag's file sizes by name."""
     return {path.name: path.stat().st_size for path in bag.glob('*.mcap')}
 
 

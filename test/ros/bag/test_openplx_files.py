@@ -1,4 +1,4 @@
-"""Recordings of OpenPLX scenes contain all files read, and the bundles' version."""
+"""Recorded OpenPLX scenes contain all files read, and the bundles' version."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ endsolid
 
 @pytest.fixture
 def bag(tmp_path, monkeypatch) -> Path:
-    """Return the bag of a scene read from files of all kinds."""
+    """Return a bag with a scene read from all kinds of files."""
     own = tmp_path / 'bundles' / 'Own'
     own.mkdir(parents=True)
     for path, text in (

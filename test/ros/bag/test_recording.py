@@ -1,4 +1,4 @@
-"""Bags of runs without a graph: their contents, and failed writes."""
+"""Bags from runs without a graph: their contents, and failed writes."""
 
 from __future__ import annotations
 

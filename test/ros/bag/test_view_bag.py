@@ -1,4 +1,4 @@
-"""Viewing of bags: the page with their time, a page to share, pictures and films."""
+"""Bag viewing: the page with their time, a page to share, pictures and films."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ START, STEPS, FPS = (0.5, -0.3), 200, 50.0
 
 
 def places(world: sb.World) -> list[np.ndarray]:
-    """Return the positions of the pendulum's links."""
+    """Return the pendulum's link positions."""
     return [link.p.copy() for link in world.robots['double_pendulum'].links]
 
 
 @pytest.fixture(scope='module')
 def swing(tmp_path_factory) -> tuple[Path, list[list[np.ndarray]]]:
-    """Provide a bag of a pendulum that swings and is reset, and the positions of its links."""
+    """Provide a bag with a pendulum that swings and is reset, and its link positions."""
     bag = tmp_path_factory.mktemp('swing') / 'swing'
     run = start_recording(bag, hold_until_first_command=False, initial_positions=list(START))
     (interface,) = run.simulator.interfaces
@@ -57,7 +57,7 @@ def swing(tmp_path_factory) -> tuple[Path, list[list[np.ndarray]]]:
 
 @pytest.fixture(scope='module')
 def tape(swing) -> Tape:
-    """Provide the tape of the bag."""
+    """Provide the bag's tape."""
     found, warnings = tape_of(swing[0], FPS, no_progress)
     assert not warnings
     return found
@@ -76,7 +76,7 @@ def test_a_tape_has_the_states_of_the_run(swing, tape):
 
 
 def placed_by(bag: Path, folder: Path) -> Path:
-    """Return a bag like those of other tools: with joint_states and the description alone."""
+    """Return a bag as from other tools: with joint_states and the description alone."""
     with (
         Reader(bag) as reader,
         Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP) as writer,

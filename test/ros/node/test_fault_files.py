@@ -81,7 +81,7 @@ def test_documents_have_a_greatest_size():
 
 
 def test_long_names_are_shortened():
-    """Show the beginning and end of a name of 10 MB, without searching similar names."""
+    """Show the beginning and end of a 10 MB name, without searching similar names."""
     name = 'x' * 10_000_000
     assert len(str(UnknownNameError('joint', name, ['elbow']))) < 500
     assert len(str(InvalidValueError('efforts', [0.0] * 1_000_000, '7 values'))) < 500

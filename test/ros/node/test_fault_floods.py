@@ -64,7 +64,7 @@ class Attack:
         self.memory = memory_of(self.process.pid)
 
     def count(self, key: str) -> int:
-        """Return the latest count of commands."""
+        """Return the latest command count."""
         status = next(s for s in self.diagnostics[-1].status if 'commands of' in s.name)
         return int(next(v.value for v in status.values if v.key == f'{key} since start'))
 
@@ -78,7 +78,7 @@ class Attack:
         # states pushed out of buffers by huge messages in transit do not count as gaps
         self.graph.wait(self._has_no_gap, 'states without a gap')
         self.graph.wait_for_next(self.diagnostics, 2)
-        # at most ten messages of 10 MB wait in either process's middleware
+        # at most ten 10 MB messages wait in either process's middleware
         assert memory_of(self.process.pid) < self.memory + 400
 
     def _has_no_gap(self) -> bool:
@@ -93,7 +93,7 @@ def attack(graph, start_node):
 
 
 def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_process):
-    """Send valid commands and trajectories by the ten thousand, and messages of 10 MB."""
+    """Send valid commands and trajectories by the ten thousand, and 10 MB messages."""
     graph = attack.graph
     named = graph.advertise(JointState, '/joint_commands')
     ordered = graph.advertise(Float64MultiArray, '/effort_controller/commands')
@@ -113,7 +113,7 @@ def test_floods_and_huge_messages_change_nothing_but_counts(attack, start_proces
     accepted = attack.count('accepted')
     for _ in range(1000):
         followed.publish(whole)
-    # the middleware decides how many messages of a burst arrive
+    # the middleware decides how many messages in a burst arrive
     attack.expect('accepted', accepted)
     attack.goes_on()
 

@@ -36,12 +36,12 @@ rclpy.spin(node)
 
 
 def stamps_of(states):
-    """Return the stamps of joint states [ms]."""
+    """Return joint state stamps [ms]."""
     return [round(nanoseconds(state.header.stamp) / MS) for state in states]
 
 
 def counted(diagnostics, key):
-    """Return the latest count of commands."""
+    """Return the latest command count."""
     status = next(s for s in diagnostics[-1].status if 'commands of' in s.name)
     return int(next(each.value for each in status.values if each.key == key))
 

@@ -33,12 +33,12 @@ def change(graph):
 
 
 def state_of(graph) -> int:
-    """Return the state of the node."""
+    """Return the node's state."""
     return graph.call(GetState, '/sim_bridge/get_state', GetState.Request()).current_state.id
 
 
 def topics_of(graph) -> set[str]:
-    """Return the names of topics published by the node."""
+    """Return the topic names published by the node."""
     # queried per topic, since the node's services may be discovered before the node itself
     node = graph.node
     return {

@@ -63,7 +63,7 @@ def step(graph: Graph) -> None:
 
 
 def test_topics_have_their_types_and_qualities(graph, start_node):
-    """Publish the table of topics, reliably; only the description is latched."""
+    """Publish the topic table, reliably; only the description is latched."""
     start_node()
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)

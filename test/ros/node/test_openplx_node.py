@@ -1,4 +1,4 @@
-"""OpenPLX scenes in the node: topics of their robots, running motors, excluded parameters."""
+"""OpenPLX scenes in the node: their robots' topics, running motors, excluded parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Pair is Physics3D.System:
 
 @pytest.fixture
 def file(tmp_path):
-    """Return a file with a scene of one robot, and one of two."""
+    """Return a file with a scene with one robot, and one with two."""
     path = tmp_path / 'wheels.openplx'
     path.write_text(TWO, encoding='utf-8')
     return path

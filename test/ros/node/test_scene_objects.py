@@ -1,4 +1,4 @@
-"""Objects and joints of scene files in the node: their topics and poses."""
+"""Objects and joints from scene files in the node: their topics and poses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ world:
 
 @pytest.fixture(scope='module')
 def loaded(tmp_path_factory):
-    """Return the world of the scene, as loaded by the node."""
+    """Return the scene's world, as loaded by the node."""
     folder = tmp_path_factory.mktemp('scene')
     (folder / 'swing.urdf').write_text(URDF)
     (folder / 'scene.yaml').write_text(SCENE)

@@ -49,7 +49,7 @@ def make_simulator(node):
 
 @pytest.fixture
 def published(monkeypatch):
-    """Return the list of all publications, as (topic, stamp [ns])."""
+    """Return all publications, as (topic, stamp [ns])."""
     record: list[tuple[str, int]] = []
 
     def publish(stream: streams.Stream, stamp: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A running node survives what its callbacks cannot digest, and tells it on /diagnostics."""
+"""A running node survives errors in its callbacks, and reports them on /diagnostics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-# a node with a defect in what a service, a topic of commands and a parameter lead to
+# a node with defective callbacks for a service, a command topic and a parameter
 DEFECTIVE = """
 import sys
 from sim_bridge.ros.command.command_inbox import CommandInbox
@@ -56,7 +56,7 @@ def test_defects_do_not_end_a_simulation(graph, start_process):
 
 
 def test_parameters_of_a_wrong_type_are_refused_and_change_nothing(graph, start_node):
-    """Set a control to a list, a factor to a text, an axis that is not there."""
+    """Set a control to a list, a factor to a text, a missing axis."""
     process = start_node(robot='arm')
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states)

@@ -1,4 +1,4 @@
-"""The page of the node: all its controls, with a real node, page and recording."""
+"""The node's page: all its controls, with a real node, page and recording."""
 
 import os
 from pathlib import Path
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 ROBOTS = Path(__file__).resolve().parents[3] / 'urdf'
 SIZE = (0.2, 0.25, 0.22)
-_PULLS, _PULL_S = 3, 20.0  # number of pulls on the arm, longest duration of each [s]
+_PULLS, _PULL_S = 3, 20.0  # pulls on the arm, longest duration for each [s]
 SCENE = f"""
 world:
   ground: true
@@ -278,7 +278,7 @@ def test_sensors_and_the_solver_can_be_plotted(client):
 
 
 def test_refused_commands_are_shown(running, client):
-    """Show a warning of the node, and the commanding nodes."""
+    """Show a node's warning, and the commanding nodes."""
     _, _, graph, _ = running
     publisher = graph.advertise(JointState, '/arm/joint_commands')
     publisher.publish(JointState(name=['elbow'], effort=[1.0]))

@@ -1,4 +1,4 @@
-"""Callbacks of all kinds that raise, in a process that goes on."""
+"""All kinds of raising callbacks, in a process that goes on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ sys.exit(process.run('guarded', Program))
 
 @pytest.fixture
 def program(start_process):
-    """Return the process of a node with raising callbacks."""
+    """Return a node process with raising callbacks."""
     return start_process('-c', PROGRAM)
 
 

@@ -18,7 +18,7 @@ TICK_NS = 1_000_000
 
 
 class SteppedClock:
-    """Time that passes only by sleeping and by additions of the test."""
+    """Time passing only by sleeping and by the test's additions."""
 
     def __init__(self) -> None:
         self.time_ns = 5_000_000_000
@@ -43,7 +43,7 @@ class SteppedClock:
 
 
 class Script:
-    """The paced object of a test: calls only the given functions."""
+    """A test's paced object: calls only the given functions."""
 
     def __init__(self, tick, **functions) -> None:
         self.tick = tick
@@ -192,7 +192,7 @@ def test_real_time_factor_stretches_the_period(factor, period_ns):
 
 
 def test_without_a_factor_nothing_is_slept():
-    """Tick as fast as possible at a factor of 0, never late."""
+    """Tick as fast as possible at factor 0, never late."""
     run = Run(
         lambda run: setattr(run.clock, 'time_ns', run.clock.time_ns + 7), real_time_factor=0.0
     ).go()

@@ -28,7 +28,7 @@ NEVER = 1 << 63
 @pytest.fixture
 def spinning(ros_environment):
     """
-    Provide a function creating a polling node and a function that spins it once.
+    Provide a function creating a polling node and a function spinning it once.
 
     It takes the executor kind and arguments after --ros-args.
     """

@@ -51,7 +51,7 @@ def bench(ros_environment):
 
 
 def test_make_executor_returns_an_executor(ros_environment):
-    """Run a timer of a node once."""
+    """Run a node's timer once."""
     rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
     node, called = Node('spun'), []
     node.create_timer(SPIN_S, lambda: called.append(True))
@@ -121,7 +121,7 @@ def test_responses_are_sent_when_they_are_ready(bench):
 
 
 def test_the_callback_of_a_service_is_wrapped(bench):
-    """Change the answer of a service created by other code."""
+    """Change a service's answer created by other code."""
     bench.node.create_service(Trigger, '~/guarded', lambda request, response: response)
 
     def guard(callback):

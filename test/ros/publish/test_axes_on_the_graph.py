@@ -132,7 +132,7 @@ def test_each_axis_takes_commands_by_its_control(moving):
     taken.apply(0)
     world.step(5)
     q, dq, u = (dict(zip(NAMES, row, strict=True)) for row in states_of(moving))
-    # joints that close loops are solved iteratively
+    # loop-closing joints are solved iteratively
     assert dq['on_hinge2/axis2'] == pytest.approx(0.7, abs=1e-6)
     assert dq['glide/theta'] == pytest.approx(-0.4, abs=1e-7)
     assert q['on_slider'] == pytest.approx(0.125, abs=1e-6)
@@ -220,7 +220,7 @@ def test_joints_of_several_axes_and_floating_ones_are_poses(moving, graph):
 
 
 class Listening(Nowhere):
-    """A sink that keeps the joint states in a namespace."""
+    """A sink keeping the joint states in a namespace."""
 
     def __init__(self, topic):
         self.topic, self.states = topic, []

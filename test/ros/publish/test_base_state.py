@@ -124,7 +124,7 @@ class FramesHeard:
 
 @pytest.fixture
 def hear():
-    """Return a function that makes a simulator with frames, and its listener."""
+    """Return a function making a simulator with frames, and its listener."""
 
     def make(**values):
         heard = FramesHeard()

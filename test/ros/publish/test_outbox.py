@@ -20,7 +20,7 @@ STEP_NS = 1_000_000
 
 
 class Heard(Nowhere):
-    """A sink that wants and keeps everything, by topic."""
+    """A sink wanting and keeping everything, by topic."""
 
     def __init__(self):
         self.taken: list[tuple[str, JointState]] = []
@@ -47,7 +47,7 @@ class Heard(Nowhere):
 
 @pytest.fixture
 def sink():
-    """Return a sink that keeps everything."""
+    """Return a sink keeping everything."""
     return Heard()
 
 
@@ -66,7 +66,7 @@ def stream_of(sink, topic, copies=tuple, fill=None):
 
 
 def device_at(step: int) -> SimpleNamespace:
-    """Return the part of a device that an outbox needs."""
+    """Return a device's part needed by an outbox."""
     memory = SimpleNamespace(step=np.array([step]))
     return SimpleNamespace(memory=memory, sample_step=step)
 

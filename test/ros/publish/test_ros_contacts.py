@@ -122,7 +122,7 @@ def stand(graph, start_node, start_process, repository):
     """
     Start the quadruped and the PD controller with the quadruped's own parameters.
 
-    In lockstep, so that a robot never falls for lack of processor time; the node waits a little
+    In lockstep: a robot never falls for lack of processor time; the node waits a little
     for a missing controller.
     """
     file = str(repository / 'urdf' / 'quadruped.params.yaml')

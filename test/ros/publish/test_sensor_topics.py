@@ -41,7 +41,7 @@ class GaugeSettings:
 
 @pytest.fixture
 def gauge(monkeypatch):
-    """Declare a kind that reads the standard atmosphere's pressure, as a temperature."""
+    """Declare a kind reading the standard atmosphere's pressure, as a temperature."""
     kind = SensorKind(
         'gauge',
         (Quantity('reading', 'K'),),

@@ -33,13 +33,13 @@ FIELD = '{push: {type: uniform, acceleration: [1, 0, 0], links: [stone]}}'
 
 
 class Node:
-    """Services and parameters of a running node."""
+    """A running node's services and parameters."""
 
     def __init__(self, graph):
         self._graph = graph
 
     def call(self, name: str):
-        """Call a service of std_srvs."""
+        """Call a service from std_srvs."""
         return self._graph.call(Trigger, f'/sim_bridge/{name}', Trigger.Request())
 
     def set(self, name: str, value: object):
@@ -47,7 +47,7 @@ class Node:
         return self._graph.set_parameter('/sim_bridge', name, value)
 
     def get(self, *names: str) -> list:
-        """Return values of parameters."""
+        """Return parameter values."""
         answer = self._graph.call(
             GetParameters, '/sim_bridge/get_parameters', GetParameters.Request(names=names)
         )

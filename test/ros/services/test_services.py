@@ -27,7 +27,7 @@ LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
 def stamps(states: list[JointState]) -> list[int]:
-    """Return the stamps of joint states [ns]."""
+    """Return joint state stamps [ns]."""
     return [nanoseconds(state.header.stamp) for state in states]
 
 

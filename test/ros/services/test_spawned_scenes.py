@@ -203,7 +203,7 @@ def entities_of(made) -> Entities:
 
 
 def test_the_world_keeps_its_gravity():
-    """Ignore the gravity of a spawned scene."""
+    """Ignore a spawned scene's gravity."""
     made = simulator(robot='pendulum')
     text = (
         WHEEL

@@ -1,4 +1,4 @@
-"""RViz markers of contacts: forces as they act on the moving body."""
+"""RViz markers for contacts: forces as they act on the moving body."""
 
 from __future__ import annotations
 

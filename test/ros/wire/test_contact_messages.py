@@ -54,7 +54,7 @@ def contacts_of(count: int) -> FakeContacts:
 
 
 def geometries_of(*names: str) -> list[SimpleNamespace]:
-    """Return geometries of robots with these names."""
+    """Return geometries on robots with these names."""
     return [
         SimpleNamespace(
             name=f'{name}_box',
@@ -80,7 +80,7 @@ def read_cloud(message: PointCloud2) -> np.ndarray:
 
 @pytest.mark.parametrize('count', [0, 1, 2, 7])
 def test_a_cloud_equals_the_message_of_rclpy(count):
-    """Return the exact bytes of a PointCloud2 built by hand, also after one of another size."""
+    """Return the exact bytes of a PointCloud2 built by hand, also after one with another size."""
     cloud = ContactCloud()
     cloud.fill(contacts_of(3))
     cloud.stamped(pack_stamp(1))
@@ -242,7 +242,7 @@ def test_object_states_carry_poses_and_twists(names):
 
 
 def markers_of(shape: sb.Shape, **pose: object) -> list[Marker]:
-    """Return the markers of a static body with one shape."""
+    """Return the markers for a static body with one shape."""
     world = sb.World()
     body = world.add_body(shape, 'thing', motion='static', **pose)
     markers = ShapeMarkers([body])
@@ -295,7 +295,7 @@ def test_ground_is_drawn_up_to_its_height():
     ('shape', 'volume', 'tolerance'),
     [
         (sb.ConvexHull([[x, y, z] for x in (0, 2) for y in (0, 1) for z in (0, 1)]), 2.0, 1e-12),
-        # of a cone with 32 sides
+        # for a cone with 32 sides
         (sb.Cone(0.5, 3.0), np.pi * 0.25, 0.01),
         (sb.Cone(0.5, 3.0, 0.25), np.pi * 0.4375, 0.01),
         (sb.HollowCylinder(0.5, 3.0, 0.25), np.pi * 0.5625, 0.01),
@@ -313,7 +313,7 @@ def test_other_solids_are_drawn_as_closed_surfaces_from_outside(shape, volume, t
 
 
 def test_a_line_is_drawn_between_its_ends():
-    """Draw one line, in the frame of the shape."""
+    """Draw one line, in the shape's frame."""
     (marker,) = markers_of(sb.Line((0.0, 0.1, 0.2), (1.0, 2.0, 3.0)))
     assert marker.type == Marker.LINE_LIST and marker.scale.x > 0.0
     assert [xyz(point) for point in marker.points] == [[0.0, 0.1, 0.2], [1.0, 2.0, 3.0]]

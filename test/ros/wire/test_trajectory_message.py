@@ -57,7 +57,7 @@ def random_message(rng: np.random.Generator, flawed: bool) -> JointTrajectory:
 
 
 def told(what: object, *arguments: object) -> object:
-    """Return the arrays of a trajectory, or the error."""
+    """Return a trajectory's arrays, or the error."""
     try:
         made = what(*arguments)
     except SimBridgeError as err:
@@ -87,7 +87,7 @@ def point_by_point(message: JointTrajectory) -> sb.Trajectory:
 
 
 def assert_same(read: TrajectoryMessage, message: JointTrajectory) -> None:
-    """Compare all contents of a message."""
+    """Compare all message contents."""
     assert read.joints == message.joint_names
     stamp = message.header.stamp
     assert read.stamp_ns == stamp.sec * 10**9 + stamp.nanosec
