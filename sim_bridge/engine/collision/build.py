@@ -336,7 +336,7 @@ def _pool_triangles(
 
 
 def _ranges(counts: Iterable[int]) -> np.ndarray:
-    """Return (n, 2) the first row of each range in a pool, and the row after its last."""
+    """Return each range's first row in a pool, and the row after its last, (n, 2)."""
     starts = _starts(counts)
     return np.column_stack([starts[:-1], starts[1:]])
 
@@ -347,7 +347,7 @@ def _joined(arrays: Iterable[np.ndarray], empty: tuple[int, ...]) -> np.ndarray:
 
 
 def _grid_rows(fields: Sequence[np.ndarray]) -> np.ndarray:
-    """Return (n, 3) each field's first height, number of rows and number of columns."""
+    """Return each field's first height, number of rows and number of columns, (n, 3)."""
     starts = _starts([heights.size for heights in fields])
     return np.array(
         [[start, *heights.shape] for start, heights in zip(starts, fields, strict=False)], np.int64

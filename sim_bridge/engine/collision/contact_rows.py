@@ -21,7 +21,7 @@ def pair_of(scratch, row):
 
 @kernel
 def rows_from(contacts, first):
-    """Return the destination for a pair's contact points, see `narrow.collide_pair`."""
+    """Return the contact arrays from row `first` on, as `points_out` for `narrow.collide_pair`."""
     return first, contacts.feature, contacts.point, contacts.normal, contacts.gap
 
 

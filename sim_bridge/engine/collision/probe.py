@@ -54,7 +54,7 @@ def measure_convex_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatr
 @entry
 def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
     """
-    Measure pairs of geometries, as `query.measure`.
+    Measure pairs of geometries; result as for `query.measure`.
 
     pairs: (n, 2). measured_out: (n, 10) signed distance [m], nearest point on the first geometry
     and on the second [m], world, and unit normal from the second to the first.
@@ -71,7 +71,7 @@ def measure_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
 
 @entry
 def measure_hollow_pairs(table: Table, pairs: IntMatrix, measured_out: FloatMatrix):
-    """Measure pairs of geometries, including hollow ones, as `measure_pairs`."""
+    """Measure pairs of geometries, including hollow ones; arguments as for `measure_pairs`."""
     geometry, scratch = world.geometry(table), world.collision(table)
     place_all(table)
     for row in range(pairs.shape[0]):

@@ -71,7 +71,7 @@ def measure_surface(
     pose_s,  # state (read)
     scratch_inout,
 ):
-    """Measure a geometry against a surface (second argument), as `measure`."""
+    """Measure a geometry against a surface (second argument); result as for `measure`."""
     shape = geometry.shape[other]
     if shape == MESH:
         return measure_meshes(geometry, other, surface, pose, pose_s, scratch_inout)
@@ -92,7 +92,7 @@ def measure_convex(
     pose_s,  # state (read)
     scratch_inout,
 ):
-    """Measure a convex shape against a surface, as `measure`."""
+    """Measure a convex shape against a surface; result as for `measure`."""
     low, high = box_in_frame(geometry, convex, pose, pose_s, 0.0)
     best, facing = math.inf, 0.0
     on_convex = on_surface = n = ZERO
@@ -158,7 +158,7 @@ def measure_meshes(
     pose_s,  # state (read)
     scratch_inout,
 ):
-    """Measure a mesh and a surface, as `measure`; a solid inside another counts as separate."""
+    """Measure a mesh and a surface; see `measure`. A solid inside another counts as separate."""
     low, high = box_in_frame(geometry, surface, pose_s, pose, 0.0)
     best = math.inf
     on_mesh = on_surface = n = ZERO
@@ -179,7 +179,7 @@ def measure_meshes(
 
 @kernel
 def next_triangle_near(geometry, surface, low, high, reach, cursor):
-    """Find the next surface triangle within reach of a box, as `next_triangle`."""
+    """Find the next surface triangle within reach of a box; see `next_triangle`."""
     reach = max(reach, 0.0)
     return next_triangle(
         geometry,
@@ -192,7 +192,7 @@ def next_triangle_near(geometry, surface, low, high, reach, cursor):
 
 @subroutine
 def measure_plane_mesh(geometry, mesh, pose, plane_pose):
-    """Measure a plane against a mesh (second shape), as `measure`."""
+    """Measure a plane against a mesh (second shape); result as for `measure`."""
     n, down, offset = plane_below(pose, plane_pose)
     best, lowest, node = math.inf, 0, 0
     while node >= 0:

@@ -39,7 +39,7 @@ def search_near(table: Table, margin: float):
 @entry
 def search_pairs(table: Table, pairs: IntMatrix, margin: float):
     """
-    Find the contact points for given pairs of geometries, as `search_near`.
+    Find the contact points for given pairs of geometries; results as for `search_near`.
 
     pairs: (n, 2), lower number first, no more pairs than the scratch has room for.
     """

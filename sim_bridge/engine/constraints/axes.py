@@ -161,8 +161,9 @@ def axis_wrench(loops, axis, R_A, R_B):
     Return the torque and force on the second body for one unit of effort on an axis.
 
     A joint's effort about one axis does no work about its other axis, even if the two are not
-    orthogonal. The wrench therefore also maps relative velocities to the axis' rate: the sum of
-    its products with the angular velocity and with the velocity of the joint's points.
+    orthogonal. The wrench therefore also gives the velocity along the axis: the torque's product
+    with the relative angular velocity, plus the force's product with the relative velocity of the
+    joint's points.
     """
     kind = loops.axis_kind[axis, 0]
     if kind == EULER:
@@ -209,7 +210,7 @@ def euler_wrench(number, first, last):
 
 @kernel
 def measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected):
-    """Return an axis' position; among equivalent angles, the one nearest to `expected`."""
+    """Return the position of an axis; among equivalent angles, the one nearest to `expected`."""
     kind = loops.axis_kind[axis, 0]
     if kind == ALONG:
         return dot(column(R_A, loops.axis_kind[axis, 1]), sub(p_B, p_A))
@@ -252,10 +253,11 @@ def is_idle(loops, state, work, axis):
 @kernel
 def set_axis_row(loops, h, axis, square, work):
     """
-    Set an axis' demand for its mode: a basis row, or a known effort.
+    Set up the row of an axis for its mode: in the basis, or with a known effort outside it.
 
-    square: squared norm of its whitened row; 0 if everything it moves is locked, yet still feels
-    its effort. An effort falling with the velocity becomes a compliant row.
+    An effort that falls as the velocity grows becomes a compliant row. square: squared norm of the
+    whitened row; 0 if all joints moved by the axis are locked (the effort then still acts on
+    them).
     """
     row, mode, law = loops.size[JOINT_ROWS] + axis, work.mode[axis], work.law[axis]
     work.active[row], work.softness[row], work.impulse[row] = 0, 0.0, 0.0
@@ -279,7 +281,7 @@ def set_axis_row(loops, h, axis, square, work):
 
 @subroutine
 def switch_axes(h, loops, work):
-    """Change the axes' wrong modes, as `active_set.update_active_set`; return their number."""
+    """Correct wrong modes of axes as `active_set.update_active_set` does; return their number."""
     changed, slack, how = 0, work.slack[0], work.pivot[HOW]
     for axis in range(loops.axis_joint.shape[0]):
         law = work.law[axis]
@@ -307,7 +309,7 @@ def switch_axes(h, loops, work):
 
 @kernel
 def effort_of_elements(h, loops, work, axis):
-    """Return the friction, motor and stop effort on a locked axis, without the armature's."""
+    """Return the effort of friction, motor and stop on a locked axis; not that on its armature."""
     gained = (work.v_next[axis] - work.v[axis]) / h
     return (
         work.impulse[loops.size[JOINT_ROWS] + axis] / h
@@ -358,8 +360,9 @@ def effort_at_end(h, loops, state, work, axis, mean):
     """
     Return the effort on a loose axis at the step's end, including the armature.
 
-    As in `laws_at_instant`, but the acceleration differs from the step's mean in proportion to the
-    effort's difference from its mean. Overwrites the axis' law for the step.
+    Computed as in `laws_at_instant`, with one assumption: if the effort differs from its mean over
+    the step, the acceleration differs from its own mean in proportion. Overwrites the law of the
+    axis for the step.
     """
     law, v, mode = work.law[axis], work.v_next[axis], work.mode[axis]
     q, u, control = state.axis_q[axis], state.axis_u[axis], state.axis_control[axis]

@@ -18,7 +18,7 @@ from sim_bridge.engine.math.vec3 import norm
 
 _CLOSE = 1e-12  # negligible relative load difference
 _CONTRACTING = -0.05  # a secant is trusted only if the difference falls faster with the load
-_TRACE = 1e-300  # least friction: an unloaded axis counts as one with friction
+_TRACE = 1e-300  # friction of an unloaded axis, above 0: it then has a friction law
 
 
 @kernel
@@ -31,7 +31,7 @@ def begin_bearing(loops, state, axis, work):
 
 @kernel
 def set_bearing(loops, axis, work):
-    """Write an axis' greatest friction under its load."""
+    """Write the greatest friction on an axis under its load."""
     passive, more = loops.passive[axis], loops.passive[axis, BEARING] * work.borne[axis] + _TRACE
     work.law[axis, COULOMB] = passive[FRICTION] + more
     work.law[axis, BACK_COULOMB] = passive[BACK_FRICTION] + more
@@ -39,7 +39,7 @@ def set_bearing(loops, axis, work):
 
 @subroutine
 def follow_loads(pose, h, loops, work):
-    """Set friction by the loads from the last solution; return how many axes slide on."""
+    """Set friction by the loads last found; return how many sliding axes need a new solution."""
     changed, close = 0, _CLOSE * work.slack[0] / VELOCITY_SLACK
     for axis in range(loops.axis_joint.shape[0]):
         joint = loops.axis_joint[axis]

@@ -16,7 +16,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.spatial import FORCE, TORQUE, WRENCH_SIZE
 from sim_bridge.engine.math.vec3 import load3, scale
 
-# violation, relative to the speeds in it, tolerated in nearly dependent rows
+# tolerated violation of nearly dependent rows, relative to the speeds that a row compares
 _TOLERANCE = 1e-3
 _SLOW = 1e-9  # violation tolerated in any row [m/s, rad/s]
 

@@ -66,7 +66,7 @@ def close(table):
         act(model, ws, loops, rows, 1.0, work.change, work)
         greatest = greatest_size(work.ddq)
         if worst <= _NEARLY and greatest <= _FARTHEST:
-            # the next error is about the current one times this motion
+            # Newton's method: the next error is about the current error times this motion
             drift(model, ws.kind, ws.q, work.ddq, 1.0, ws.q)
             break
         share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0

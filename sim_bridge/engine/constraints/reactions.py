@@ -80,10 +80,11 @@ def act_on_bodies(pose, loops, wrench, on_body_out):
 @subroutine
 def react_at_instant(table):
     """
-    Write each joint's observed wrench into work.mean, once ws.pushed is known.
+    Write the wrench of each joint at the observed instant into work.mean; needs ws.pushed.
 
-    work.impulse: rigid rows' forces at the instant. Writes the wrenches on bodies, about their
-    trees' O, into work.wrench, without State.yield_wrench: it acts on them already.
+    work.impulse: forces of the rigid rows at the instant. Also writes the wrenches on the bodies,
+    about their trees' O, into work.wrench. These leave out the compliant rows, because the bodies
+    already feel State.yield_wrench.
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work = world.state(table), world.loop_work(table)

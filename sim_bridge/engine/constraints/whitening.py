@@ -103,7 +103,11 @@ def start_wrenches(model, ws, loops, joint, R_A, p_B, load_out):
 
 @kernel
 def greatest_wrenches(load):
-    """Return the greatest squared torque and force of force wrenches, then of torque wrenches."""
+    """
+    Return the greatest squared norms among the columns due to forces, then due to torques.
+
+    For each of the two: torque, then force.
+    """
     most = (0.0, 0.0, 0.0, 0.0)
     for side in range(2):
         for k in range(3):
@@ -156,7 +160,7 @@ def greatest_norm(values, end, first):
 
 @kernel
 def reach_of(support, end, nv):
-    """Return a joint's first row coordinate, and one past the last."""
+    """Return the range of coordinates in a joint's rows: the first, and the last plus 1."""
     low, high = nv, 0
     for entry in range(end):
         low, high = min(low, support[entry]), max(high, support[entry] + 1)

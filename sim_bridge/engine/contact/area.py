@@ -21,12 +21,12 @@ from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, PLANE, SPHERE
 from sim_bridge.engine.math.vec3 import cross, dot, load3, load_v, sub
 
 _FLAT = 1e-9  # area of collinear points, relative to their squared perimeter
-_AHEAD = 1e-12  # rounding of a product of two lengths, relative to this product
+_AHEAD = 1e-12  # rounding error of a product of two lengths, relative to this product
 
 
 @subroutine
 def share_areas(table):
-    """Multiply contact compliances by rest length over area."""
+    """Divide each contact stiffness by rest length over area: multiply the compliance by it."""
     contact_materials, laws, contacts = (
         world.contact_materials(table),
         world.laws(table),

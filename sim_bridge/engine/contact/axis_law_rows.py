@@ -2,9 +2,9 @@
 Axis laws of constraint joints, written as contacts: see `law_rows`.
 
 The row of an axis applies its wrench to both bodies, with the components along the loops' rigid
-rows removed. The axis' elements push the bodies with that wrench. Pivots keep the axes rejected by
-`law_elements.is_left`, and axes whose friction grows with the joint load: this problem has no
-unknowns for the loop forces.
+rows removed. The elements of the axis push the bodies with that wrench. Pivots keep the axes
+rejected by `law_elements.is_left`, and axes whose friction grows with the joint load: this problem
+has no unknowns for the loop forces.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -75,7 +75,7 @@ def moved_body(kind, loops, axis):
 
 @kernel
 def is_left_to_pivots(loops, work, axis):
-    """Return whether an axis keeps its law piece until a pivot changes it."""
+    """Return whether pivots keep the law of an axis, instead of contact rows."""
     return loops.passive[axis, BEARING] > 0.0 or is_left(work.law[axis], work.mode[axis])
 
 
@@ -112,7 +112,7 @@ def count_rigid(loops, work):
 
 @kernel
 def add_axis(table, axis, row, scaling, end):
-    """Add an axis' whitened row, multiplied by `scaling`; return the next free entry."""
+    """Add the whitened row of an axis, multiplied by `scaling`; return the next free entry."""
     model, ws, rows = world.model(table), world.workspace(table), world.rows(table)
     loops, arm = world.loops(table), world.loop_work(table).arm
     for side in range(2):
@@ -153,7 +153,7 @@ def axis_velocity(table, owner):
 
 @subroutine
 def gather_axis_wrenches(table):
-    """Add the axis elements' mean wrenches, less their middles, to response.wrench."""
+    """Add the mean wrenches of all axis elements to response.wrench; middles are not included."""
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     elements, first = world.law_rows(table), world.contacts(table).size[COUNT]
     wrench, arm = world.response(table).wrench, world.loop_work(table).arm
@@ -179,7 +179,7 @@ def close_axes(table):
     """
     Restore the axes' laws, and write the piece found for each axis into work.mode.
 
-    Adds the elements' impulses, less their middles, to work.impulse.
+    Adds the elements' impulses, measured from their middles, to work.impulse.
     """
     model, loops, work = world.model(table), world.loops(table), world.loop_work(table)
     elements, h = world.law_rows(table), world.options(table).time_step

@@ -1,4 +1,4 @@
-"""Contact points counted for each pair of bodies."""
+"""Number of contact points between each two bodies, for laws that share a quantity among them."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.islands import bodies_of
@@ -8,7 +8,7 @@ from sim_bridge.engine.data.contact_problem import NO_LAW
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 REACH = 1e-4
-"""Gap up to which points count as touching when a pair's points share a quantity [m]."""
+"""Points up to this gap [m] take part when a quantity is shared among the points of a pair."""
 
 
 @kernel
@@ -26,7 +26,7 @@ def sorted_bodies(geometry, contacts, contact):
 
 @subroutine
 def count_points(table, bit, reach):
-    """Count each body pair's points; only points within reach whose law has a bit."""
+    """Count the points between each two bodies, if within reach and their law has a given bit."""
     geometry, contact_materials, laws = (
         world.geometry(table),
         world.contact_materials(table),

@@ -10,21 +10,21 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.contact_materials import SPLIT
 
 MOST_WORK = 100_000_000
-"""Multiplications never exceeded by an island, whatever its budget: about 0.1 s."""
+"""Upper bound on an island's multiplications, whatever its budget: about 0.1 s."""
 
 BAD = 0.05
 """Residual limit [m/s]; above it, bodies visibly sink and more work is allowed."""
 
 OF_ENTRY_PAIR = 4
-"""Multiplications for each pair of contact entries, in the matrix over coordinates."""
+"""Multiplications for one pair of a contact's row entries, as Newton's matrix is built."""
 
 _OF_ENTRY = 12  # multiplications in a sweep for each entry in a contact's rows
-_PILE = 150  # an island with more rows is a pile, with a larger budget
+_PILE = 150  # an island with more rows than this counts as a pile and gets a larger budget
 _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 # factor on the budget for piles, for joint laws solved with contacts instead of by pivots, and for
 # solvers that alternate Newton's method with sweeps
 _MORE = 6
-_PLACED_AT_REST = 30  # the same factor, or Newton step limit, for bodies placed at rest
+_PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
 
 
 @kernel

@@ -26,7 +26,12 @@ def clamp(value, bound):
 
 @kernel
 def per_bound(model, normal):
-    """Return the factor on a friction radius; for constant limits, 1 if the contact presses."""
+    """
+    Return the factor that makes a friction coefficient a bound on the friction impulse.
+
+    The factor is the normal impulse. With constant limits it is 1, or 0 if the contact does not
+    press.
+    """
     if model == material.CONSTANT:
         return 1.0 if normal > 0.0 else 0.0
     return normal

@@ -119,10 +119,10 @@ def force_rows(
     rows_inout: FloatMatrix,
 ):
     """
-    Add a unit force's generalized force to each row; it is a row in the points' Jacobian.
+    Add the generalized force of a unit force to each row: the Jacobian of a point's velocity.
 
     The bodies must be placed. body: body indices, (n,), -1 for the world. point, direction: world
-    frame, (n, 3). turns: 1 for unit torques instead, giving rows for angular velocities.
+    frame, (n, 3). turns: 1 for unit torques, which give Jacobians of angular velocities.
     rows_inout: (n, nv).
     """
     model, ws = world.model(table), world.workspace(table)

@@ -29,7 +29,7 @@ _EDGE = 1.0 - 1e-9  # cone share; beyond it a contact slides
 
 
 def hybrid(table, island):
-    """Solve an island; return 0, without any work, if all of it has the world's solve type."""
+    """Solve an island with several solve types; return 0 at once if it has only the world's."""
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
     types = types_of(table, island)

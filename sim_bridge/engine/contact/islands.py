@@ -6,7 +6,7 @@ from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, SWEEPS
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 _LEAST_SWEEPS = 8
-_UPDATES = 2000  # contact updates affordable in one step for each island
+_UPDATES = 2000  # contact updates allowed for each island in one step
 
 
 @subroutine

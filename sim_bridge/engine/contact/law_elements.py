@@ -71,19 +71,19 @@ _INFINITY = float('inf')
 
 @kernel
 def is_left(law, mode):
-    """Return whether pivots keep an owner: its hold, friction or motor has no bound."""
+    """Return whether pivots keep an owner's law: its hold, friction or motor has no bound."""
     if mode == HELD or law[COULOMB] == _INFINITY or law[BACK_COULOMB] == _INFINITY:
         return True
     unlimited_up, unlimited_down = law[MOST] == _INFINITY, law[LEAST] == -_INFINITY
     if law[MOTOR] == HARD:
         return unlimited_up and unlimited_down
-    # pivots keep a servo bounded on one side
+    # a servo bounded on one side is left to pivots as well
     return law[MOTOR] == SERVO and unlimited_up != unlimited_down
 
 
 @kernel
 def is_free_servo(law):
-    """Return whether there is a servo without bounds; it stays in the inertia."""
+    """Return whether a joint has a servo without bounds; its gains stay in the joint's inertia."""
     return law[MOTOR] == SERVO and law[MOST] == _INFINITY
 
 
@@ -96,7 +96,7 @@ def open_elements(
 
     body: a body moved by the owner. v: velocity before the step. shares: initial efforts of
     friction, motor and stop. first: number of touching contacts, before the elements. Returns the
-    effort from the elements' middles.
+    summed effort of the elements' middles.
     """
     elements.kept_law[owner, :] = law_inout
     law, before, middle = elements.kept_law[owner], elements.size[ELEMENTS], 0.0
@@ -195,7 +195,11 @@ def set_element_law(laws, solution, elements, element, contact, law, h):
 
 @kernel
 def guess_impulse(laws, solution, elements, element, contact, shares, h):
-    """Start an element from its effort share, within its bounds."""
+    """
+    Guess an element's impulse from its effort in `shares`, clamped to the element's bounds.
+
+    shares: efforts of friction, motor and stop.
+    """
     friction, motor, stop = shares
     effort = stop
     if elements.element[element] == OF_FRICTION:
@@ -246,7 +250,7 @@ def end_row(laws, rows, bonds, contact, end):
 
 @kernel
 def pushed_by(solution, first, elements, element):
-    """Return an element's impulse on its owner, less the element's middle."""
+    """Return an element's impulse on its owner, measured from the element's middle."""
     if elements.sign[element] != 0.0:
         return elements.sign[element] * solution.impulse[first + element, Row.NORMAL]
     return solution.impulse[first + element, Row.TANGENT]
@@ -270,8 +274,8 @@ def read_elements(laws, solution, elements, first, element, law, h):
     """
     Read an owner's solution; its elements begin with `element`.
 
-    Returns its mode, its elements' mean effort, the same effort less their middles, and the first
-    element of the next owner.
+    Returns the owner's mode, its elements' mean effort, the same effort measured from their
+    middles, and the first element of the next owner.
     """
     owner, mode, effort, pushed = elements.owner[element], LOOSE, 0.0, 0.0
     while element < elements.size[ELEMENTS] and elements.owner[element] == owner:

@@ -93,7 +93,11 @@ def has_law(joint):
 
 @kernel
 def sort_into_islands(count, number, islands):
-    """List the first `count` contacts by island; number: number of islands."""
+    """
+    List the first `count` contacts by island.
+
+    number: number of islands.
+    """
     islands.first[: number + 1] = 0
     for contact in range(count):
         if islands.number[contact] >= 0:
@@ -182,7 +186,7 @@ def push_elements(laws, rows, solution, first, elements):
 
 @kernel
 def gather_efforts(solution, first, h, elements, effort_out):
-    """Add the tree-joint elements' mean efforts, less their middles, to effort_out."""
+    """Add the mean efforts of all tree joint elements to effort_out; middles are not included."""
     for element in range(elements.size[OF_TREES]):
         effort_out[elements.owner[element]] += pushed_by(solution, first, elements, element) / h
 

@@ -278,7 +278,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
 
 @kernel
 def is_pair(unknown, at, size, contact, row, other):
-    """Return whether unknowns `at` and `at` + 1 are two given contact rows."""
+    """Return whether unknowns `at` and `at` + 1 are the rows `row` and `other` of a contact."""
     return (
         at + 1 < size
         and unknown[at, OF_CONTACT] == contact

@@ -259,7 +259,7 @@ def set_bounds(law, h, radius_out):
 
 @kernel
 def set_softness(law, h, frame, softness_out):
-    """Set the row compliances; h k and d of a spring and a damper act like ODE's CFM."""
+    """Set the row compliances; a spring k and a damper d have the CFM 1 / (h k + d), as in ODE."""
     softness_out[Row.NORMAL] = law[material.CFM] / h
     if law[material.STIFFNESS] > 0.0:
         softness_out[Row.NORMAL] = 1.0 / (

@@ -107,7 +107,7 @@ def wake_tied(model, tied, state):
 
 @subroutine
 def set_kinds(model, state, ws):
-    """Write ws.kind, with sleepers as ground, and ws.still, 1 for sleepers' coordinates."""
+    """Write ws.kind, with sleeping bodies as ground, and ws.still (1 for their coordinates)."""
     for body in range(model.kind.shape[0]):
         asleep, at = state.idle[model.root[body]] < 0, model.v_index[body]
         ws.kind[body] = GROUND if asleep else model.kind[body]

@@ -28,7 +28,7 @@ def share_impulses(options, table, island):
 
 @kernel
 def solve_by_pair_types(options, table, island):
-    """Solve an island whose pairs name solvers; return 0 if none does."""
+    """Solve an island with solve types of material pairs; return 0 if no pair has one."""
     return call_stage(options.hybrid, table, island)
 
 

@@ -183,7 +183,7 @@ def project_positions(table):
     """
     Find the velocity that keeps bodies apart in the second half of the step.
 
-    Returns 1 if it is response.v_drift instead of ws.v_next.
+    Returns 1 if this velocity is in response.v_drift, 0 if ws.v_next already keeps them apart.
     """
     model, ws, options = world.model(table), world.workspace(table), world.options(table)
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)

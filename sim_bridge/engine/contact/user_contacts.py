@@ -118,7 +118,7 @@ def is_still(ws, body):
 
 @kernel
 def radius(ws, geometry, number, normal):
-    """Return a geometry's surface curvature radius across a normal [m]; 0 for flat."""
+    """Return a surface's radius of curvature across a normal [m]; 0 if it is flat."""
     shape, size = geometry.shape[number], geometry.size[number, 0]
     if shape == SPHERE or shape == CAPSULE:
         return size

@@ -107,7 +107,11 @@ def list_groups(islands, rows, direct, island):
 
 @kernel
 def search_breadth_first(rows, direct, group, count):
-    """Append a tree, and all trees connected by contacts, from `count` on; return the end."""
+    """
+    Append a tree, and all trees connected to it by contacts, to direct.queue.
+
+    count: number of trees in the queue. Returns the new number.
+    """
     end = count + 1
     direct.queue[count], direct.place[group] = group, 0
     while count < end:

@@ -91,7 +91,7 @@ def estimate_new_pairs(contacts, laws, rows, solution):
 
 @kernel
 def move_together(first, end, laws, rows, solution):
-    """Move a pair's impulses towards their individual solutions; return whether they change."""
+    """Move a pair's impulses towards single contacts' solutions; return whether any changed."""
     before, after = 0.0, 0.0
     for contact in range(first, end):
         before += propose(contact, laws, rows, solution)
@@ -112,7 +112,7 @@ def move_together(first, end, laws, rows, solution):
 
 @kernel
 def propose(contact, laws, rows, solution):
-    """Write a contact's individual change into solution.proposal; return its power."""
+    """Write the change that solves a contact alone into solution.proposal; return its power."""
     impulse, change = solution.impulse[contact], solution.proposal[contact]
     old = load_v(impulse, Row.NORMAL)
     change[:] = 0.0

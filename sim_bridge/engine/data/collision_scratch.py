@@ -114,7 +114,11 @@ class CollisionScratch(NamedTuple):
     node_box: Annotated[FloatMatrix, Dims('boxes', 6, unit='m')]
     """Boxes around groups, as a complete binary tree."""
     lane_box: Annotated[FloatVector, Dims('lane_sides', unit='m')]
-    """Boxes side by side: per group, LANES coordinates for each of six sides; see `ray.lanes`."""
+    """
+    Boxes of the lines' tree, stored for vector operations, see `ray.lanes`.
+
+    Per group, LANES coordinates for each of six sides.
+    """
     lane_entry: Annotated[FloatVector, Dims(LANES * LANE_LEVELS, unit='m')]
     """Per level, the parameters at which a line enters the boxes still to be visited."""
     lane_first: Annotated[IntVector, Dims(LANE_LEVELS)]

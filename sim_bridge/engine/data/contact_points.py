@@ -21,7 +21,7 @@ class Contacts(NamedTuple):
     """
 
     size: Annotated[IntVector, Dims(2)]
-    """COUNT, OVERFLOW."""
+    """Entries COUNT, OVERFLOW."""
     geometry: Annotated[IntMatrix, Dims('nc', 2, points_at='ng')]
     """The two geometries, lower number first."""
     feature: Annotated[IntVector, Dims('nc')]

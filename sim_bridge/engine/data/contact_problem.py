@@ -93,7 +93,7 @@ class Laws(NamedTuple):
     target: Annotated[FloatMatrix, Dims('bounds', 3, unit='m/s')]
     """Target velocities of the linear rows."""
     softness: Annotated[FloatMatrix, Dims('bounds', 6, unit='1/kg; 1/(kg m²)')]
-    """Velocity that a row yields per impulse."""
+    """Compliance of each row: velocity per impulse; 0 for rigid rows."""
     approach: Annotated[FloatVector, Dims('bounds', unit='m/s')]
     """Velocity along the normal at the start of the step."""
     wanted: Annotated[FloatVector, Dims('bounds', unit='m/s')]
@@ -101,7 +101,7 @@ class Laws(NamedTuple):
     pull: Annotated[FloatVector, Dims('bounds', unit='N s')]
     """Impulse of the adhesion."""
     gap: Annotated[FloatVector, Dims('bounds', unit='m')]
-    """Contacts.gap, beyond the rest overlap of the surfaces."""
+    """Contacts.gap plus the rest overlap of adhesive surfaces."""
 
 
 class BodyPairs(NamedTuple):
@@ -178,7 +178,7 @@ class Rows(NamedTuple):
     whitening: Annotated[FloatVector, Dims('nv', unit='SI')]
     """D^-½; 0 for locked joints."""
     column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
-    """Three wrenches at a root."""
+    """Scratch: three wrenches that have reached a free root."""
     mimic: Annotated[FloatMatrix, Dims('mimic_rows', 'nv', unit='1')]
     """Whitened and orthonormalized rows of the mimic joints; none in worlds with loops."""
     of_search: Annotated[IntVector, Dims(1)]
@@ -314,7 +314,7 @@ class LawRows(NamedTuple):
     target: Annotated[FloatVector, Dims('law_rows', unit='m/s, rad/s')]
     """Velocity that the element holds the joint at, or keeps it from passing."""
     middle: Annotated[FloatVector, Dims('law_rows', unit='N s, N m s')]
-    """Impulse at which its bounds begin, or around which they lie."""
+    """Impulse at which the element's bound lies (one bound), or the middle of its bounds (two)."""
     kept_law: Annotated[FloatMatrix, Dims('owners', LAW_SIZE, unit='SI')]
     """Workspace.law of these joints, LoopWork.law of axes."""
     kept_given: Annotated[FloatVector, Dims('owners', unit='N, N m')]
@@ -403,7 +403,7 @@ def make_problem(
 
 
 def _velocities_of(model: Model) -> np.ndarray:
-    """Return (nb,) each body joint's velocity coordinate count."""
+    """Return the number of velocity coordinates of each body's joint, (nb,)."""
     return np.where(model.kind >= FREE, 6, np.where(model.kind > WELD, 1, 0))
 
 

@@ -46,9 +46,9 @@ class Fields(NamedTuple):
     """Force fields, and one row for each field and link."""
 
     call: Annotated[IntVector, Dims(3)]
-    """STAGE, CALLBACK, HAS_GRAVITY."""
+    """Entries STAGE, CALLBACK, HAS_GRAVITY."""
     time: Annotated[FloatVector, Dims(2, unit='s')]
-    """START, NOW."""
+    """Entries START, NOW."""
     kind: Annotated[IntVector, Dims('nf')]
     """UNIFORM, POINT, DRAG or FUNCTION."""
     law: Annotated[FloatMatrix, Dims('nf', FIELD_SIZE, unit='SI')]
@@ -62,7 +62,7 @@ class Fields(NamedTuple):
     sample: Annotated[FloatMatrix, Dims('pushed', SAMPLE_SIZE, unit='m; m/s; N')]
     """For functions: PLACE and MOTION of the centre of mass, PUSH; world axes."""
     point: Annotated[FloatVector, Dims(6, unit='m; m/s²')]
-    """ASKED, FALL."""
+    """Entries ASKED, FALL."""
 
 
 def no_fields() -> Fields:

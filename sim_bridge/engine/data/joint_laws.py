@@ -76,7 +76,12 @@ _SAME = 1e-9  # velocity difference counted as rounding [m/s, rad/s]
 
 @kernel
 def side_of(mode, element):
-    """Return a loose joint's side (-1, 0, 1) for FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE."""
+    """
+    Return one element's digit (-1, 0, 1) of a loose joint's mode.
+
+    element: FRICTION_SIDE, MOTOR_SIDE or STOP_SIDE, the digit's weight. The digits are explained
+    at the top of this module.
+    """
     return (mode + 13) // element % 3 - 1
 
 
@@ -149,7 +154,11 @@ def motor_range(law, v, v_next):
 
 @kernel
 def motor_strength(law, v, v_next):
-    """Return the motor effort's magnitude, for rounding; a servo may have no limits."""
+    """
+    Return the motor's greatest effort, as the scale of rounding errors; finite for all motors.
+
+    A servo's limits may both be infinite, so its present effort is returned instead.
+    """
     if law[MOTOR] == SERVO:
         return abs(motor_range(law, v, v_next)[0])
     most, least = law[MOST], law[LEAST]
@@ -289,7 +298,7 @@ def next_piece(law, mode, v, v_next, slack):
 @kernel
 def share_effort(law, mode, v, v_next, effort):
     """
-    Return the efforts from friction, motor, and stop or hold in a step.
+    Return the efforts of the friction, the motor, and the stop or hold in a step.
 
     effort: total effort on a locked joint. If several elements could exert it, friction takes as
     much as it can, then the stop; the motor gets the rest.

@@ -13,7 +13,7 @@ from sim_bridge.engine.data.parts import Dims, make
 IMPACT, CONTACT, SEPARATION = 1, 2, 4
 # bits in Listening.side: a geometry is on the listener's first or second side
 FIRST, SECOND = 1, 2
-# entries in Listening.size: separated pair count
+# entry in Listening.size: number of pairs that separated
 ENDED = 0
 
 
@@ -31,7 +31,7 @@ class Listening(NamedTuple):
     keep: Annotated[IntVector, Dims('heard_pairs')]
     """1 for each contact; listeners write 0 to remove a contact."""
     size: Annotated[IntVector, Dims(1)]
-    """ENDED."""
+    """Entry ENDED: number of rows in `ended`."""
     ended: Annotated[IntMatrix, Dims('heard_pairs', 2, points_at='ng')]
     """Wanted pairs that touched in the last step and no longer touch."""
 

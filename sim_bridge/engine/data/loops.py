@@ -223,9 +223,11 @@ class Loops(NamedTuple):
     axis_vector: Annotated[FloatMatrix, Dims('na', 3, unit='1')]
     """Unit vector in A, B or the world, for TURN_A, TURN_B and TURN_W."""
     axis_index: Annotated[IntVector, Dims('na')]
-    """0, 1, 2 …: index of an axis' position for the functions in `set_joint_laws`."""
+    """
+    0, 1, 2 …: position of each axis in LoopWork.q. Stands in for Model.q_of_v in `set_joint_laws`.
+    """
     passive: Annotated[FloatMatrix, Dims('na', PASSIVE_SIZE, unit='SI', is_parameter=True)]
-    """As Model.passive; the next three likewise."""
+    """As Model.passive. The next three fields are as Model.limits, Model.motor and Model.stop."""
     limits: Annotated[
         FloatMatrix,
         Dims('na', LIMITS_SIZE, unit='m, rad; N, N m; m/s, rad/s; N, N m', is_parameter=True),
@@ -253,11 +255,11 @@ class LoopWork(NamedTuple):
     drift: Annotated[FloatVector, Dims('nt', unit='m/s², rad/s²')]
     """Second derivative of the error at zero accelerations of the coordinates."""
     softness: Annotated[FloatVector, Dims('nt', unit='m/(N s), rad/(N m s)')]
-    """Velocity that a row yields per impulse."""
+    """Compliance of each row: velocity per impulse; 0 for rigid rows."""
     scale: Annotated[FloatVector, Dims('nt', unit='SI')]
     """Scale that makes rows in different units comparable: inverse of a row's typical size."""
     right: Annotated[FloatVector, Dims('nt', unit='SI')]
-    """Velocities or accelerations missing in the rows."""
+    """Right-hand side of the rows: velocity or acceleration that each row still lacks."""
     impulse: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
     """The rows' impulses, or forces."""
     change: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
@@ -275,7 +277,7 @@ class LoopWork(NamedTuple):
     factor: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
     """R in rows = R basis, for scaled rows."""
     reach: Annotated[IntVector, Dims('nt')]
-    """Number of leading vectors along which each row has parts."""
+    """Number of columns of R, from the first on, that can be nonzero in each row."""
     gram: Annotated[FloatMatrix, Dims('nt', 'nt', unit='1')]
     """Cholesky factor of Rᵀ R, with dependent rows."""
     vector: Annotated[FloatVector, Dims('loop_whitened', unit='SI')]
@@ -289,9 +291,9 @@ class LoopWork(NamedTuple):
     whitened: Annotated[FloatMatrix, Dims('support', 8, unit='SI')]
     """Entries of three forces at B's origin along A's axes, and three torques."""
     load: Annotated[FloatCube, Dims(2, 6, 8, unit='N m; N')]
-    """These on their way to the root, from both bodies: torques, then forces."""
+    """The same forces and torques as wrenches on both bodies, while they propagate to the root."""
     column: Annotated[FloatMatrix, Dims(6, 3, unit='N m; N')]
-    """Three wrenches at a root."""
+    """Scratch: three wrenches that have reached a free root."""
     tied: Annotated[IntVector, Dims('nb')]
     """1 for bodies on which the joints act."""
     broken: Annotated[IntVector, Dims('nk')]
@@ -305,7 +307,7 @@ class LoopWork(NamedTuple):
     v_next: Annotated[FloatVector, Dims('na', unit='m/s, rad/s')]
     """Velocities of the axes at the end of the step."""
     law: Annotated[FloatMatrix, Dims('na', LAW_SIZE, unit='SI')]
-    """As Workspace.law; the next two likewise."""
+    """As Workspace.law. The next two fields are as Workspace.given and Workspace.mode."""
     given: Annotated[FloatVector, Dims('na', unit='N, N m')]
     mode: Annotated[IntVector, Dims('na')]
     inertia: Annotated[FloatVector, Dims('na', unit='kg, kg m²')]
@@ -315,13 +317,15 @@ class LoopWork(NamedTuple):
     borne: Annotated[FloatVector, Dims('na', unit='N')]
     """Force borne by the joint of each axis with a BEARING; its friction grows with this force."""
     miss: Annotated[FloatMatrix, Dims('na', 2, unit='N')]
-    """The load before, and its difference from the load that it led to."""
+    """
+    An earlier guess of `borne`, and the resulting load less this guess: one end of the secant.
+    """
     blocked: Annotated[FloatVector, Dims('nv', unit='N, N m')]
     """Efforts of unyielding rows on each joint, see `blocked`."""
     blocked_axis: Annotated[FloatVector, Dims('na', unit='N, N m')]
     """The same for each axis."""
     slack: Annotated[FloatVector, Dims(1, unit='m/s, rad/s')]
-    """Violation from which a mode is changed, as `active_set.update_active_set`."""
+    """Velocity violation above which a mode changes, see `active_set.update_active_set`."""
     pivot: Annotated[IntVector, Dims(3)]
     """How modes are changed, and the outcome: see HOW."""
     twist: Annotated[FloatMatrix, Dims('nb', 6, unit='rad/s; m/s')]

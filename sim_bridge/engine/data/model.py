@@ -39,8 +39,8 @@ FREE = 5
 FREE_SINGLE = 6  # a free body carrying no other; its integrator conserves exactly
 KINEMATIC = 7  # moves at a prescribed velocity, regardless of forces; coordinates as FREE
 
-# first column for the centre of mass in Model.inertia; mass and inertia columns as in a rigid
-# inertia, see `inertia`
+# first column of the centre of mass in Model.inertia; the columns of mass and inertia are those of
+# a rigid inertia, see `inertia`
 CENTRE = 1
 # columns in Model.passive
 ARMATURE, DAMPING, STIFFNESS, REFERENCE, FRICTION, BACK_FRICTION, BEARING = range(7)
@@ -65,12 +65,13 @@ DRAG = 15
 LIFTED = 27
 FASTEST = 28
 MEDIUM_SIZE = 29
-# columns in Model.sleep: upper speeds of a body at rest [m/s, rad/s]; number of steps
-# at rest before its tree sleeps, 0 to never sleep; number of steps in the mean velocity, and first
-# of their rows in State.sample
+# columns in Model.sleep: greatest linear and angular speed of a body at rest [m/s, rad/s]; number
+# of steps at rest before its tree sleeps, 0 to never sleep; number of steps over which velocities
+# are averaged, and their first row in State.sample
 SLOW, SLOW_TURN, REST_STEPS, SAMPLES, FIRST_SAMPLE = range(5)
 SLEEP_SIZE = 5
-# columns in Model.gravity: uniform gravity, then the pulling point, its strength and exponent
+# columns in Model.gravity: uniform gravity; then the point that attracts, its strength and
+# exponent
 PULL_CENTRE, PULL, EXPONENT = 3, 6, 7
 GRAVITY_SIZE = 8
 
@@ -226,9 +227,9 @@ def body_count(model: Model) -> int:
 
 def immobile_bodies(model: Model) -> np.ndarray:
     """
-    Return (nb,) a mask for bodies moved by no force: ground, kinematic, and welded to them.
+    Return a mask (nb,) of the bodies moved by no force: ground, kinematic, or welded to these.
 
-    A body welded to another robot's body may be moved by it.
+    A body welded to another robot's body counts as movable: the other body may move it.
     """
     immobile = np.isin(model.kind, (GROUND, KINEMATIC))
     for body in np.flatnonzero((model.kind == WELD) & (model.parent >= 0)):

@@ -1,4 +1,9 @@
-"""Phases in the stages for contacts, user contacts, constraints and momentum."""
+"""
+Phase numbers: the part of the work that one call of a stage does.
+
+There is one enumeration for each stage with several calls per step: contacts, user contacts,
+constraints, momentum.
+"""
 
 from enum import IntEnum
 

@@ -98,7 +98,7 @@ class Handle:
         self.table = tabulate(parts)
 
     def part(self, kind: type[P]) -> P:
-        """Return the handle's part with the given kind, one of PARTS."""
+        """Return the part of the given kind, one of PARTS."""
         return cast(P, self.parts[PARTS.index(kind)])
 
     def replaced(self, *parts: tuple[Any, ...]) -> Handle:

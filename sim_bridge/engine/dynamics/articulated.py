@@ -191,7 +191,7 @@ def lagging_inertia(passive, joint, mode, d, h, law_inout):
 @kernel
 def set_servo_effort(d, hd, h, law_inout):
     """
-    Write a servo's effort at an unchanged velocity.
+    Write the effort that a servo would exert if the step left the velocity unchanged.
 
     d: inertia in a step of h seconds. hd: h times the joint's damping. Returns h times the damping
     of joint and servo together, the weight from `damper_weight` and the weight from
@@ -217,9 +217,10 @@ def damper_weight(d, hd):
 @kernel
 def servo_stiffness(d, spring):
     """
-    Return a weight from 0 to 1 that grows as the step becomes too long for a servo's oscillation.
+    Return the weight, from 0 to 1, by which `set_motor` shifts a servo's spring.
 
-    d: inertia including damper terms. spring: h² kp / 4. The weight is fourth order in h for short
+    d: inertia including damper terms. spring: h² kp / 4. The weight grows as the step becomes too
+    long for the servo's oscillation (angular frequency ω): it is fourth order in h for short
     steps, and 1/2 at h = 2 / ω.
     """
     if spring == 0.0:

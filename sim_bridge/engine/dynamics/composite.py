@@ -142,7 +142,7 @@ def mul_b(rate, body, w, v):
 
 @kernel
 def mul_bt(rate, body, n, f):
-    """Return Bᵀ (n, f): its first half; the second half is zero."""
+    """Return the torque part of Bᵀ (n, f); the force part is zero."""
     return add(mul_tv(load_m(rate, body, _MATRIX), n), cross(moment_rate(rate, body), f))
 
 

@@ -172,7 +172,11 @@ def push_in_step(model, options, state, ws, table, done):
 
 @kernel
 def push_at(table, time, phase):
-    """Add the field wrenches at a time and ws.v to ws.wrench; return FAILED after an exception."""
+    """
+    Add all field wrenches, evaluated at `time` and the velocities ws.v, to ws.wrench.
+
+    phase: IN_STEP or AT_INSTANT. Returns FAILED if a Python function raised an exception.
+    """
     own = world.fields(table)
     if own.call[STAGE] == 0:
         return 0
@@ -197,7 +201,11 @@ def stay_awake(model, own, idle_inout):
 
 @kernel
 def function_gravity(table, p):
-    """Return a Python function's free-fall acceleration at a point [m/s²]; 0 without one."""
+    """
+    Return the free-fall acceleration from the world's Python function at a point [m/s²].
+
+    Returns 0 in a world without this function, and after an exception.
+    """
     own = world.fields(table)
     if own.call[HAS_GRAVITY] == 0:
         return ZERO

@@ -90,7 +90,8 @@ def opposition(model, ws, medium, R, c, w, v, acceleration, body):
     w, v: velocity causing drag. acceleration: (nb, 6) spatial accelerations, less gravity.
     """
     g, turning = load_v(model.gravity, 0), load3(ws.velocity, body, ANGULAR)
-    # acceleration of the mass centre itself: add w x v, and gravity, missing in the bodies' rows
+    # classical acceleration of the mass centre: add w x v to the spatial one; add gravity, which
+    # the bodies' rows leave out
     moving = add(load3(ws.velocity, body, LINEAR), cross(turning, c))
     dv = add(add(load3(acceleration, body, LINEAR), g), cross(turning, moving))
     n, f = push_for(medium, ADDED, R, c, load3(acceleration, body, ANGULAR), dv)

@@ -2,8 +2,8 @@
 Gravity towards a point, as a force on every link at its centre of mass.
 
 Uniform gravity is an acceleration of the world, see `kinematics.move_bodies`. Gravity varying with
-position is added to the body wrenches, at the poses in the middle of the step. Other force
-fields can be added to the wrenches likewise.
+position is added to the body wrenches, at the poses in the middle of the step. Other force fields
+can be added to the wrenches in the same way.
 """
 
 import math

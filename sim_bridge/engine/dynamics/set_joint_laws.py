@@ -153,9 +153,10 @@ def set_stops(limits, stop, q, v, h, law_out):
 @kernel
 def set_elastic_stop(stop, above, below, v, h, law_out):
     """
-    Write an elastic stop's effort at an unchanged velocity, half a step later.
+    Write the effort that an elastic stop would exert if the step left the velocity v unchanged.
 
-    above, below: excess of the joint position beyond the upper and the lower stop [m, rad].
+    The effort belongs to the step's end, half a step of drift after the given position. above,
+    below: excess of this position beyond the upper and the lower stop [m, rad].
     """
     if above > 0.0 or below > 0.0:
         moved = 0.5 * h * v
@@ -187,10 +188,9 @@ def set_motor(limits, motor, q, v, u, control, target, aim, moved, h, law_out):
 
     A servo's spring acts at the middle of the position change. This conserves the spring's energy,
     so the joint would ring forever if the step is too long for its oscillation. The spring is
-    therefore shifted, by the weight `articulated.servo_stiffness`, towards the position that the
-    joint would reach from q in a whole step at the new velocity less the target's. Likewise the
-    damper acts between the middle and the end of the step, by the weight
-    `articulated.damper_weight`.
+    therefore shifted, by the weight `articulated.servo_stiffness`, towards the position error
+    after a whole step from q at the new velocity. Likewise the damper acts between the middle and
+    the end of the step, by the weight `articulated.damper_weight`.
     """
     most = min(motor[MAX_EFFORT], limits[EFFORT] - u)
     least = max(motor[MIN_EFFORT], limits[LOWER_EFFORT] - u)

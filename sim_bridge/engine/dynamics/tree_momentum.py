@@ -124,9 +124,10 @@ def origin_in(q, model, root):
 @subroutine
 def find_momenta(model, q, v, ws):
     """
-    Write the systems' MOMENTUM and COMPOSITE inertia at q and v, about their O at q.
+    Write the MOMENTUM and the COMPOSITE inertia of every system at q and v.
 
-    Also writes their bodies' poses, axes and inertias, and the velocities to ws.twist.
+    Both are about the system's O, the origin of its first body at q. Also writes the poses, axes
+    and inertias of the systems' bodies, and their velocities into ws.twist.
     """
     for body in range(model.parent.shape[0]):
         root = model.root[body]
@@ -157,7 +158,7 @@ def find_momenta(model, q, v, ws):
 
 @kernel
 def add_wrench(trees_inout, leader, column, row, arm):
-    """Add a tree's momentum or impulse to the leader's; arm: tree's O from the leader's [m]."""
+    """Add a tree's momentum or impulse to its system's; arm: tree's O from the system's O [m]."""
     n, f = load_v(row, column), load_v(row, column + 3)
     n = add(n, cross(arm, f))
     for k in range(3):
@@ -330,7 +331,7 @@ def end_step(model, state, ws, h):
 
 @kernel
 def find_end(model, state, ws, leader, h):
-    """Write a system's end of step: MOVED, its missing velocity GIVEN, its O as MIDDLE."""
+    """Write a system's motion at the step's end: MOVED, GIVEN (missing velocity), MIDDLE (O)."""
     own = ws.trees[leader]
     origin = origin_in(ws.q, model, leader)
     if ws.held[leader] != 0:

@@ -40,7 +40,7 @@ def pass_joint(ws, body, torque, force):
     """
     Propagate a wrench on a body towards the root, across its unlocked one-axis joint.
 
-    Returns the effort left at the joint, and the torque and force passed on.
+    Returns the joint effort that the wrench needs, and the torque and force passed on.
     """
     s, t = load_spatial(ws.axis, body)
     u, x = load_spatial(ws.joint_factor, body)

@@ -1,8 +1,8 @@
 """
 Array rows that hold poses, spatial motions and spatial forces.
 
-A spatial vector has six numbers. For a velocity or acceleration: the angular half, then the linear
-half. For a force or wrench: the torque, then the force.
+A spatial vector has six numbers. For a velocity or acceleration: the angular part, then the linear
+part. For a force or wrench: the torque, then the force.
 """
 
 from sim_bridge.compiler.kernel import kernel
@@ -34,13 +34,13 @@ def store_pose(array_out, row, R, p):
 
 @kernel
 def carried(outer, R, p):
-    """Return the world pose of a frame (R, p) on a body with the pose `outer`."""
+    """Return the world pose of a frame (R, p) fixed to a body at the pose `outer`."""
     return mul_mm(outer[0], R), add(outer[1], mul_mv(outer[0], p))
 
 
 @kernel
 def load_spatial(array, row):
-    """Read a spatial vector: angular and linear half."""
+    """Read a spatial vector: angular and linear part."""
     return load3(array, row, ANGULAR), load3(array, row, LINEAR)
 
 
@@ -60,11 +60,19 @@ def add_spatial(array_inout, row, angular, linear):
 
 @kernel
 def cross_motion(w, v, s, t):
-    """Return (w, v) x (s, t): the rate of a motion (s, t) moving at the velocity (w, v)."""
+    """
+    Return (w, v) x (s, t): rate of change of a motion vector fixed to a moving body.
+
+    (w, v): body velocity. (s, t): motion vector, such as a velocity.
+    """
     return cross(w, s), add(cross(w, t), cross(v, s))
 
 
 @kernel
 def cross_force(w, v, n, f):
-    """Return (w, v) x* (n, f): the rate of a force (n, f) moving at the velocity (w, v)."""
+    """
+    Return (w, v) x* (n, f): rate of change of a force vector fixed to a moving body.
+
+    (w, v): body velocity. (n, f): force vector, such as a wrench.
+    """
     return add(cross(w, n), cross(v, f)), cross(w, f)

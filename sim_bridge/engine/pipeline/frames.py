@@ -162,7 +162,7 @@ def center_of_mass(
         for body in range(model.parent.shape[0]):
             if body == 0:
                 base = load3(ws.pose, body, ORIGIN)
-            # about the first body's origin, since the other bodies are near it
+            # moments are taken about the first body's origin, since the other bodies are near it
             arm = sub(load3(ws.pose, model.root[body], ORIGIN), base)
             m = ws.rigid[body, MASS]
             mass += m

@@ -66,7 +66,7 @@ def end(table):
 
 @kernel
 def find_held(table):
-    """Write into ws.held the systems touched from outside in this step."""
+    """Mark in ws.held the systems on which contacts from outside the system push in this step."""
     model, ws, geometry = world.model(table), world.workspace(table), world.geometry(table)
     contacts, laws, solution = world.contacts(table), world.laws(table), world.solution(table)
     for body in range(ws.held.shape[0]):

@@ -85,7 +85,7 @@ def joint_size(kind):
 
 @kernel
 def join_tied(root, loop_body, pushed_inout):
-    """Let trees tied together by loops count as one."""
+    """Treat trees tied together by loops as one tree."""
     differs = True
     while differs:
         differs = False

@@ -8,7 +8,8 @@ locking of joints. All other efforts are known: friction and hard motors at anot
 servos, elastic stops. Servos and elastic stops too stiff for the step also depend on the
 acceleration, like dampers, see `articulated.implicit_inertia`. If an element changed a joint's
 velocity in the last step, and the velocity was not written since, its mean effort over the step
-represents the impact. A hard motor gives the joint the step's acceleration.
+represents the impact. A hard motor that changed the velocity keeps the joint at the step's mean
+acceleration.
 """
 
 from __future__ import annotations
@@ -155,9 +156,10 @@ def is_in_impact(state, joint, v, above, below):
 @kernel
 def known_motor_effort(state, joint, v, law_inout):
     """
-    Return a hard motor's known effort and remove the motor, unless it keeps its velocity.
+    Return a hard motor's effort if the velocity determines it, and remove the motor's law.
 
-    A motor that took the joint to its velocity in the last step gives it the step's acceleration.
+    At its target velocity the motor stays, with effort 0: it then demands zero acceleration. A
+    motor that brought the joint to this velocity in the last step demands the step's acceleration.
     """
     kept = state.mode[joint] == AT_TARGET and v == state.v_left[joint]
     effort = motor_range(law_inout, v, v)[0]

@@ -189,8 +189,8 @@ def observe_sites(model, ws, site_body, site_frame, site_out):
         w = load3(ws.velocity, body, ANGULAR)
         v = add(load3(ws.velocity, body, LINEAR), cross(w, p_OS))
         dw = load3(ws.acceleration, body, ANGULAR)
-        # acceleration of the point instead of the spatial one: add w x v; and add gravity, missing
-        # in ws.acceleration
+        # classical acceleration of the point: add w x v to the spatial one, and gravity, which
+        # ws.acceleration leaves out
         dv = add(add(load3(ws.acceleration, body, LINEAR), cross(dw, p_OS)), cross(w, v))
         dv = add(dv, load_v(model.gravity, 0))
         f = load3(ws.force, body, FORCE)

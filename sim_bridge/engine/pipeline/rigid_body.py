@@ -270,7 +270,7 @@ def sum_up(model, ws, velocity, total_out):
         w, v = load_spatial(ws.velocity, body)
         n, f = mul_rigid(ws.rigid, body, w, v)
         kinetic += 0.5 * (dot(w, n) + dot(v, f))
-        # about the first body's origin, since the other bodies are near it
+        # moments are taken about the first body's origin, since the other bodies are near it
         arm = sub(load3(ws.pose, model.root[body], ORIGIN), base)
         mass += ws.rigid[body, MASS]
         moment = add(moment, add(load3(ws.rigid, body, MOMENT), scale(ws.rigid[body, MASS], arm)))

@@ -76,22 +76,22 @@ NOT_FINITE = 1
 NOT_CONVERGED = 2
 NO_ROOM = 3  # more contacts than allocated
 INTERRUPTED = 5  # a Python function has raised; 4 belongs to `step_and_sample`
-NOT_COMPILED = 6  # a stage needed for the first time
-DIVERGED = 7  # finite, but without meaning: see `gains_from_nothing`, FASTEST
+NOT_COMPILED = 6  # the step needs a stage that is not compiled yet
+DIVERGED = 7  # values are finite but meaningless: see `gains_from_nothing`, FASTEST
 
 # no further evaluation up to this mid-step velocity change
 MIDDLE_SLACK = 1e-13  # m/s or rad/s
 
-# velocities never reached [m/s, rad/s]
+# a step that reaches this velocity counts as diverged [m/s, rad/s]
 FASTEST = 1e9
 # no step diverges up to this velocity change times the time step [m, rad]
 _FARTHEST = 1.0
-# a greater ratio of kinetic energies at a step's ends needs work; and the ratio if the step
+# growth of kinetic energy in a step above which its source is checked; the same if the step
 # `leads_away`
 _MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
 _RESTS = 1e-12  # positions stay up to this velocity [m/s, rad/s]: 30 um a year
-_RELEASES = 20  # limit on releases after the last pivot
+_RELEASES = 20  # limit on releases of locked joints after the last pivot
 _PIVOTS_AROUND = 4  # pivots around contacts before joint laws are solved with the contacts
 
 

@@ -21,7 +21,11 @@ MOST_SHARING = 8.0
 
 @kernel
 def grid_overlaps(box, scratch, found_out):
-    """Find the overlapping boxes, as `overlaps.many_overlaps`; return -1 if no grid suits."""
+    """
+    Find the overlapping boxes; return their pair count, -1 if no grid suits.
+
+    Arguments and result: see `overlaps.many_overlaps`.
+    """
     n, order, start, sorted_box = box.shape[0], scratch.order, scratch.start, scratch.sorted_box
     key, sorted_key = scratch.key, scratch.spare_key
     least, cell = usual_extents(box)

@@ -27,7 +27,8 @@ from sim_bridge.engine.data.geometry import KINEMATIC, PLANE, STATIC
 from sim_bridge.engine.math.spatial import ANGULAR, LINEAR, ORIGIN
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, sub
 
-# a body's slack: a share of its geometries' least half extent, plus its motion in so many steps
+# a body's slack: a share of its geometries' least half extent, plus its motion in this number of
+# steps
 _SLACK, _SLACK_STEPS = 0.1, 16.0
 _MOST_SLACK = 0.5  # share of the least half extent
 _THINNEST = 0.01  # share of the body's ARM; smaller half extents of flat geometries count as this
@@ -158,7 +159,7 @@ def widen_boxes(geometry, margin, scratch, wide_box_out):
     for g in range(geometry.body.shape[0]):
         more = 0.0
         if geometry.shape[g] == PLANE:
-            # a slightly turned plane is somewhere else far away
+            # far from the body, a slightly turned plane has moved by any distance
             more = 0.0 if is_fixed(geometry, g) else math.inf
         elif geometry.body[g] >= 0:
             slack = scratch.kept[geometry.body[g], KeptColumn.SLACK]

@@ -29,7 +29,7 @@ def find_overlaps(box, scratch_inout):
 
 @kernel
 def few_overlaps(box, found_out):
-    """Find the overlapping boxes by comparing all pairs, as `many_overlaps`."""
+    """Find the overlapping boxes by comparing all pairs; see `many_overlaps` for the arguments."""
     total = 0
     for i in range(box.shape[0]):
         one = load_box(box, i)

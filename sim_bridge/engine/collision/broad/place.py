@@ -27,7 +27,7 @@ def place_geometries(geometry, pose, twist, root, h, margin, scratch_out):
 
 @kernel
 def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
-    """Place one geometry, as `place_geometries`."""
+    """Place one geometry; arguments as for `place_geometries`."""
     R, p = frame_in_world(geometry, g, pose)
     centre = add(p, mul_mv(R, load3(geometry.bounds, g, 0)))
     reach, w, v = 0.5 * margin, ZERO, ZERO

@@ -18,7 +18,7 @@ DIGITS = 1024
 
 @kernel
 def tree_overlaps(box, scratch, found_out):
-    """Find the overlapping boxes, as `overlaps.many_overlaps`."""
+    """Find the overlapping boxes; arguments and result as for `overlaps.many_overlaps`."""
     n, order = box.shape[0], scratch.order
     sorted_box, node_box = scratch.sorted_box, scratch.node_box
     usual = sort_along_curve(box, scratch)

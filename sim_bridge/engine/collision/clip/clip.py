@@ -43,7 +43,7 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
     size = common_size(count_a, count_b, polygon)
     found = 0
     if form_a != POINT and form_b != POINT:
-        # the form with the greater number is second
+        # the form with the greater number comes second
         p, q, is_turned = FACE_A, FACE_B, False
         if form_a > form_b:
             p, q, is_turned = FACE_B, FACE_A, True
@@ -70,7 +70,7 @@ def clip_faces(geometry, scratch, shape_a, shape_b, n, limit, nearest, origin, p
 @subroutine
 def _meet_forms(first, second, meeting, polygon):
     """
-    Collect two forms' points, the first form not the greater; return their number.
+    Collect the points of two forms, in ascending order of form; return their number.
 
     first, second: (form, first row, row count, slope).
     """

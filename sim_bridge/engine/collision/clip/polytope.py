@@ -84,7 +84,7 @@ def _merged_faces(
 
 
 def _triangles_across(triangles: np.ndarray) -> np.ndarray:
-    """Return (m, 3) the neighbouring triangle across every edge k to k + 1, or -1."""
+    """Return the neighbouring triangle across every edge k to k + 1, or -1, (m, 3)."""
     following = triangles[:, [1, 2, 0]]
     count = int(triangles.max()) + 1
     return (

@@ -14,7 +14,7 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, scale, store3, sub, ZER
 SLICES = 32
 """Slices tested all around, before the least distances are found exactly."""
 ANCHORS = 4
-"""Slices that are contacts even if the distance is the same all around."""
+"""Number of slices that get a contact if the distance is the same all around."""
 STEPS = 40
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
 SPREAD = 2.0 * math.tan(math.pi / SLICES)
@@ -30,7 +30,7 @@ _SIDE = 0.1
 _ALONG = 1e-6
 # greatest cosine between a normal and the direction away from the axis that counts as inwards
 _INWARD = -1e-9
-# neglected part of gaps, relative to the radius
+# gap differences neglected, relative to the radius
 _OF_RADIUS = 5e-8
 # feature numbers of slice contacts
 SLICE_FEATURE = 1 << 40
@@ -54,7 +54,7 @@ def width_of(geometry, hollow):
 @subroutine
 def measure_slice(geometry, scratch, shape, hollow, R, angle, reach):
     """
-    Measure a convex shape against a slice, as `convex.measure_shapes`.
+    Measure a convex shape against a slice; result as for `convex.measure_shapes`.
 
     If the shape has sunk into the slice, the slice is widened until it pushes the shape out within
     the plane of the axis. Returns the signed distance, the shape's nearest point x, the normal, x

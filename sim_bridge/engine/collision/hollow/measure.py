@@ -31,7 +31,7 @@ def measure_any(
     pose,  # state (read)
     scratch_inout,
 ):
-    """Measure two geometries, hollow or not, as `query.measure`."""
+    """Measure two geometries, hollow or not; result as for `query.measure`."""
     if geometry.shape[a] != HOLLOW and geometry.shape[b] != HOLLOW:
         return measure(geometry, a, b, pose, scratch_inout)
     pose_a, pose_b = load_pose(pose, a), load_pose(pose, b)
@@ -43,7 +43,7 @@ def measure_any(
 
 @subroutine
 def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
-    """Measure a geometry against a hollow shape, as `query.measure`."""
+    """Measure a geometry against a hollow shape; result as for `query.measure`."""
     if geometry.shape[other] == PLANE:
         return distance(geometry, scratch_inout, other, hollow, pose, pose_h)
     if geometry.shape[other] == HOLLOW and are_linked(geometry, other, hollow, pose, pose_h):
@@ -86,7 +86,7 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
 
 @kernel
 def nearest_candidate(first, count, scratch):
-    """Return gap, points and normal of the nearest candidate from `first` on, as `measure`."""
+    """Return gap, points and normal of the nearest candidate from `first` on, see `measure`."""
     best, x, y, n = math.inf, ZERO, ZERO, ZERO
     for k in range(first, count):
         here = scratch.candidate_gap[k]
@@ -100,7 +100,7 @@ def nearest_candidate(first, count, scratch):
 @subroutine
 def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     """
-    Measure a convex shape against a hollow one, as `query.measure`; results in the world.
+    Measure a convex shape against a hollow one; results as for `query.measure`, in the world.
 
     shape: relative to the hollow shape's origin. In contact, the depth is the greatest of the
     outside's depth and the local maxima in the bore.

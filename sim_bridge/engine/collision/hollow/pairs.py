@@ -138,7 +138,7 @@ def collide_hollow_surface(
     limit,
     scratch_inout,
 ):
-    """Collect a hollow shape's contacts with a surface, as `collide_hollow`."""
+    """Collect a hollow shape's contacts with a surface; see `collide_hollow` for the arguments."""
     pose, pose_s = geometry_pose(scratch_inout, hollow), geometry_pose(scratch_inout, surface)
     count = collide_convex_surface(geometry, hollow, surface, limit, scratch_inout)
     count = keep_on_wall(geometry, hollow, pose, True, 0, count, scratch_inout)

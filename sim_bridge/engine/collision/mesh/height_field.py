@@ -37,7 +37,7 @@ def field_corners(geometry, g, t):
 
 @kernel
 def next_field_triangle(geometry, g, low, high, cursor):
-    """Find the next triangle above or below a box, as `mesh.next_mesh_triangle`."""
+    """Find the next triangle above or below a box; see `mesh.next_mesh_triangle`."""
     rows, columns = geometry.grid[g, 1] - 1, geometry.grid[g, 2] - 1
     first_row, last_row = _cells(low[1], high[1], geometry.size[g, 1], rows)
     first_column, last_column = _cells(low[0], high[0], geometry.size[g, 0], columns)
@@ -98,7 +98,7 @@ def near_field_triangle(geometry, g, point):
 
 @kernel
 def field_has_normal(geometry, g, t, n):
-    """Return whether the surface allows the normal n (own frame), as `mesh.mesh_has_normal`."""
+    """Return whether the surface allows the normal n (own frame); see `mesh.mesh_has_normal`."""
     x0, x1, x2 = field_corners(geometry, g, t)
     if dot(cross(sub(x1, x0), sub(x2, x0)), n) < 0.0:
         return False

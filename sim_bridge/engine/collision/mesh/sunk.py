@@ -30,7 +30,7 @@ FACE = (1 << 20) - 1
 
 
 MUCH_DEEPER = 2.0
-"""How many times deeper than its neighbours a triangle that does not push may be sunk in."""
+"""A triangle that does not push may be sunk in this many times deeper than its neighbours."""
 SHALLOW = 0.01
 """Depth of a mesh in the ground, relative to its size, up to which its contacts suffice."""
 KEPT = 64

@@ -180,7 +180,7 @@ def add_faces_ahead(
     scratch_inout,
 ):
     """
-    Append the faces that a fast shape would cross after its contacts have deflected it.
+    Append the faces that a fast shape would still cross after its contacts have deflected it.
 
     low, high: corners of a box, in the surface's frame, that the shape stays in. Returns the
     candidate count.

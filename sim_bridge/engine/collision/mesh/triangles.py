@@ -24,7 +24,7 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, sub, ZERO
 
 @subroutine
 def next_triangle(geometry, g, low, high, cursor):
-    """Find the next triangle of a surface in a box, as `mesh.next_mesh_triangle`."""
+    """Find the next triangle of a surface in a box; see `mesh.next_mesh_triangle`."""
     if geometry.shape[g] == MESH:
         return next_mesh_triangle(geometry, g, low, high, cursor)
     return next_field_triangle(geometry, g, low, high, cursor)
@@ -128,7 +128,11 @@ def triangle_box(x0, x1, x2, frame, limit):
 
 @kernel
 def is_outer(geometry, a, b):
-    """Return whether a pair treats geometry a as the surface, and b as the other shape."""
+    """
+    Return whether geometry a is the surface in a pair, and b the other shape; else vice versa.
+
+    A mesh or height field is the surface; of two, the one with more triangles.
+    """
     if geometry.shape[a] != geometry.shape[b]:
         return geometry.shape[a] > geometry.shape[b]
     return (

@@ -26,7 +26,7 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, scale, sub, ZERO
 
 @kernel
 def collide_closed(geometry, scratch, a, b, pose_a, pose_b, limit, points_out):
-    """Find the contact points for a pair accepted by `is_closed`, as `collide_pair`."""
+    """Find the contact points for a pair accepted by `is_closed`; see `collide_pair`."""
     low, high, pose_low, pose_high, sign = a, b, pose_a, pose_b, 1.0
     if geometry.shape[a] > geometry.shape[b]:
         low, high, pose_low, pose_high, sign = b, a, pose_b, pose_a, -1.0
@@ -130,7 +130,7 @@ def distance(geometry, scratch, a, b, pose_a, pose_b):
 
 @kernel
 def _plane_distance(geometry, a, b, pose_a, pose_b):
-    """Measure a plane and another geometry, in either order, as `distance`."""
+    """Measure a plane and another geometry, in either order; result as for `distance`."""
     plane, g, pose_plane, pose = a, b, pose_a, pose_b
     if geometry.shape[a] != PLANE:
         plane, g, pose_plane, pose = b, a, pose_b, pose_a
@@ -148,7 +148,7 @@ def _plane_distance(geometry, a, b, pose_a, pose_b):
 
 @subroutine
 def triangle_distance(geometry, scratch, a, pose_a, triangle):
-    """Measure a convex geometry a and a triangle b in the world, as `distance`."""
+    """Measure a convex geometry a and a triangle b in the world; result as for `distance`."""
     t0, t1, t2 = triangle
     gap, x, y, n = measure_shapes(
         geometry, scratch, shape_of(geometry, a, pose_a, t0), triangle_of(t0, t1, t2, t0), math.inf
@@ -202,7 +202,7 @@ def triangle_contacts(geometry, scratch, a, pose_a, triangle, n, limit, points_o
 
 @subroutine
 def triangles_distance(geometry, scratch, first, second):
-    """Measure two triangles in the world, as `distance`."""
+    """Measure two triangles in the world; result as for `distance`."""
     s0, s1, s2 = first
     t0, t1, t2 = second
     gap, x, y, n = measure_shapes(
@@ -213,7 +213,7 @@ def triangles_distance(geometry, scratch, first, second):
 
 @subroutine
 def triangles_contacts(geometry, scratch, first, second, n, limit, points_out):
-    """Find the contact points between two triangles along n, as `triangle_contacts`."""
+    """Find the contact points between two triangles along n; see `triangle_contacts`."""
     s0, s1, s2 = first
     t0, t1, t2 = second
     return clip_faces(

@@ -50,7 +50,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
         geometry, shape_a, shape_b, count, extent, hint_a, hint_b, points
     )
     if count < 4:
-        # flat differences have a surface on both sides of their plane
+        # a flat Minkowski difference has a surface on both sides of its plane
         here, a, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, flat_normal)
         n = scale(-1.0, flat_normal)
         there, a_there, _, _, _ = separation(geometry, shape_a, shape_b, hint_a, hint_b, n)
@@ -90,7 +90,7 @@ def penetrate(geometry, scratch, shape_a, shape_b, count, extent, hint_a, hint_b
 
 @kernel
 def _point_on_face(f, face, point):
-    """Return the point on a that corresponds to the face's point nearest to the origin."""
+    """Return the witness point on a for the point of a face nearest to the origin."""
     i, j, k = load3(face, f, _CORNER)
     (r, s, t), _ = nearest_on_triangle(load3(point, i, 0), load3(point, j, 0), load3(point, k, 0))
     return add(

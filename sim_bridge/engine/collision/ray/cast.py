@@ -28,8 +28,8 @@ NOTHING = -1
 # option bits: ignore crossings from inside to outside; hit sensors too
 CULLED, SENSORS = 1, 2
 
-# entries of kept_inout: whether a scene is planted, then the integers returned by `plant`; entries
-# of place_inout: the size returned by `plant`, then q
+# kept_inout holds whether a scene is planted, then the integers returned by `plant`; place_inout
+# holds the size returned by `plant`, then q
 IS_PLANTED, ENDLESS, TOP, GROUPS = range(4)
 KEPT_SIZE = 4
 SIZE, FIRST_Q = 0, 1
@@ -160,7 +160,7 @@ def plant_changed(table, kept_inout, place_inout):
 @kernel
 def plant(geometry, pose, scratch_out):
     """
-    Place the geometries, and sort the finite ones that lines may hit into a tree.
+    Place the geometries; sort those into a tree that are finite and may be hit by lines.
 
     pose: (nb, 12) body poses. scratch.order lists the geometries in the tree first, the planes
     last. Returns the place of the first plane, and the results of `build_lanes`.

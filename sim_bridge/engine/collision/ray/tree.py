@@ -13,7 +13,7 @@ from sim_bridge.compiler.kernel import kernel
 _PAD = 1e-13
 """Enlargement of boxes, as a share of the coordinates, so that rounding hides no box."""
 _STILL = 1e-150
-"""Least rate along an axis."""
+"""Smaller components of d count as this value, so that their inverse is finite."""
 
 
 @kernel
@@ -57,7 +57,7 @@ def box_entry(box, row, slabs, low, high):
 
 @kernel
 def slab_entry(near, far, inverse, begin, end, low, high):
-    """Return the entry as `box_entry`, from the nearer and the farther sides of a box."""
+    """Return the result of `box_entry` for the given nearer and farther sides of a box."""
     # two at a time, so that neither waits for the other
     first = max(
         max(low, near[0] * inverse[0] + begin[0]),
