@@ -72,10 +72,10 @@ def read_shapes(
     """
     Return the shapes of all links.
 
-    meshes: 'hull', each mesh's convex hull; 'hulls', a convex decomposition of each mesh, with the
-    element's name for every hull; 'mesh', its triangles.
-    missing_meshes: severity ('error' or 'warning') of the finding for a missing or unreadable
-    mesh; it then collides with nothing. Raises InvalidValueError for other words.
+    meshes: 'hull', each mesh's convex hull; 'hulls', the hulls in a convex decomposition of each
+    mesh, which all get the element's name; 'mesh', its triangles. missing_meshes: severity
+    ('error' or 'warning') of the finding for a missing or unreadable mesh; it then collides with
+    nothing. Raises InvalidValueError for other words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
     materials: dict[ContactDescription, Material] = {}
@@ -165,7 +165,7 @@ def _material(
             'max_correcting_velocity': surface.max_velocity,
         }
         if surface.stiffness is not None and surface.damping is not None:
-            # relaxation time of a spring kp with a damper kd
+            # relaxation time of a damper kd beside a spring kp
             given['damping'] = surface.damping / surface.stiffness
         values: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None

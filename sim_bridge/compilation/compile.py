@@ -76,16 +76,14 @@ class Blueprint:
     """
     Compiled robot.
 
-    model: arrays numbered from 0, without gravity.
-    fixed_base: whether the root link is welded to the world.
-    mount: joint carrying the root link, if the link is neither welded nor free. Its bodies come
-        first, the first one without a parent. It has coordinates but is not in `joint_names`.
-    links: placement by link name.
-    joint_names: one-axis joints in description order; their coordinates are consecutive, beginning
-        at velocity `first_v` and position `first_q`.
-    joint_v, joint_q: first velocity and position index of every moving joint.
-    joint_body: body carried by each joint that is not merged away.
-    shapes: collision shapes.
+    model: arrays numbered from 0, without gravity. fixed_base: whether the root link is welded to
+    the world. mount: joint carrying the root link, if the link is neither welded nor free. The
+    mount's bodies come first; the first of them has no parent in `model`. The mount has
+    coordinates, but is not in `joint_names`. links: placement by link name. joint_names: one-axis
+    joints in description order; their coordinates are consecutive, beginning at velocity `first_v`
+    and position `first_q`. joint_v, joint_q: first velocity and position index of every moving
+    joint. joint_body: body carried by each joint that is not merged away. shapes: collision
+    shapes.
     """
 
     model: engine.Model
@@ -195,7 +193,7 @@ class _Compiler:
         self._nv = v
 
     def _number(self, joint: JointDescription, q: int, v: int) -> tuple[int, int]:
-        """Give a joint its coordinates, beginning at q and v; return the next free ones."""
+        """Assign the coordinates from q and v on to a joint; return the next free q and v."""
         self._joint_v[joint.name], self._joint_q[joint.name] = v, q
         self._stages[joint.name] = stages_of(joint)
         nq, nv = coordinate_counts(joint)
@@ -286,7 +284,11 @@ class _Compiler:
                 )
 
     def _add_body(self, place: Placement, kind: int, q: int, v: int) -> Placement:
-        """Add a body whose frame is a placement on its parent; return its frame on itself."""
+        """
+        Add a body; return the placement of the body frame, the identity on this body.
+
+        place: body frame on the parent body. kind: joint kind. q, v: first coordinates.
+        """
         body = len(self._bodies)
         root = body if place.body < 0 else self._bodies[place.body].root
         frame = np.concatenate([place.rotation.ravel(), place.position])

@@ -56,10 +56,10 @@ def adjacent_bodies(model: engine.Model, has_shape: np.ndarray) -> Pairs:
 
 def kept_by_tags(description: RobotDescription, body_of: dict[str, int]) -> Pairs | None:
     """
-    Return the pairs excluded by Gazebo's `selfCollide`; None if no link has the tag.
+    Return the pairs that do not collide by Gazebo's `selfCollide`; None if no link has the tag.
 
-    Links collide if either sets the tag (SDF, link.sdf); links without it do not.
-    body_of: body number by link name, for all links with shapes.
+    Two links collide if either has the tag with the value true (SDF, link.sdf). A missing tag
+    counts as false. body_of: body number by link name, for all links with shapes.
     """
     wishes: dict[int, bool] = {}
     if all(link.contact.self_collide is None for link in description.links.values()):

@@ -36,7 +36,10 @@ COLUMNS = 1 + MAX_DIMENSIONS
 """Words per row: an address, then extents; or a number."""
 
 Table = Annotated[Any, TABLE]
-"""Annotation for a parameter taking an object with a part table: `.table` and `.parts`."""
+"""
+Annotation of a kernel parameter that takes a world's arrays; Python passes an object with `.table`
+and `.parts`.
+"""
 
 
 @cache

@@ -47,7 +47,7 @@ class Compiled:
     """Entry compiled for given argument kinds."""
 
     def __init__(self, entry: Kernel, kinds: tuple[Kind, ...]):
-        """Prepare for calls; compile at the first one, unless the unit is built earlier."""
+        """Prepare for calls; the first call compiles the unit, unless it was built earlier."""
         self.entry, self.kinds = entry, kinds
         self.unit = Unit(entry, kinds)
         *self.starts, self.words = accumulate((len(kind.leaves) for kind in kinds), initial=0)
@@ -60,7 +60,7 @@ class Compiled:
 
     @cached_property
     def run_short(self) -> Any:
-        """The same function, called with the global interpreter lock held."""
+        """The same function, called without releasing the global interpreter lock."""
         return _ShortFunction(self.unit.address)
 
     @cached_property

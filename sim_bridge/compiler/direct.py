@@ -247,7 +247,7 @@ class Direct:
         }
         plan = np.zeros(taking.PLAN_SIZE, np.int64)
         plan[list(words)] = list(words.values())
-        # everything the plan points to
+        # keep alive everything the plan points to
         self._alive = (
             guarded,
             name,

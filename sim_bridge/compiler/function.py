@@ -16,7 +16,7 @@ from sim_bridge.compiler.source import has_plain_parameters
 
 class Surroundings(Protocol):
     """
-    Interface of `module.Module` for a function under construction.
+    Interface of the enclosing `module.Module`, as used by a function under construction.
 
     under_way: kernels being compiled or inlined.
     """

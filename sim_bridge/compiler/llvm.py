@@ -21,7 +21,7 @@ _LEVEL = 1
 _CODE_LEVEL = 2
 
 LANES = '; lanes'
-"""First line of a text whose equal operations side by side become vector operations."""
+"""First line of an LLVM text to be vectorized: equal operations side by side become one."""
 
 # vector width: wider vectors slow the processor down for a while after their first use
 _WIDTH = '"prefer-vector-width"="256" "min-legal-vector-width"="0"'
@@ -129,7 +129,7 @@ def _linker() -> Any:
     return binding.create_lljit_compiler(_machine(_processor()), use_jit_link=True)
 
 
-# linked objects by name; these references keep them loaded
+# linked objects by name; these references keep their machine code loaded
 _loaded: dict[str, tuple[Any, ...]] = {}
 _loading = threading.Lock()
 

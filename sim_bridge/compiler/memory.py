@@ -43,7 +43,7 @@ class _ArrayAt(Intrinsic):
 
 
 class _RunCall(Intrinsic):
-    """`run_call(function, block)`: run a `Call` prepared in Python, given by its `place`."""
+    """`run_call(function, block)`: run a prepared `Call`; the addresses are `Call.place`."""
 
     def __call__(self, function: int, block: int) -> None:
         ctypes.CFUNCTYPE(None, ctypes.c_void_p)(int(function))(int(block))

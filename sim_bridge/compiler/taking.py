@@ -41,7 +41,8 @@ PLAN_SIZE = 20
     OPERANDS,
     COUNT,
 ) = range(18)
-# operand words: target of the address, size, default address for None (0: None is rejected)
+# words per operand: address of the block word to be written, array size, address of the default
+# array (0 if None is rejected)
 OPERAND_SIZE = 3
 WORD, SIZE, DEFAULT = 0, 1, 2
 _FLOAT_SIZE = 8

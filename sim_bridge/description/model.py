@@ -139,15 +139,14 @@ class GeometryDescription:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (size: likewise), 'cone' (size: likewise, its apex at +z) or 'mesh' (size: scale x y
-    z).
-    filename: mesh file as written in the description. path: located mesh file, '' if not found.
-    searched: searched paths, if the mesh file was not found. part: name of the used mesh file
-    part, '' for the whole file.
-    surface: mesh triangles contained in the description itself, scaled already. is_terrain:
-    whether the mesh keeps its triangles and is never replaced by its convex hull. color: red,
-    green, blue, opacity, 0 to 1, None if the file gives none. texture: image file as written in
-    the description, '' for none. texture_path: located image file, '' for none.
+    'capsule' (size: radius, length along z), 'cone' (size: radius, length along z; apex at +z) or
+    'mesh' (size: scale x y z). filename: mesh file as written in the description. path: located
+    mesh file, '' if not found. searched: searched paths, if the mesh file was not found. part:
+    name of the used part of the mesh file, '' for the whole file. surface: triangles of a mesh
+    contained in the description itself, scaled already. is_terrain: whether the mesh keeps its
+    triangles and is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1,
+    None if the file gives none. texture: image file as written in the description, '' for none.
+    texture_path: located image file, '' for none.
     """
 
     kind: str

@@ -32,7 +32,7 @@ MAY_READ = False
 _MOST_SIDE = 1024  # [pixels] larger pictures are scaled down
 _UNKNOWN = '0.6 0.6 0.6 1'  # colour for a part with a missing picture
 _GLTF = ('.gltf', '.glb')
-# import the format modules
+# import Pillow's format modules before the process is confined
 Image.init()
 Image.MAX_IMAGE_PIXELS = 1 << 26
 # reject larger pictures instead of warning

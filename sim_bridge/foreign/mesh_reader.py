@@ -27,7 +27,7 @@ MAY_READ = False
 _APPEARANCE_TAGS = frozenset(
     {'library_effects', 'library_images', 'library_materials', 'bind_material'}
 )
-# nodes and their instances in a DAE file; the largest robots have a few hundred
+# limit on nodes and their instances in a DAE file; the largest robots have a few hundred
 _MOST_INSTANCES = 20_000
 _STL_HEADER = struct.Struct('<80xI')
 _STL_TRIANGLE_BYTES = 50
@@ -45,7 +45,7 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     content = io.BytesIO(plain_dae(data) if is_dae else readable(suffix, data))
     scene = trimesh.load_scene(content, file_type=suffix[1:], process=False, skip_materials=True)
     for part in scene.geometry.values():
-        # joining parts would also join their pictures if they have texture coordinates
+        # drop the textures: joining parts with texture coordinates would also join their pictures
         part.visual = trimesh.visual.ColorVisuals()
     surface = (scene.convert_units('meters') if is_dae else scene).to_mesh()
     vertices, triangles = merge_vertices(surface.vertices, surface.faces)

@@ -1,4 +1,4 @@
-"""Attributes of public classes: declared ones, and hints for undeclared ones."""
+"""Base classes that accept declared attributes only, and answer other names with a hint."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Settable(property, Generic[_Value, _Given]):
     """Property accepting more types than it returns, such as lists for arrays."""
 
     if TYPE_CHECKING:
-        # behaviour as in `property`, with value types
+        # for type checkers: as `property`, with the types of the read and of the given value
         @overload  # type: ignore[override]
         def __get__(self, owner: None, kind: type | None = None) -> property: ...
         @overload

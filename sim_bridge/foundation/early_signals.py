@@ -1,5 +1,5 @@
 """
-Signals while a process starts.
+Reaction to SIGINT and SIGTERM while a process starts.
 
 Importing a node's dependencies takes a second; Python would answer Ctrl-C with a traceback then.
 """
@@ -33,10 +33,10 @@ def quit_on_signals(code: int | None = None) -> None:
 
 def quit_command_on_signals() -> None:
     """
-    Do the same in the command `sim_bridge`.
+    Call `quit_on_signals` in the command `sim_bridge`, with the exit code of the verb.
 
     The verbs `node` and `qos --record` run until a signal ends them; for these, the exit code is
-    0.
+    0. Other verbs end with the code that shells use after a signal.
     """
     words = sys.argv[1:]
     is_recorder = words[:1] == ['qos'] and '--record' in (word.split('=')[0] for word in words)

@@ -1,4 +1,4 @@
-"""Names: mappings by name, unused names, and counted nouns."""
+"""Names in messages and registries: mappings by name, unused names, and counted nouns."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _LAST = 1e6  # order: after other layers' widgets in the tab
 
 
 class CameraLayer(PlainLayer):
-    """Light, grid and world axes; the link followed by the camera; saved pictures."""
+    """Layer for the view: light, grid, world axes, the link followed by the camera, pictures."""
 
     def __init__(self, context: Context):
         """Add the widgets and the light."""

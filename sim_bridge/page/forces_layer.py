@@ -17,7 +17,7 @@ _NO_ARROWS = np.zeros((0, 2, 3), np.float32)
 
 
 class ForcesLayer(PlainLayer):
-    """Contact points, an arrow for each contact force on the moving body, and pushes."""
+    """Layer for contact points, pushes, and an arrow for each contact force on the moving body."""
 
     def __init__(self, context: Context):
         """Add the nodes, hidden."""

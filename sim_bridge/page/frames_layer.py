@@ -33,7 +33,7 @@ _LOOP = (210, 40, 170)
 
 
 class FramesLayer(PlainLayer):
-    """Marks for invisible robot quantities."""
+    """Drawn marks for invisible quantities: link frames, mass centres, inertias, joints."""
 
     def __init__(self, context: Context):
         """Add the widgets."""

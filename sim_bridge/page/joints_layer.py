@@ -22,7 +22,7 @@ _EVERY = 6  # frames
 
 
 class JointsLayer(PlainLayer):
-    """Slider for each robot joint: its measured value, or its command."""
+    """Layer with a slider for each robot joint, showing its measured value or its command."""
 
     def __init__(self, context: Context):
         """Add the widgets."""

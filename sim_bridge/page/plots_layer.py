@@ -15,7 +15,7 @@ _COLORS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e
 _MOST = 8  # curves
 _EVERY = 6  # frames between two drawings
 _TIME = NUMBERS.index('time')
-_NARROWEST = 0.01  # half the least range, relative to the values
+_NARROWEST = 0.01  # half the smallest vertical range, relative to the values
 _NOTHING, _SAME = 1e-9, 1e-3  # limits below which values, and their differences, count as rounding
 _OF_RUN = {
     'contacts': 'contacts',
@@ -29,7 +29,7 @@ _OF_RUN = {
 
 
 class PlotsLayer(PlainLayer):
-    """Curves for joints, links, sensors and timing; they can be held while data arrives."""
+    """Layer for curves of joints, links, sensors and timing; the drawing can be held."""
 
     def __init__(self, context: Context):
         """Add the widgets."""

@@ -8,7 +8,7 @@ from sim_bridge.page.widgets import set_value
 
 
 class PushLayer(PlainLayer):
-    """Link, force in world axes and duration; hidden if nothing can be pushed."""
+    """Widgets for a push: link, force in world axes, duration. Hidden if nothing can be pushed."""
 
     def __init__(self, context: Context):
         """Add the widgets."""

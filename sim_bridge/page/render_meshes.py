@@ -30,7 +30,8 @@ def with_creases(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarra
         left = np.flatnonzero(cluster < 0)
         if not len(left):
             break
-        # at each vertex: the first corner left, and all corners with a similar normal
+        # at each vertex, group the first remaining corner with all corners whose normals are
+        # similar
         vertices_left, first, which = np.unique(
             vertex[left], return_index=True, return_inverse=True
         )

@@ -16,7 +16,7 @@ _MOST_RAYS = 20_000
 
 
 class SensorsLayer(PlainLayer):
-    """Axes at sensors, range sensor and lidar rays, arrows for forces and torques."""
+    """Layer for sensors: their axes, rays of range sensors and lidars, force and torque arrows."""
 
     def __init__(self, context: Context):
         """Add empty nodes."""

@@ -18,7 +18,7 @@ _MARKS = {'ok': '✅', 'warning': '⚠️', 'error': '❌'}
 
 
 class StatusLayer(PlainLayer):
-    """Texts about the simulator, hidden while empty."""
+    """Layer for texts about the simulator; each text is hidden while it is empty."""
 
     def __init__(self, context: Context):
         """Add the texts."""

@@ -15,7 +15,7 @@ _TIME, _CONTACTS = NUMBERS.index('time'), NUMBERS.index('contacts')
 
 
 class Moment(NamedTuple):
-    """Recorded instant: arrays as in `Frame`, contacts without unused rows."""
+    """State at a recorded instant: arrays as in `Frame`, contacts without unused rows."""
 
     time: float
     poses: np.ndarray

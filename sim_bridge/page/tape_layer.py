@@ -11,14 +11,14 @@ from sim_bridge.page.records import Structure
 from sim_bridge.page.widgets import set_value
 
 _TIME = NUMBERS.index('time')
-_SHOWN_S = 1.0  # display time for a mark
+_SHOWN_S = 1.0  # how long a mark is shown [s]
 _MOST_SHOWN = 5
 _NONE = '—'
 _SPECIAL = str.maketrans({each: f'\\{each}' for each in '\\`*_{}[]<>#|~&'})
 
 
 class TapeLayer(PlainLayer):
-    """Seek bar, marks, and recent events. Keys: Page Up and Page Down."""
+    """Controls for a recording: seek bar, marks, recent events. Keys: Page Up and Page Down."""
 
     def __init__(self, context: Context):
         """Add the widgets, hidden without a recording."""

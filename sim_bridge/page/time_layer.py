@@ -20,7 +20,7 @@ _NUMBER = re.compile(r'\d[\d.,]*')
 
 
 class _Said(NamedTuple):
-    """Message, with the count of all messages that differ from it by numbers only."""
+    """Shown message, with the number of messages that are equal apart from the numbers in them."""
 
     kind: str
     text: str

@@ -11,7 +11,7 @@ from sim_bridge.page.widgets import any_decimals, plain, set_value
 
 class TrajectoryLayer(PlainLayer):
     """
-    Text field with one trajectory point per line: time [s], then joint positions [rad or m].
+    Layer for typing a trajectory, one point per line: time [s], joint positions [rad or m].
 
     'Add point' appends the present positions; 'Follow points' sends all points.
     """

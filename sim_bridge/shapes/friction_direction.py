@@ -49,7 +49,7 @@ def direction_of(value: Any, place: str) -> FrictionDirection:
         return FrictionDirection(None, None, axis)
     frame = getattr(frame, 'root_link', frame)
     if hasattr(frame, 'link'):
-        # a geometry: fixed to its link
+        # `frame` is a geometry: use the axis in its link's frame
         axis = tuple((frame.slot.shape.placed.rotation @ np.array(axis)).tolist())
         frame = frame.link
     names = (frame.robot.name, frame.name) if hasattr(frame, 'robot') else frame

@@ -54,7 +54,7 @@ class Line(Shape):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Zeros: the ends describe the shape."""
+        """Size numbers for the engine: zeros, because the ends describe the shape."""
         return 0.0, 0.0, 0.0
 
     @property
@@ -64,7 +64,7 @@ class Line(Shape):
 
     @property
     def is_sensor(self) -> bool:
-        """True."""
+        """Always True."""
         return True
 
     def mass_properties(self, density: float) -> MassProperties:

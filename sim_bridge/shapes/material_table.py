@@ -115,7 +115,11 @@ def _overridden(complete: ContactMaterial, by: ContactMaterial) -> ContactMateri
 
 
 def _library_contact(a: Material, b: Material) -> ContactMaterial | None:
-    """Return the contact material in either material's library, the first name's before."""
+    """
+    Return the contact material from either material's library, else None.
+
+    The library of the material with the alphabetically first name is preferred.
+    """
     first, second = sorted((a, b), key=lambda material: material.name)
     for one, other in ((first, second), (second, first)):
         for kind, contact in one.contacts:
@@ -317,8 +321,8 @@ class MaterialTable(DeclaredAttributes, Mapping[str, Material]):
         """
         Return the engine's row for a user contact's contact material.
 
-        Open fields take the values for two default materials. Raises InvalidValueError for fields
-        that depend on more than one contact.
+        Fields that are None take their values from the contact of two default materials. Raises
+        InvalidValueError for fields that concern several contacts at once.
         """
         default = self[DEFAULT]
         complete = _overridden(combine(default, default, *self._softness()), contact_material)
@@ -417,7 +421,7 @@ def _moves(contact: ContactMaterial) -> bool:
 
 
 def _refinements(contact: ContactMaterial) -> int:
-    """Return a complete contact material's refinement bits: everything beside its law row."""
+    """Return the bits for a complete contact material's features outside its law row."""
     return (
         law.MOVES * _moves(contact)
         | law.ADHERES * ((contact.adhesion or 0.0) > 0.0)

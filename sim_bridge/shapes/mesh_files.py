@@ -26,7 +26,7 @@ FORMATS = ('.stl', '.obj', '.dae', '.ply', '.glb', '.gltf', '.off', VRML_SUFFIX)
 LIMITS = Limits(seconds=30.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 
 _READER = 'sim_bridge.foreign.mesh_reader'
-# three 8-byte numbers
+# bytes of a vertex or triangle: three 8-byte numbers
 _ROW_BYTES = 24
 
 

@@ -58,7 +58,7 @@ class _Polyhedron(_SetOnce):
 
     @property
     def engine_size(self) -> tuple[float, float, float]:
-        """Zeros: the vertices describe the shape."""
+        """Size numbers for the engine: zeros, because the vertices describe the shape."""
         return 0.0, 0.0, 0.0
 
     @cached_property
@@ -297,7 +297,7 @@ class HeightField(_SetOnce):
 
     @property
     def is_endless(self) -> bool:
-        """Whether it has no bottom."""
+        """Whether the field has no bottom."""
         return self.bottom is None
 
     def checked_block(self, heights: Matrix, row: int, column: int, place: str) -> FloatArray:

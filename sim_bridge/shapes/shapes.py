@@ -454,4 +454,4 @@ PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType(
         'cone': Cone,
     }
 )
-"""Constructors of the shapes of descriptions by kind; arguments: the sizes."""
+"""Constructors of primitive shapes by kind; their arguments are the sizes in a description."""

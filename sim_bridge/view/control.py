@@ -54,7 +54,7 @@ class ScriptControl:
         call(**request.values)
 
     def may_step(self) -> bool:
-        """Return whether to take a step; a single step is counted here."""
+        """Return whether the simulation may take a step; uses up a requested single step."""
         if not self.is_paused:
             return True
         self._steps -= 1
@@ -120,7 +120,11 @@ class ScriptControl:
             axis.target_position = value
 
     def _pull(self, robot: str, link: str, point: list[float] | None, target: list[float]) -> None:
-        """Drag a link point, in the link's frame, to a target; None: the last call's point."""
+        """
+        Drag a link's point to a target in the world.
+
+        point: in the link's frame [m]; None: the point of the last call.
+        """
         self._drag.pull(self._world.robots[robot].link(link), point, target)
 
     def _push_link(self, robot: str, link: str, force: list[float], seconds: float) -> None:

@@ -15,7 +15,7 @@ from sim_bridge.description.sensor_kinds import KINDS, MeasuredBy
 from sim_bridge.description.yaml.section import Section
 
 DEVICES = MappingProxyType({word: kind for kind in KINDS.values() for word in kind.body_types})
-"""Kinds by the types of nodes."""
+"""Sensor kinds by node type."""
 _CAMERA = 'cameras are not simulated'
 _LEFT = 'this device is not simulated'
 LEFT_OUT = MappingProxyType(
@@ -70,7 +70,7 @@ _IDEAL = (
 
 def left_out(kind: str) -> str | None:
     """Return the warning text for an ignored node type, '' for no warning; None for others."""
-    # device names of plugins end like this
+    # node types of devices from plugins end with `Device`
     return LEFT_OUT.get(kind, _LEFT if kind.endswith('Device') else None)
 
 

@@ -40,7 +40,7 @@ _NOT_OF_MECHANICS = (
 
 
 class Document(NamedTuple):
-    """File content. reading: common data for reading its parts."""
+    """Content of a body file. reading: data shared by the readers of its parts."""
 
     section: Section
     reading: Reading

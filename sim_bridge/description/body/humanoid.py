@@ -365,6 +365,6 @@ def _number(node: Node, key: str, default: float) -> float:
 
 
 def _limit(node: Node, key: str) -> float | None:
-    """Return a list's first number; None if the list is empty."""
+    """Return the first number of the list at a key; None if the list is empty."""
     rows = node.numbers(key, 1)
     return None if rows is None or not len(rows) else float(rows[0, 0])

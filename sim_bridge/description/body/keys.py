@@ -21,7 +21,7 @@ _AXES = {'X': (1.0, 0.0, 0.0), 'Y': (0.0, 1.0, 0.0), 'Z': (0.0, 0.0, 1.0)}
 
 class Reading(NamedTuple):
     """
-    Common data for reading all parts of a file.
+    Data shared by the readers of all parts of a file.
 
     angle: the file's angle unit [rad]. base: the first file's folder. folder: this file's folder
     relative to base, '' for the same. inside: files including this one.

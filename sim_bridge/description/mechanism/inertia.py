@@ -119,7 +119,12 @@ def check_joints(description: RobotDescription, findings: Findings) -> dict[str,
 def _judge(
     joint: JointDescription, felt: np.ndarray, unreduced: np.ndarray, findings: Findings
 ) -> tuple[np.ndarray, JointDescription]:
-    """Check the inertia `felt` along a joint; return an invertible one, and a joint fit for it."""
+    """
+    Report a joint that moves no or a negative inertia; return data that can be simulated.
+
+    felt: (n, n) inertia along the joint's n axes. unreduced: the same with all joints after it
+    locked. Returns an invertible inertia, and the joint, with an armature added if necessary.
+    """
     place = Place('joint', joint.name, joint.line)
     least = float(np.linalg.eigvalsh(felt)[0])
     scale = float(np.abs(unreduced).max())

@@ -31,7 +31,7 @@ def add_sensors(
 def with_sensors(
     description: RobotDescription, extra: Iterable[SensorDescription], findings: Findings
 ) -> RobotDescription:
-    """Do as `add_sensors`, but add errors to the findings."""
+    """Add sensors as `add_sensors` does, but add errors to the findings."""
     sensors = {sensor.name: sensor for sensor in description.sensors}
     for sensor in extra:
         placed = attach(sensor, description, findings)

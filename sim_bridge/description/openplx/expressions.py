@@ -105,7 +105,7 @@ class Expressions:
             if isinstance(node, syntax.Call):
                 return self._call(node, scope)
             if isinstance(node, syntax.Operation):
-                # braces among operands have the result's type
+                # an operand in braces gets its type from the expected type of the result
                 value = self.evaluated(node.first, scope, want)
                 for sign, operand in node.rest:
                     value = self._operated(

@@ -45,7 +45,7 @@ class Struct(NamedTuple):
 
 
 class NativeError(ValueError):
-    """Arguments without a result. code: for the finding."""
+    """A function has no result for these arguments. code: for the finding."""
 
     def __init__(self, message: str, code: str = 'value'):
         super().__init__(message)

@@ -45,7 +45,7 @@ from sim_bridge.description.yaml.section import Section
 
 ANGULAR_MOTOR, MOTOR, WORLD = 'angular_motor', 'motor', 'world'
 
-# in assignment order: a number may set others, or bound them
+# in assignment order: some settings change or bound later ones
 AXIS_NUMBERS = (
     'damping',
     'friction',
@@ -76,7 +76,12 @@ OF_CONSTRAINTS = frozenset({*_BREAKING, 'bearing_friction'})
 
 @dataclass(frozen=True, eq=False)
 class JointSettings:
-    """Joint settings. own: of the joint or its only axis. axes: of several axes, in order."""
+    """
+    Settings for a joint, read from a scene.
+
+    own: settings for the joint, or for its only axis. axes: settings for each of several axes, in
+    order.
+    """
 
     own: Values
     axes: tuple[Values, ...]
@@ -153,7 +158,7 @@ def _joint(section: Section) -> SceneJoint | None:
 
 
 def _axis(section: Section, with_angle: bool = False) -> Values:
-    """Read the settings for an axis in a section, which may hold more keys."""
+    """Read the settings for an axis; the section may hold other keys as well."""
     names = ('q', *AXIS_NUMBERS) if with_angle else AXIS_NUMBERS
     values: dict[str, Any] = {name: section.number(name, None) for name in names}
     values['control'] = section.text('control', None)

@@ -160,7 +160,7 @@ def _classic_differential(tags: _Tags) -> DriveDescription:
     drive = DriveDescription(
         'diff_drive', 'differential', differential(left, right, separation, radius, radius)
     )
-    # the limit for each wheel [rad/s²] limits the forward and the yaw acceleration
+    # the limit on each wheel's acceleration [rad/s²] gives limits on the forward and the yaw one
     along, about = (
         SpeedLimits(
             max_acceleration=each,

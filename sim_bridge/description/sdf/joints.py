@@ -265,7 +265,7 @@ def _place(
 def _axis_frame(
     node: Element, pose: Pose, frames: Mapping[str, Pose], place: Place, findings: Findings
 ) -> np.ndarray:
-    """Return an axis' reference rotation in the model frame."""
+    """Return the reference rotation for an axis, in the model frame."""
     old = node.find('use_parent_model_frame')
     if old is not None and is_true(element_text(old)):
         return np.eye(3)

@@ -17,9 +17,9 @@ def read_quantity_noise(
     node: Element, quantity: Quantity, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """
-    Return the noise in the element of a quantity, by channel.
+    Return the noise models of a quantity by channel, from the quantity's element.
 
-    `<x><noise>` and so on for a quantity with axes, else `<noise>`.
+    The element holds `<x><noise>` and so on for a quantity with axes, else `<noise>`.
     """
     if not quantity.axes:
         return read_noises(node, quantity.name, place, findings)

@@ -42,12 +42,12 @@ SENSOR_PLUGINS = ('gazebo_ros_ft_sensor', 'gazebo_ros_imu', 'gazebo_ros_f3d')
 
 
 def _gazebo_types() -> dict[str, SensorKind]:
-    """Return the kinds by their words in `<sensor type="…">`."""
+    """Return the sensor kinds, by their words in `<sensor type="…">`."""
     return {word: kind for kind in KINDS.values() for word in kind.sdf_types}
 
 
 def _robot_types() -> dict[str, SensorKind]:
-    """Return the kinds by their words in a `<sensor>` under `<robot>`: iDynTree's too."""
+    """Return the sensor kinds by their words in a `<sensor>` under `<robot>`, as in iDynTree."""
     own = {word: kind for kind in KINDS.values() for word in kind.robot_types}
     return _gazebo_types() | own
 

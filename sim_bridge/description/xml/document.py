@@ -40,7 +40,8 @@ ENCODINGS = {
     'latin1': 'latin-1',
     'latin-1': 'latin-1',
 }
-# byte order marks and first bytes; they override the declaration: encoding, bytes to skip
+# byte order marks and first bytes of a file, each with encoding and number of bytes to skip; they
+# override the encoding that the document declares
 _MARKS = {
     b'\xef\xbb\xbf': ('utf-8', 3),
     b'\xff\xfe': ('utf-16-le', 2),

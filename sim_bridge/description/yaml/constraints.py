@@ -88,7 +88,7 @@ def add_extra_joints(
     report = findings.report(label)
     if not report.ok:
         raise DescriptionError(report)
-    # their lines belong to another file than the lines of the description's report
+    # lines in this file are no lines of the file that the description's report names
     warnings = tuple(replace(finding, line=0) for finding in report.findings)
     return replace(
         description,

@@ -19,8 +19,8 @@ def noise_from_mapping(
     """
     Return the noise models by channel, for a sensor's `noise` in YAML.
 
-    For example `{force: {stddev: 0.1, z: {stddev: 0.3}}}`: a quantity's keys hold for all its
-    axes, an axis' keys override them. Some quantities, such as `range`, have no axes.
+    For example `{force: {stddev: 0.1, z: {stddev: 0.3}}}`: keys of a quantity hold for all its
+    axes, and keys of an axis override them. Some quantities, such as `range`, have no axes.
     """
     channels = {}
     quantities = kind.noisy

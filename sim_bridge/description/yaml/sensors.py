@@ -50,7 +50,7 @@ _WORDS = ('joint', 'link', 'frame_id', 'topic')
 _POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
 _RATE = Numbers(minimum=0.0)
 _COMMON = ('type', 'joint', 'link', *_POSE, 'update_rate', 'noise', 'frame_id', 'topic', 'truth')
-"""Keys in all kinds."""
+"""Keys allowed for every sensor kind."""
 
 
 def sensors_from_mapping(

@@ -74,7 +74,7 @@ def _normals(polygons: np.ndarray) -> np.ndarray:
 
 
 def _are_convex(polygons: np.ndarray) -> np.ndarray:
-    """Return which polygons (n, corners, 3) turn in one direction, exactly once."""
+    """Return which polygons (n, corners, 3) are convex: they turn one way, by one full turn."""
     sides = np.roll(polygons, -1, axis=1) - polygons
     normals = _normals(polygons)
     lengths = np.linalg.norm(normals, axis=1)

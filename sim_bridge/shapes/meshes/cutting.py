@@ -25,7 +25,8 @@ _NEAR = 1e-6
 # CoACD begins with this number of planes across a part, at least this distance apart
 # (`ComputeAxesAlignedClippingPlanes`), and refines one between its neighbours (`TernaryMCTS`)
 _PLANES, _LEAST = 20, 0.01
-# how many nearest concave-edge planes are tried instead; relative improvement they must bring
+# number of planes through concave edges, nearest to CoACD's cut, that are tried instead of it;
+# relative gain in hull volume that replaces a plane
 _TRIED, _BETTER = 8, 1e-9
 # triangles times points in one block
 _MOST_ANGLES = 1 << 20
@@ -65,7 +66,7 @@ class Cutter(NamedTuple):
             away = np.abs(levels - place)
             nearest = away.argsort(kind='stable')[:_TRIED]
             least = np.inf
-            # the cuts below this one move later
+            # the later cuts, in both halves, move only afterwards
             for level in (place, *levels[nearest[away[nearest] <= reach]].tolist()):
                 below, above = self._halves(part, axis, level)
                 volume = sum(
@@ -89,7 +90,7 @@ class Cutter(NamedTuple):
 
 
 def concave_levels(edges: HalfEdges, unit: float) -> tuple[FloatArray, ...]:
-    """Return for each axis the coordinates of planes across it with concave edges."""
+    """Return, for each axis, the coordinates of planes across it with concave edges in them."""
     ahead = np.flatnonzero(edges.partners > np.arange(len(edges.partners)))
     vertices = edges.vertices
     a, b = vertices[edges.origins[ahead]], vertices[edges.ends[ahead]]

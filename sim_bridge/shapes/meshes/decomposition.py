@@ -24,9 +24,9 @@ _DECOMPOSER = 'sim_bridge.foreign.mesh_decomposer'
 _WRAP = 30
 # CoACD uses C's unsigned int
 _MOST = (1 << 31) - 1
-# relative mesh area that a turned frame must align in addition
+# a turned frame is used only if it aligns this additional share of the mesh area
 _BETTER = 0.01
-# face normals considered as axes; cosine tolerance for parallel and perpendicular
+# number of face normals tried as axes; sine or cosine tolerance for perpendicular or parallel ones
 _DIRECTIONS, _PARALLEL = 16, 1e-6
 
 

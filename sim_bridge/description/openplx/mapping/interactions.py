@@ -283,7 +283,7 @@ def _add_effort(acting: _Acting, thing: Object, axis: AxisOf, findings: Findings
 
 
 def _add_disabled(own: _Acting, alone: _Acting) -> None:
-    """Add effects that can be enabled later: a servo, or the only effect of its kind."""
+    """Add disabled effects that can be enabled later: a servo, or the only effect of its kind."""
     own.motors += alone.motors
     if alone.springs and not own.springs:
         own.springs = alone.springs

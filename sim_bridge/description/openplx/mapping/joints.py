@@ -61,7 +61,11 @@ _Z = np.array([0.0, 0.0, 1.0])
 
 
 def directions_of(mate: Object) -> tuple[str, ...]:
-    """Return the names of the six directions; a distance mate has its own first name."""
+    """
+    Return the member names for a mate's six directions.
+
+    They are DIRECTIONS, except that the first one is `along_distance` in a distance mate.
+    """
     is_distance = mate.is_a('Physics3D.Interactions.Distance')
     return ('along_distance' if is_distance else DIRECTIONS[0], *DIRECTIONS[1:])
 

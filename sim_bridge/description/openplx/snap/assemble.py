@@ -41,13 +41,17 @@ def snap(frames: Sequence[SnapFrame], mates: Sequence[SnapMate]) -> SnapResult:
 
 
 def miss(mate: SnapMate, relative: Pose) -> tuple[float, float]:
-    """Return a relative pose's misfit for a mate, at any coordinates [m, rad]."""
+    """Return a mate's misfit at a relative pose [m, rad], whatever its coordinates."""
     with np.errstate(all='ignore'):
         return coordinates.gaps(mate, matrix(relative), strict=False)
 
 
 def nearest(mate: SnapMate, relative: Pose) -> Pose:
-    """Return the pose allowed by a mate next to a relative pose, at any coordinates."""
+    """
+    Return the pose nearest to a relative pose among those allowed by a mate.
+
+    The mate's initial coordinates do not matter.
+    """
     return pose(coordinates.nearest(mate, matrix(relative)))
 
 

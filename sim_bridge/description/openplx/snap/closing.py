@@ -96,7 +96,8 @@ class Closer:
                 break
             jacobian = loops.jacobian()
             gradient = jacobian.T @ residual
-            # a minimum with open loops; near a dead centre the gradient is greater
+            # the gradient vanishes, but loops are open: a minimum. Near a dead centre it would be
+            # greater
             flat = _FLAT * size
             if float(gradient @ gradient) <= flat * flat:
                 break

@@ -142,7 +142,7 @@ def misses(
 
 
 def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
-    """Return the pose allowed by a mate next to a relative pose, whatever its coordinates."""
+    """Return the pose nearest to a relative pose among those allowed by a mate."""
     along, axes = _held(mate, strict=False)
     rows, target = list(along), initial(mate)
     result: np.ndarray = relative.copy()
