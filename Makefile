@@ -40,7 +40,7 @@ test: $(VENV)/.test  ## run all tests, on all processors
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 test-fast: $(VENV)/.test  ## run the tests without ROS graphs and other processes
-	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long and not ros and not process' $(ARGS)
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long and not ros and not process and not slow' $(ARGS)
 
 test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs $(VENV)/.pictures  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)

@@ -107,7 +107,7 @@ def pytest_collection(session):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that join a ROS graph or start a process, so `test-fast` skips them."""
+    """Mark tests of ROS graphs, of other processes, and slow ones: `test-fast` skips them."""
     for item in items:
         for mark in marks_of(item.path, frozenset(getattr(item, 'fixturenames', ()))):
             item.add_marker(mark)

@@ -144,6 +144,7 @@ def learner():
     return module
 
 
+@pytest.mark.long
 def test_the_pendulum_learns_to_swing_up():
     """Stay upright for most of ten seconds, after at most twenty iterations of a small learner."""
     _, history = learner().learn('pendulum', 20, say=lambda line: None)

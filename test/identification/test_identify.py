@@ -173,6 +173,7 @@ def test_positions_alone_suffice():
     assert_found(found, {f'pivot.{name}': value for name, value in truth.items()})
 
 
+@pytest.mark.long
 def test_outliers_count_little_with_a_robust_loss():
     """Find damping although a hand pushed."""
     motion = pendulum(damping=0.1)
@@ -194,7 +195,7 @@ def test_outliers_count_little_with_a_robust_loss():
     assert errors[1] <= errors[0]
 
 
-@pytest.mark.parametrize('seed', range(2))
+@pytest.mark.parametrize('seed', [0, pytest.param(1, marks=pytest.mark.long)])
 def test_bodies_stay_possible_with_any_data(seed):
     """Keep masses positive and inertias possible with random data."""
     draw = np.random.default_rng(seed)

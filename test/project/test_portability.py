@@ -23,8 +23,10 @@ CALLS = {
 
 def posix_needs(path: Path) -> set[str]:
     """Return the POSIX modules and functions used by a module."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+    text, found = path.read_text(encoding='utf-8'), set()
+    if not any(name in text for name in (*MODULES, *CALLS, 'start_new_session')):
+        return found
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names} & MODULES
         elif isinstance(node, ast.ImportFrom) and node.module in MODULES:

@@ -1,4 +1,4 @@
-"""The marks `ros` and `process` for a test module, from its imports and fixtures."""
+"""The marks `ros`, `process` and `slow` for a test module, from its imports and fixtures."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from functools import cache
 from pathlib import Path
 
 SUPPORT = Path(__file__).resolve().parent
+
+SLOW = (
+    'batch/test_batch.py',
+    'cli/test_overview.py',
+    'compiler/test_compiler_bits.py',
+    'compiler/test_compiler_kernels.py',
+    'contact_problems/test_contact_solvers.py',
+    'engine/constraints/test_closed_loops.py',
+    'engine/contact/test_contact_repeats.py',
+    'engine/dynamics/test_dynamics.py',
+    'engine/motors/test_laws_with_contacts.py',
+    'project/test_tutorial.py',
+)
+"""Modules that take more than five seconds of processor time."""
 
 _MESSAGES = '_msgs'
 _PROCESS_MODULES = {'multiprocessing', 'subprocess'}
@@ -38,4 +52,6 @@ def marks_of(path: Path, fixtures: frozenset[str]) -> list[str]:
     marks = ['ros'] if is_ros or fixtures & _ROS_FIXTURES else []
     if names & _PROCESS_MODULES or fixtures & _PROCESS_FIXTURES:
         marks.append('process')
+    if path.as_posix().endswith(SLOW):
+        marks.append('slow')
     return marks

@@ -12,6 +12,19 @@ import sim_bridge as sb
 
 QUADRUPED = Path(__file__).parents[3] / 'urdf' / 'quadruped.urdf'
 SOLVERS = ('direct', 'iterative', 'split')
+# each solver and each moment once in the usual tests, all combinations in the long ones
+USUAL_MOMENTS = {(5, 'direct'), (560, 'iterative'), (1200, 'split')}
+MOMENTS = [
+    pytest.param(
+        moment,
+        solver,
+        id=f'{name}-{solver}',
+        marks=() if (moment, solver) in USUAL_MOMENTS else pytest.mark.long,
+    )
+    for moment, name in ((5, 'flight'), (560, 'impacts'), (1200, 'rest'))
+    for solver in SOLVERS
+]
+ONE_SOLVER = ['direct', *(pytest.param(each, marks=pytest.mark.long) for each in SOLVERS[1:])]
 
 
 def busy_world(solver):
@@ -55,9 +68,8 @@ def test_runs_repeat(solver):
     assert len(first.contacts) > 10
 
 
-@pytest.mark.parametrize('solver', SOLVERS)
-@pytest.mark.parametrize('moment', [5, 560, 1200], ids=['flight', 'impacts', 'rest'])
-def test_runs_go_on_from_snapshots(solver, moment):
+@pytest.mark.parametrize(('moment', 'solver'), MOMENTS)
+def test_runs_go_on_from_snapshots(moment, solver):
     """Repeat from a snapshot, in the same world and in a new one."""
     world = busy_world(solver)
     world.step(moment)
@@ -70,7 +82,7 @@ def test_runs_go_on_from_snapshots(solver, moment):
     assert run(other, 300) == onward
 
 
-@pytest.mark.parametrize('solver', SOLVERS)
+@pytest.mark.parametrize('solver', ONE_SOLVER)
 def test_resets_repeat(solver):
     """Compute the same bits after a reset as the first time."""
     world = busy_world(solver)

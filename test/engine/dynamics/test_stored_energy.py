@@ -27,6 +27,7 @@ def bounce(time_step, seconds=1.0):
     return worst, deepest
 
 
+@pytest.mark.long
 def test_a_ball_that_bounces_on_a_spring_keeps_its_energy():
     """Lose no more than the step's order: an end-of-step spring damps by the step's length."""
     coarse, fine = bounce(1e-3)[0], bounce(2.5e-4)[0]

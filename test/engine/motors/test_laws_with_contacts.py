@@ -159,8 +159,20 @@ def turn_about(hinges, step):
         hinge.target_velocity = 3.0 * np.cos(number + 0.02 * step)
 
 
-@pytest.mark.parametrize('solver', ['direct', 'iterative', 'split'])
-@pytest.mark.parametrize('control', ['effort', 'velocity', 'servo'])
+# each solver and each control once in the usual tests, all combinations in the long ones
+@pytest.mark.parametrize(
+    ('control', 'solver'),
+    [
+        pytest.param(
+            control,
+            solver,
+            marks=pytest.mark.long if (row + column) % 3 else (),
+            id=f'{control}-{solver}',
+        )
+        for row, control in enumerate(['effort', 'velocity', 'servo'])
+        for column, solver in enumerate(['direct', 'iterative', 'split'])
+    ],
+)
 def test_axes_of_constraints_obey_their_laws(control, solver):
     """Obey every law in every step, with pivots as well as with the contact solver."""
     world, hinges = hinged_walker(False, solver=solver, step_budget=None)
