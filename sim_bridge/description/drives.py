@@ -9,14 +9,13 @@ import math
 @dataclass(frozen=True)
 class WheelDescription:
     """
-    A drive's wheel or track.
+    Wheel or track of a drive.
 
-    joint: joint turning the wheel, or crawler, by name. position: x, y of its contact in the
-    drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s.
-    heading: drive direction at positive speeds, an angle about z from x [rad]. roller: angle from
-    the heading to the free direction [rad]: along its rollers' motion, or sideways for a wheel
-    without rollers.
-    steering: steering joint name, '' for none.
+    joint: name of the joint that turns the wheel, or of the crawler. position: x, y of the ground
+    contact in the drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s. heading:
+    drive direction at positive speeds, an angle about z from x [rad]. roller: angle from the
+    heading to the free direction [rad]: the direction in which the rollers move; sideways for a
+    wheel without rollers. steering: steering joint name, '' for none.
     """
 
     joint: str
@@ -41,9 +40,9 @@ class SpeedLimits:
     Limits on one velocity component of a drive, as in diff_drive_controller.
 
     Units: m or rad, and s. All except min_velocity are at least 0; infinite for no limit.
-    max_acceleration, max_deceleration: speed change rate at positive velocities; with `_reverse`,
-    at negative velocities. max_jerk: change rate for a rising acceleration. min_jerk: change rate
-    for a falling acceleration, as a positive number.
+    max_acceleration, max_deceleration: rates of speed change at positive velocities; with
+    `_reverse`, at negative velocities. max_jerk: rate at which an acceleration may rise. min_jerk:
+    rate at which it may fall, as a positive number.
     """
 
     min_velocity: float = -math.inf

@@ -98,7 +98,7 @@ MOTIONS = ('dynamic', 'static', 'kinematic')
 
 @dataclass(frozen=True, eq=False)
 class Pose:
-    """A frame's pose in its parent frame."""
+    """Pose of a frame in its parent frame."""
 
     position: FloatArray = field(default_factory=lambda: np.zeros(3))
     rotation: FloatArray = field(default_factory=lambda: np.eye(3))
@@ -110,21 +110,21 @@ class Pose:
 
     @property
     def inverse(self) -> Pose:
-        """The parent frame's pose in this frame."""
+        """Pose of the parent frame in this frame."""
         return Pose(-self.rotation.T @ self.position, self.rotation.T)
 
     def __matmul__(self, other: Pose) -> Pose:
-        """Return `other`'s pose, given in this frame, in this frame's parent."""
+        """Return a pose given in this frame (`other`) as a pose in this frame's parent."""
         return Pose(self.position + self.rotation @ other.position, self.rotation @ other.rotation)
 
 
 @dataclass(frozen=True, eq=False)
 class Inertial:
     """
-    A link's mass properties.
+    Mass properties of a link.
 
-    mass: kg. pose: the inertial frame in the link frame, its origin at the centre of mass.
-    inertia: (3, 3) about the centre of mass, inertial frame axes [kg m²].
+    mass: kg. pose: inertial frame in the link frame; its origin is the centre of mass. inertia:
+    (3, 3) about the centre of mass, in the axes of the inertial frame [kg m²].
     """
 
     mass: float
@@ -170,10 +170,9 @@ class ContactDescription:
     """
     Contact parameters for a link from Gazebo's tags; None where not given.
 
-    friction, friction2: mu1, mu2. direction: fdir1, in the link direction_link's axes, or in the
-    collision shapes' axes if direction_link is ''.
-    stiffness: kp [N/m]. damping: kd [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m].
-    self_collide: selfCollide.
+    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link named direction_link;
+    if direction_link is '', in the axes of each collision shape. stiffness: kp [N/m]. damping: kd
+    [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m]. self_collide: selfCollide.
     """
 
     friction: float | None = None
@@ -229,13 +228,12 @@ class JointLimits:
 @dataclass(frozen=True)
 class JointDynamics:
     """
-    A one-axis joint's passive properties.
+    Passive properties of a one-axis joint.
 
     damping: N m s/rad or N s/m. friction: Coulomb friction, N m or N. armature: rotor inertia seen
-    at the joint, kg m² or kg.
-    stiffness: N m/rad or N/m, about the position `reference`. back_friction: Coulomb friction
-    against backward motion; None: equal to `friction`. bearing: increase in both frictions per
-    force transmitted by the joint [m or 1]; loop joints only.
+    at the joint, kg m² or kg. stiffness: N m/rad or N/m, about the position `reference`.
+    back_friction: Coulomb friction against backward motion; None: equal to `friction`. bearing:
+    growth of both frictions per force that the joint transmits [m or 1]; loop joints only.
     """
 
     damping: float = 0.0
@@ -297,13 +295,12 @@ class JointDescription:
     """
     Tree joint.
 
-    origin: joint frame pose in the parent link's frame.
-    child_pose: child link frame pose in the joint frame at position 0; the identity in URDF.
-    axis: (3,) unit vector in the joint frame; for planar joints the plane's normal.
-    limits, dynamics: for the coordinate along or about `axis`; for a piston, along it. A ball
-    joint's dynamics hold damping and armature only, equal in all directions.
-    axis2: (3,) a universal or hinge2 joint's second axis at position 0, not parallel to `axis`.
-    limits2, dynamics2: for the rotation about `axis2`, or for a piston's rotation.
+    origin: joint frame pose in the parent link's frame. child_pose: child link frame pose in the
+    joint frame at position 0; the identity in URDF. axis: (3,) unit vector in the joint frame; for
+    planar joints the plane's normal. limits, dynamics: for the coordinate along or about `axis`;
+    for a piston, along it. A ball joint's dynamics hold damping and armature only, equal in all
+    directions. axis2: (3,) second axis of a universal or hinge2 joint at position 0, not parallel
+    to `axis`. limits2, dynamics2: for the rotation about `axis2`, or for a piston's rotation.
     suspension: dynamics for a hinge2 joint's slide along `axis`; None: no slide.
     """
 
@@ -331,26 +328,23 @@ class ConstraintDescription:
     Loop joint: a joint between two links outside the tree.
 
     link1, link2: link names; link2 is '' for the world. position1, position2: (3,) anchor in each
-    link's frame [m]; position2 None: at position1 in the robot's initial pose.
-    axis: (3,) unit vector in link1's frame, None for types without axis. axis2: (3,) unit vector
-    in link2's frame (universal, hinge2), else None.
-    rotation: (3, 3) orientation of link2's frame in link1's frame at zero joint coordinates. A
-    fixed joint, a slider and similar types keep it; a hinge counts its angle from it. None: the
-    orientation in the robot's initial pose.
-    distance: between a distance joint's anchors [m]. None: their distance in the initial pose.
-    limits, dynamics: for link2's coordinate relative to link1: a hinge's angle, a slider's or
-    piston's travel. A hinge2's dynamics belong to its suspension along the axis; without stiffness
-    the suspension is rigid. Other types have no limits and dynamics.
-    erp, cfm: ODE's error reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per N
-    m]; None: rigid. compliance: springs and dampers by direction, an alternative to erp and cfm;
-    None if erp and cfm are used.
-    toughness: the joint's breaking force [N] and breaking torque [N m]; with a compliance
-    optionally followed by six breaking forces and torques for single directions, each of which
-    breaks alone. None: unbreakable. loose: indices of directions left free although the type
-    constrains them.
-    normal: (3,) unit vector in link1's frame, at right angles to the axis: x axis of the joint's
-    axes, if the compliance depends on it. A fixed or ball joint with a normal also has an axis, as
-    z axis. None: any direction.
+    link's frame [m]; position2 None: at position1 in the robot's initial pose. axis: (3,) unit
+    vector in link1's frame, None for types without axis. axis2: (3,) unit vector in link2's frame
+    (universal, hinge2), else None. rotation: (3, 3) orientation of link2's frame in link1's frame
+    at zero joint coordinates. A fixed joint, a slider and similar types keep it; a hinge counts
+    its angle from it. None: the orientation in the robot's initial pose. distance: distance that a
+    distance joint keeps between its anchors [m]. None: their distance in the initial pose. limits,
+    dynamics: for the motion of link2 relative to link1: the angle of a hinge, the travel of a
+    slider or piston. In a hinge2 joint the dynamics belong to the suspension along the axis, which
+    is rigid without stiffness. Other types have no limits and dynamics. erp, cfm: ODE's error
+    reduction (0 to 1) and constraint force mixing [m/s per N, or rad/s per N m]; None: rigid.
+    compliance: springs and dampers by direction, an alternative to erp and cfm; None if erp and
+    cfm are used. toughness: the joint's breaking force [N] and breaking torque [N m]; with a
+    compliance optionally followed by six breaking forces and torques for single directions, each
+    of which breaks alone. None: unbreakable. loose: indices of directions left free although the
+    type constrains them. normal: (3,) unit vector in link1's frame, at right angles to the axis: x
+    direction of the compliance, whose z is `axis`. A fixed or ball joint with a normal also has an
+    axis. None: any direction.
     """
 
     name: str
@@ -416,7 +410,7 @@ class NoiseDescription:
 @dataclass(frozen=True, eq=False)
 class SensorDescription:
     """
-    A robot's sensor, from any declaring file.
+    Sensor of a robot, whatever kind of file declares it.
 
     name: unique on the robot. kind: record in `sensor_kinds`. link: link that carries the sensor;
     for a kind on a joint the child link of `joint`. pose: sensor frame in that link's frame.
@@ -471,10 +465,9 @@ class RobotDescription:
 
     links, joints: by name, in file order. root: the only link without a parent joint, by name.
     source: file path, or '<string>'. xml: URDF text for the robot_description topic (after xacro).
-    report: warnings from the file.
-    constraints: loop joints. crawlers: links acting as continuous tracks.
-    drives: wheel drives; a track drive follows from the crawlers. controller_files: paths to
-    ros2_control's controller files, by the name in the description.
+    report: warnings from the file. constraints: loop joints. crawlers: links acting as continuous
+    tracks. drives: drives with wheels; the drive with tracks follows from `crawlers`.
+    controller_files: paths of ros2_control's controller files, by their names in the description.
     is_welded: whether the file fixes the root link to the world. base_pose: root link pose in the
     world, the identity if the file gives none. positions: initial one-axis joint positions given
     by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers

@@ -472,7 +472,7 @@ def _is_elastic(contact: ContactMaterial) -> bool:
 
 
 def _least(value: float | None, bound: float) -> float:
-    """Return a complete contact material's value, limited to the bound."""
+    """Return a value from a complete contact material, limited to the bound."""
     assert value is not None
     return min(value, bound)
 

@@ -97,7 +97,7 @@ class Drag:
 
 
 def _least_mass(link: Link, local: FloatArray) -> float:
-    """Return a link body's least effective mass at a point, over all directions [kg]."""
+    """Return the least effective mass of a link's body at a point, over all directions [kg]."""
     slot = link.slot
     mass, *center, xx, xy, xz, yy, yz, zz = slot.robot.part.model.inertia[slot.body].tolist()
     if not mass:

@@ -66,7 +66,7 @@ def read_document(path: Path, findings: Findings, base: Path, folder: str = '') 
 
 
 def _header(document: Section, findings: Findings) -> float | None:
-    """Return the angle unit [rad]; None, with an error noted, for files in another format."""
+    """Return the file's angle unit [rad]; None, with an error noted, if it is no body file."""
     for key in _NOT_OF_MECHANICS:
         key_of(document, key)
     if document.peek('format') != _FORMAT:

@@ -294,7 +294,7 @@ class _Walk:
         )
 
     def _part(self, node: Section, uri: str, anchor: str, frame: _Frame, use: str) -> None:
-        """Read nodes from a YAML file: the nodes at an anchor, or all."""
+        """Read nodes from another YAML file: those at an anchor, or all."""
         outer = self._reading
         path = outer.base / outer.folder / uri
         if path.resolve() in outer.inside or len(outer.inside) == _MOST_INSIDE:

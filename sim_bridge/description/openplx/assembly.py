@@ -47,7 +47,7 @@ _EXACT, _ROUNDING, _BORNE = 1e-9, 1e-4, 1e-3
 @dataclass(frozen=True, eq=False)
 class Side:
     """
-    One side of a mate, as bodies are joined.
+    One side of a mate between two bodies.
 
     body: body path, '' for the world. pose: connector pose in the body's frame; its z is the
     main axis, its x the normal.

@@ -26,7 +26,7 @@ from sim_bridge.foundation.errors import brief, close_match
 # enough for some thousand mates
 MOST_OBJECTS = 200_000
 _MOST_OWNERS = 60
-# limit on nested evaluations on Python's stack, limited to a thousand calls
+# limit on nested evaluations: Python's stack holds a thousand calls
 _MOST_WAITING = 60
 
 

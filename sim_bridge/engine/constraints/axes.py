@@ -184,7 +184,7 @@ def axis_wrench(loops, axis, R_A, R_B):
 @kernel
 def tilt_wrench(axis, tilted):
     """
-    Return the gradient of a unit vector's angle about an axis.
+    Return the gradient of the angle by which a unit vector is turned about an axis.
 
     tilted: the vector; it may leave the plane orthogonal to the axis.
     """

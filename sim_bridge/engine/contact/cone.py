@@ -86,9 +86,9 @@ def try_direction(block, velocity, mu, d1, d2):
     Compute sliding with friction along the unit vector d.
 
     Returns the normal row's inverse inertia, the sliding velocities orthogonal to d and along d,
-    and the orthogonal one's derivative with respect to the angle of d. If the inverse inertia is
-    not positive, only a greater force would make the contact slide (Painlevé). The solution has
-    zero velocity orthogonal to d and a negative velocity along it.
+    and the derivative of the orthogonal one by the angle of d. If the inverse inertia is not
+    positive, only a greater force would make the contact slide (Painlevé). The solution has zero
+    velocity orthogonal to d and a negative velocity along it.
     """
     a_nn, a_n1, a_11, a_n2, a_12, a_22 = block
     q_n, q_1, q_2 = velocity

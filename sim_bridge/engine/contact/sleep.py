@@ -34,7 +34,7 @@ from sim_bridge.engine.data.state import ASLEEP, TARGET_VELOCITY
 
 @kernel
 def coordinates_of(kind):
-    """Return a joint kind's position and velocity coordinate counts."""
+    """Return the numbers of position and velocity coordinates of a joint kind."""
     if kind >= FREE:
         return 7, 6
     if kind == BALL_STAGE or kind == BALL:
@@ -204,7 +204,7 @@ def fall_asleep(
 
 @kernel
 def separation_speed(options, contact_materials, contacts, laws, contact):
-    """Return a hard contact's separation speed due to position correction [m/s]."""
+    """Return the speed at which position correction separates a hard contact [m/s]."""
     if laws.rows[contact] == 0:
         return 0.0
     law = contact_materials.law[laws.law[contact]]

@@ -265,7 +265,11 @@ class Direct(NamedTuple):
     size: Annotated[IntVector, Dims(2)]
     """IN_ORDER and ORDER_WORK, about the ordered coordinates, see `velocity_newton`."""
     group: Annotated[IntVector, Dims('whitened', points_at='whitened')]
-    """First coordinate of each coordinate's tree; a compliant row's entry is its own group."""
+    """
+    First coordinate of the tree to which each coordinate belongs.
+
+    The coordinate of a compliant row forms its own group.
+    """
     last: Annotated[IntVector, Dims('whitened', points_at='whitened')]
     """Last coordinate of the tree, at its first one."""
     queue: Annotated[IntVector, Dims('whitened', points_at='whitened')]

@@ -120,7 +120,7 @@ def sliding_friction(law, mode):
 
 @kernel
 def loose_effort(law, mode):
-    """Return a loose joint's summed element efforts at unchanged velocity."""
+    """Return the sum of the elements' efforts on a loose joint at unchanged velocity."""
     effort = sliding_friction(law, mode)
     motor_side = side_of(mode, MOTOR_SIDE)
     if motor_side == 0:

@@ -269,7 +269,7 @@ class LoopWork(NamedTuple):
     basis: Annotated[FloatMatrix, Dims('nt', 'loop_whitened', unit='1')]
     """Orthonormalized whitened rows, without dependent rows."""
     span: Annotated[IntMatrix, Dims('nt', 2)]
-    """Range of a basis vector's possibly nonzero coordinates: first, and one after the last."""
+    """Coordinates in which a basis vector can be nonzero: the first, and the last plus 1."""
     chosen: Annotated[IntVector, Dims('nt')]
     """Row that added each vector."""
     own: Annotated[IntVector, Dims('nt')]

@@ -56,7 +56,7 @@ def obey_mimic(model, v_start, rate, ws, ddq_inout):
 
 @kernel
 def to_origin_acceleration(kind, v_index, v, ddq_inout):
-    """Convert a free joint's spatial acceleration to its origin's acceleration: add w x v."""
+    """Convert a free joint's acceleration from spatial to that of its origin: add w x v."""
     for body in range(kind.shape[0]):
         if kind[body] >= FREE and kind[body] != KINEMATIC:
             at = v_index[body]

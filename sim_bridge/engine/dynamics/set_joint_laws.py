@@ -168,7 +168,7 @@ def set_elastic_stop(stop, above, below, v, h, law_out):
 
 @kernel
 def lagging_slope(stop, h):
-    """Return an elastic stop's effort loss per acceleration at an instant between steps."""
+    """Return the loss of elastic stop effort per acceleration at an instant between steps."""
     return (0.5 - 0.375 * stop[ERP]) * h / stop[CFM]
 
 

@@ -93,7 +93,7 @@ def relative_gain(model, state, ws, a, b, point):
 
 @kernel
 def half_gain(model, state, ws, body, point):
-    """Return half of a kinematic body's velocity gain at a point since the last step [m/s]."""
+    """Return half the velocity gained by a point of a kinematic body since the last step [m/s]."""
     if body < 0 or model.kind[body] != KINEMATIC:
         return ZERO
     at = model.v_index[body]

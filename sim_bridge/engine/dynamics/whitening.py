@@ -84,7 +84,7 @@ def whiten_mimic_row(model, ws, row, whitening, column_inout, row_inout):
 
 @kernel
 def add_effort(model, ws, whitening, body, effort, row_inout, column_inout):
-    """Add a joint effort's effect to a row, at its body and on the path to the root."""
+    """Add the effect of a joint effort to a row, at the joint's body and towards the root."""
     at = model.v_index[body]
     row_inout[at] += effort * whitening[at]
     share = -effort * ws.joint_factor[body, INVERSE]

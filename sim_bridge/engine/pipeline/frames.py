@@ -152,7 +152,7 @@ def jacobian_rate(
 def center_of_mass(
     model: Model, ws: Workspace, coordinates: Coordinates, q: FloatMatrix, center_out: FloatMatrix
 ):
-    """Compute the centre of mass [m], world frame; the first body's origin without any mass."""
+    """Compute the centre of mass [m], world frame; without mass, the first body's origin."""
     if not are_configurations(model, q):
         return False
     for row in range(center_out.shape[0]):

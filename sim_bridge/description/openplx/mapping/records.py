@@ -29,8 +29,8 @@ class Motor:
     Servo on an axis: kp (target_position - q) + kd (target_velocity - dq), with limited effort.
 
     kp: N m/rad or N/m. kd: N m s/rad or N s/m. lower, upper: least and greatest effort [N m or N].
-    source: its interaction's path. gain: a velocity motor's kd. hold: a velocity motor's kp and kd
-    for holding its position at zero target speed, None if it does not.
+    source: path of the interaction. gain: kd of a velocity motor while it moves. hold: kp and kd
+    with which a velocity motor holds its position at zero target speed, None if it does not.
     """
 
     source: str
@@ -49,13 +49,13 @@ class AxisSettings:
     """
     Effects along an axis.
 
-    limits: its stops. dynamics: spring, damper and friction. stop: elastic stops' stiffness and
-    damping [N/m, N s/m or N m/rad, N m s/rad], None for rigid stops. motors: at most one for
-    a robot axis; further motors are joints without constraints. effort: constant effort from
-    torque and force motors [N m or N]. efforts: path, least and greatest effort for each of these
-    motors. begin: a loop joint axis's initial angle, the start for counting turns [rad]. springs:
-    path, stiffness and damping of the springs merged into one. ranges: paths to the ranges merged
-    into the limits.
+    limits: position limits. dynamics: spring, damper and friction. stop: stiffness and damping of
+    elastic stops [N/m, N s/m or N m/rad, N m s/rad], None for rigid stops. motors: at most one for
+    a robot axis; further motors are joints without constraints. effort: constant effort of all
+    torque and force motors [N m or N]. efforts: path, least and greatest effort of each of these
+    motors. begin: initial angle about the axis of a loop joint, from which turns are counted
+    [rad]. springs: path, stiffness and damping of each spring contained in `dynamics`. ranges:
+    paths of the ranges contained in `limits`.
     """
 
     limits: JointLimits = JointLimits()
@@ -97,8 +97,8 @@ class Signal:
     Input or output.
 
     name: its path, or its name in an interface, with / for dots. path: from the root. kind: model
-    name in the bundles without namespace, such as 'AngleOutput'. source: path to the measured or
-    driven object. model: the source's model name. enabled: whether an output is sent; True for
+    name in the bundles without namespace, such as 'AngleOutput'. source: path of the measured or
+    driven object. model: model name of the source. enabled: whether an output is sent; True for
     inputs. frames: the source connector and the one it is relative to, or a mate's two connectors.
     """
 
@@ -169,15 +169,15 @@ class MappedScene:
     """
     Mapped scene.
 
-    name: its root model's name. robots: in definition order. cross_joints: joints between robots.
-    materials, contact_materials: the latter with the two materials' names. apart: collision group
-    pairs. gravity: in the scene's world, None if not given. links: link names by body path; other
-    paths, such as an imported robot's, are missing. joints: joint names by mate path.
-    interactions: axes by interaction path. signals: in definition order. disabled: model names, as
-    in `Signal`, by path, for initially disabled mates and interactions. snap: SNAP's result.
-    poses: for systems and bodies in the scene's world, by path. report: warnings.
-    files: each read file's SHA-256, by path, without the bundles installed by pip. bundles: those
-    bundles' version, '' if none was read.
+    name: name of the root model. robots: in definition order. cross_joints: joints between robots.
+    materials, contact_materials: the latter with the two materials' names. apart: pairs of
+    collision groups that do not collide. gravity: in the scene's world, None if not given. links:
+    link names by body path; other paths, such as an imported robot's, are missing. joints: joint
+    names by mate path. interactions: axes by interaction path. signals: in definition order.
+    disabled: model names, as in `Signal`, by path, for initially disabled mates and interactions.
+    snap: SNAP's result. poses: for systems and bodies in the scene's world, by path. report:
+    warnings. files: SHA-256 of each file read, by path, without the bundles installed by pip.
+    bundles: version of those bundles, '' if none was read.
     """
 
     name: str

@@ -158,7 +158,7 @@ def nearest(mate: SnapMate, relative: np.ndarray) -> np.ndarray:
 
 
 def gaps(mate: SnapMate, relative: np.ndarray, strict: bool) -> tuple[float, float]:
-    """Return a relative pose's misfit for a mate, [m] and [rad]."""
+    """Return a mate's misfit at a relative pose: [m] and [rad]."""
     shift, chords, _, _ = misses(mate, relative, strict)
     half = 0.5 * math.sqrt(float(chords @ chords))
     angle = 2.0 * math.asin(min(1.0, half)) if half == half else math.nan

@@ -107,7 +107,7 @@ def rim_point(geometry, hollow, rim, R, p, angle):
 
 @subroutine
 def rim_distance(geometry, hollow, rim, wall, poses, angle):
-    """Return a rim point's distance to the other wall; poses: of both, with one origin."""
+    """Return the distance from a rim point to the other wall; poses: both, with one origin."""
     R, p, S, q = poses
     x = rim_point(geometry, hollow, rim, R, p, angle)
     gap, _ = wall_distance(geometry, wall, mul_tv(S, sub(x, q)))
