@@ -82,8 +82,10 @@ def test_a_kind_is_one_object(word):
     kind = KINDS[word]
     assert copy.deepcopy(kind) is kind
     assert pickle.loads(pickle.dumps(kind)) is kind
-    assert DEVICES[kind].kind_of_class is kind
-    assert getattr(sb, DEVICES[kind].__name__) is DEVICES[kind]
+    # a kind without its own class has a plain Device
+    if kind in DEVICES:
+        assert DEVICES[kind].kind_of_class is kind
+        assert getattr(sb, DEVICES[kind].__name__) is DEVICES[kind]
 
 
 @pytest.mark.parametrize(
