@@ -328,7 +328,7 @@ def _checked(result: int) -> int:
 
 
 def _is_absent() -> bool:
-    """Return False if the kernel lacks the feature just requested; raises OSError otherwise."""
+    """Return False if the kernel lacks the feature just requested; else raise OSError."""
     if ctypes.get_errno() in _NOT_HERE:
         return False
     raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

@@ -101,9 +101,9 @@ class DeclaredAttributes:
         {'advice', 'fixed_names', 'internal_names'}
     )
     fixed_names: ClassVar[frozenset[str]] = frozenset()
-    """Slots that are set once; determined automatically."""
+    """Slots that can be set only once; found by `__init_subclass__`."""
     advice: ClassVar[Mapping[str, str]] = MappingProxyType({})
-    """Advice for reading or setting an attribute, by its name."""
+    """By attribute name: text appended to the error for reading or setting an undeclared one."""
 
     def __init_subclass__(cls) -> None:
         """Find the slots that are set once."""

@@ -30,7 +30,7 @@ class Style(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether models are drawn with all their colours and textures."""
+        """Whether the style changes nothing: models keep all their colours and textures."""
         return self == Style()
 
 

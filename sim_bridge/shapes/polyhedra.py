@@ -221,7 +221,7 @@ class TriangleMesh(_Polyhedron):
             )
         triangles = self.triangles
         if _signed_volume(self.vertices, triangles) < 0.0:
-            # the whole surface is inside out
+            # a negative volume means that the surface is inside out
             triangles = triangles[:, ::-1]
         return solid_mass_properties(self.vertices, triangles, density)
 

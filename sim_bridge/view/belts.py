@@ -15,7 +15,7 @@ from sim_bridge.robots.geometry import Geometry
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.shapes.tessellation import tessellated
 
-_OUTSET = 1.005  # outline scale, so that it is visible above the surface
+_OUTSET = 1.005  # scale of the outline, so that it is visible above the surface
 
 
 class Belts:

@@ -128,7 +128,7 @@ class ScriptControl:
         self._drag.pull(self._world.robots[robot].link(link), point, target)
 
     def _push_link(self, robot: str, link: str, force: list[float], seconds: float) -> None:
-        """Push a link with a force for a time [s]."""
+        """Push a link with a force [N] for some simulated time [s]."""
         self._pushes.add(self._world.robots[robot].link(link), force, seconds)
 
 

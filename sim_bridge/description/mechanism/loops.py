@@ -119,7 +119,7 @@ def mobility(description: RobotDescription) -> Mobility:
 
 
 def _moved(joint: JointDescription, position: float) -> Pose:
-    """Return the child's pose in the joint frame."""
+    """Return the child link's pose in the joint frame at a joint position."""
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)
     if joint.type in ONE_AXIS:

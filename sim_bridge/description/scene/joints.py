@@ -92,9 +92,9 @@ class SceneJoint:
     """
     Scene joint.
 
-    kind: from `World.add_joint`, or ANGULAR_MOTOR or MOTOR. between: names of two parts. beside:
-    name of the joint beside a motor, and its axis number. arguments: further arguments of the
-    adding method. groups: joint groups.
+    kind: joint kind of `World.add_joint`, or ANGULAR_MOTOR or MOTOR. between: names of two parts.
+    beside: for a MOTOR, name and axis number of the joint on which it acts. arguments: further
+    arguments of the `World` method that adds it. groups: joint groups.
     """
 
     name: str

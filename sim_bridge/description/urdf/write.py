@@ -47,7 +47,7 @@ def urdf_text(
     shapes: further shapes by link. mesh_folder: folder for triangles, written as STL files named
     after their contents; None: meshes made of triangles are left out. Where URDF requires equal
     joint and link frames, a massless frame is added between joint and link. Loop joints are left
-    out and a ball joint becomes a floating joint; XML comments tell it.
+    out and a ball joint becomes a floating joint; XML comments say so.
     """
     return _Writer(robot, mesh_folder).text(list(shapes))
 

@@ -102,7 +102,7 @@ class _DoctypeError(Exception):
 
 
 class _EncodingError(Exception):
-    """The document's encoding is not read, or its bytes are not in this encoding."""
+    """The document's encoding is not supported, or its bytes are not in this encoding."""
 
 
 class _TooLargeError(Exception):

@@ -47,7 +47,11 @@ class Schema:
 
 
 def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> Element:
-    """Return a copy with the content allowed by `schema`; defaults replace defects, noted."""
+    """
+    Return a copy with the content allowed by `schema`.
+
+    Each defect is noted in the findings and replaced by the schema's default.
+    """
     copy = Element(node.tag, line=node.line)
     _copy_attributes(node, schema, place, findings, copy)
     _copy_children(node, schema, place, findings, copy)

@@ -239,7 +239,7 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
     return read
 
 
-# types in ros2_controllers, with a short word for each
+# readers by a short word for the drive, then by controller type in ros2_controllers
 _READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
     'differential': _differential,
     'mecanum': _mecanum,

@@ -1,4 +1,4 @@
-"""Section in a scene file: its keys are read one by one, and every defect is noted."""
+"""Section of a YAML file: its keys are read one by one, and every defect is noted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def check_findings(findings: Findings, text: str, subject: str, expected: str) -
 
 class Section:
     """
-    Mapping in a scene.
+    Mapping in a YAML file, read key by key.
 
     Every method reads one key. A wrong value is noted as an error and replaced by the default.
     `close` reports the unread keys.

@@ -40,9 +40,10 @@ from sim_bridge.engine.data.state import LOCKED
 from sim_bridge.engine.dynamics.whitening import find_whitening, whiten_mimic_row
 from sim_bridge.engine.math.vec3 import ZERO
 
-# a row depends on other rows below this norm of its remainder, relative to its typical norm
+# a row counts as dependent on others if the norm of its remainder, relative to its typical norm,
+# is below this value
 _DEPENDENT = 1e-4
-# remainder of a row after its projection on other rows is subtracted
+# kinds of remainder, the part of a row outside the span of the other rows
 _NOTHING_AT_FIRST, _NOTHING, _SOMETHING = range(3)
 _AGAIN = 0.1  # a remainder below this share of its row is orthogonalized once more
 

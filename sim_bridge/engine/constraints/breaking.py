@@ -67,7 +67,7 @@ def holds_any(loops, joint, work):
 @kernel
 def load_share(pose, h, loops, joint, work):
     """
-    Return a joint's transmitted load in a step relative to its toughness, and the critical row.
+    Return the load transmitted by a joint, relative to its toughness, and the critical row.
 
     The row is -1 if the total load is critical.
     """

@@ -106,7 +106,7 @@ def react_at_instant(table):
 
 @kernel
 def is_of_last_step(root, loops, joint, pushed):
-    """Return whether a joint's bodies are read with the last step's means."""
+    """Return whether a joint's bodies are observed with the last step's mean acceleration."""
     for side in range(2):
         body = loops.body[joint, side]
         if body >= 0 and pushed[root[body]] == PUSHED:

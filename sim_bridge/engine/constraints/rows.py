@@ -99,7 +99,7 @@ def find_errors(model, q, ws, loops, error_out):
     Compute the rows' errors [m, 1]; q: configuration of the current poses.
 
     A rigid DOT row's error is the sine of an angle. If two axes that should coincide point away
-    from each other, the error exceeds 1, and turns them the shorter way.
+    from each other, the error exceeds 1, and its correction turns them the shorter way.
     """
     # rows of one joint are consecutive
     joint = -1

@@ -98,7 +98,11 @@ def has_room(table, island):
 
 @subroutine
 def solve_directly(table, island, types):
-    """Solve contacts with given types directly, SPLIT normals only; return the Newton steps."""
+    """
+    Solve contacts with certain solve types directly; return the number of Newton steps.
+
+    types: bits of these solve types. Only the normals of SPLIT contacts are solved.
+    """
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     direct = world.direct(table)
     for place in range(islands.first[island], islands.first[island + 1]):

@@ -134,7 +134,7 @@ def begin_round(laws, islands, rows, solution, material_law, options, island, le
 
 @kernel
 def half_change(laws, solution, contact):
-    """Return half the normal velocity change over the step without contacts [m/s]."""
+    """Return half the normal velocity change in the step due to everything but contacts [m/s]."""
     end = solution.bias[contact, Row.NORMAL] + laws.wanted[contact]
     return 0.5 * (end - laws.approach[contact])
 

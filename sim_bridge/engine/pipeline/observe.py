@@ -129,7 +129,7 @@ def find_accelerations(model, options, state, ws, table):
         and state.contact_size[0] == 0
         and may_be_smooth(model, options, state)
     ):
-        # fifth-order steps resolve all motion they accept: no implicit inertia
+        # fifth-order steps accept only motion that they resolve, so they need no implicit inertia
         h = 0.0
     set_current_laws(model, state, ws, options.time_step)
     for pivots in range(_MAX_PIVOTS):

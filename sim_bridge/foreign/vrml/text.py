@@ -120,7 +120,7 @@ class Node:
         return value.reshape(-1, width)
 
     def row(self, key: str, default: tuple[float, ...]) -> np.ndarray:
-        """Return a field with as many numbers as its default."""
+        """Return a field's numbers; raises VrmlError unless they are as many as the default's."""
         rows = self.numbers(key, len(default), default)
         if rows is None or len(rows) != 1:
             raise VrmlError(f'{self.kind}: {key} must hold {len(default)} numbers', self.line)

@@ -84,7 +84,7 @@ def parts_of(
     unit = float(np.ptp(points, axis=0).max()) / 2
     corners_of = mesh.half_edges.triangles
     if _volume(points[corners_of]) < 0.0:
-        # the whole surface is inside out
+        # a negative volume means that the surface is inside out
         corners_of = corners_of[:, ::-1]
     edges = HalfEdges(points, corners_of)
     triangles = points[corners_of]
