@@ -12,7 +12,7 @@ from sim_bridge.sensors.columns import NOISE, SAMPLE_AT, STEP_AT
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.noise import Noise
 
-# random numbers drawn ahead by all generators together; most and least for one generator
+# random numbers drawn ahead: limit for all generators together, most and least for one of them
 _TOGETHER, _MOST, _LEAST = 1 << 25, 4096, 64
 
 

@@ -31,7 +31,7 @@ _CONTACT_ROWS = tuple(name for name, along in rows_of(State).items() if along ==
 
 def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     """Return the arrays of a simulation's world, written by its steps."""
-    # like the beginning of a step; also initializes new joints' velocities
+    # refreshed as at the beginning of a step, which also sets the velocities of new joints
     simulation.cache.refresh()
     found = {f'State.{name}': array for name, array in simulation.cache.state._asdict().items()}
     found['progress'] = simulation.cache.stepper.progress
@@ -177,7 +177,7 @@ class Rows:
         arrays = {**parameter_arrays(simulation), **own_arrays(simulation)}
         found = []
         for name, rows in self.all.items():
-            # also addresses inside an array
+            # an address may point inside an array, not only to its beginning
             first, size = address_of(arrays[name]), arrays[name].nbytes
             inside = (values >= first) & (values < first + size)
             places = np.empty((np.count_nonzero(inside), ROWS_SIZE), np.int64)

@@ -21,7 +21,7 @@ _WHICH, _OBSERVED = 5, 3
 
 class ThreadPool:
     """
-    Thread pool for stepping worlds; a world's bits do not depend on its thread.
+    Thread pool for stepping worlds; a world's results do not depend on its thread, to the bit.
 
     Each thread uses one simulation's arrays as workspace. Arrays that belong to worlds are
     rows in common arrays.

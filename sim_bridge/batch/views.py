@@ -146,7 +146,7 @@ class BatchRobot(DeclaredAttributes):
 
 
 def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
-    """Return a property for a vector of a link's frame, a column of the observed sites."""
+    """Return a property that reads a vector (n, 3) from the link's site. start: first column."""
     return ReadOnly(lambda link: link._sites()[:, link._site, start : start + 3].copy(), doc)
 
 

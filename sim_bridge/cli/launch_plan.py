@@ -310,7 +310,7 @@ class _Planner:
                 yield self._state_publisher(namespace, urdf_of(robot, mesh_folder()))
 
     def _state_publisher(self, own: str, urdf: str) -> Process:
-        """Return a robot_state_publisher; own: the robot's namespace in the scene."""
+        """Return a robot_state_publisher process; own: the robot's namespace in the scene."""
         return Process(
             'robot_state_publisher',
             '/'.join(filter(None, (self._namespace, own))),

@@ -235,7 +235,7 @@ def _sensor(sensor: Data) -> str:
 
 
 def _noise(noise: Data) -> str:
-    """Group channels with equal noise: stddev 0.1 of force.x, force.y."""
+    """Return noise as text, with equal channels grouped: 'stddev 0.1 of force.x, force.y'."""
     groups: dict[str, list[str]] = {}
     for channel, values in noise.items():
         text = ' '.join(f'{name} {value:g}' for name, value in values.items() if name != 'kind')

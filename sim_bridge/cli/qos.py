@@ -126,7 +126,7 @@ def overrides(namespace: str) -> dict[str, dict[str, Any]]:
     """
     Return a QoS profile for every topic of the graph, in rosbag2's format.
 
-    namespace: the simulator's, to wait for. Raises StateError if it does not appear.
+    namespace: namespace of the simulator to wait for. Raises StateError if it does not appear.
     """
     import rclpy
     from rclpy.signals import SignalHandlerOptions

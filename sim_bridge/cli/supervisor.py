@@ -59,12 +59,12 @@ class Child:
 
     @property
     def output(self) -> int:
-        """File descriptor of its standard output and standard error."""
+        """File descriptor of the child's standard output and standard error."""
         return self._output.fileno()
 
     @property
     def exit_code(self) -> int | None:
-        """Exit code, or minus the signal number if a signal ended it; None while it runs."""
+        """Child's exit code, minus the signal number if a signal ended it; None while it runs."""
         return self._process.poll()
 
     def tell(self, number: signal.Signals) -> None:
@@ -91,18 +91,18 @@ class Child:
             self._partial = b''
 
     def look(self) -> None:
-        """Note whether it has reported to be ready."""
+        """Note whether the child has reported that it is ready."""
         if not self.is_ready:
             with contextlib.suppress(BlockingIOError):
                 self.is_ready = bool(os.read(self._ready, 1))
 
     def release(self) -> None:
-        """Let it join the graph, if it waits."""
+        """Let a waiting child join the ROS graph."""
         with contextlib.suppress(BrokenPipeError):
             os.write(self._input.fileno(), b'.')
 
     def close(self) -> None:
-        """Close its input and output."""
+        """Close the pipes to the child."""
         os.close(self._ready)
         self._input.close()
         self._output.close()

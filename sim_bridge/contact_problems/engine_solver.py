@@ -146,12 +146,17 @@ def next_step(problem: ContactProblem) -> NextStep:
 
 
 def _is_open(reduced: ReducedProblem) -> np.ndarray:
-    """Return (k,) whether law impulses have only one bound, like normal impulses."""
+    """Return whether each law impulse has a single bound (k,), like a normal impulse."""
     return np.isinf(reduced.least) | np.isinf(reduced.most)
 
 
 def _shifts(reduced: ReducedProblem) -> tuple[np.ndarray, np.ndarray]:
-    """Return (k,) mid values or single bounds for law impulses, and the signs from there."""
+    """
+    Return origins (k,) and signs (k,) for law impulses.
+
+    The origin is the middle of two bounds, or a single bound, with the sign towards the allowed
+    impulses.
+    """
     least, most = reduced.least, reduced.most
     middle = np.where(np.isinf(least), most, np.where(np.isinf(most), least, 0.5 * (least + most)))
     return middle, np.where(np.isinf(least), -1.0, 1.0)

@@ -115,7 +115,7 @@ def _project_turning(
     size = np.stack(
         [np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T), np.abs(turning[:, 2])], axis=1
     )
-    # the height is the maximum over all active sets
+    # every subset of the cones may bind; the projection's height is the largest over all subsets
     height = np.zeros(len(impulses))
     for reached in product((0.0, 1.0), repeat=3):
         own = slope * reached

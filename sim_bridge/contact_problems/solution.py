@@ -134,7 +134,11 @@ class Turning(NamedTuple):
         return np.stack([*(wanted[:, :2].T * share), np.clip(wanted[:, 2], -spin, spin)], axis=1)
 
     def power(self, u: np.ndarray) -> np.ndarray:
-        """Return the dissipation (t,) at the bounds, per impulse along z, at velocities (t, 3)."""
+        """
+        Return the power (t,) dissipated by the greatest angular impulses, per impulse along z.
+
+        u: angular velocities (t, 3).
+        """
         return np.asarray(
             self.rolling * np.hypot(u[:, 0], u[:, 1]) + self.spinning * np.abs(u[:, 2])
         )

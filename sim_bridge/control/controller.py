@@ -1,4 +1,4 @@
-"""Base of joint controllers: a node answering joint states with a loop's commands."""
+"""Base of joint controllers: a node that answers each joint state with a command."""
 
 from __future__ import annotations
 

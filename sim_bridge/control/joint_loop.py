@@ -261,10 +261,10 @@ class JointLoop(Generic[Parameters]):
 
 
 def _was_put(latest: _Instant, measured: _Instant) -> bool:
-    """Return whether a robot was moved by a reset since a state, or the time has gone back."""
+    """Return whether a reset moved a robot between two states, or time has gone back."""
     (then_ns, then_q, then_dq), (time_ns, q, dq) = latest, measured
     gap = (time_ns - then_ns) * 1e-9
     moved = np.abs(q - then_q - 0.5 * gap * (then_dq + dq))
-    # large forces can change velocities by as much as the velocities themselves
+    # no less than the velocities: large forces may double or reverse them within the gap
     reach = _JUMP + gap * np.maximum(np.abs(then_dq), np.abs(dq))
     return gap < 0.0 or bool((moved > reach).any())

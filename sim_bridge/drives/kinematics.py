@@ -84,7 +84,7 @@ class FixedWheels:
         return Motion(self.matrix @ twist, _NO_ANGLES)
 
     def possible(self, twist: Twist) -> Twist:
-        """Return the twist with only the drive's possible components."""
+        """Return the nearest twist that the drive can produce."""
         return self.twist(self.matrix @ twist, _NO_ANGLES)
 
     def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:

@@ -100,7 +100,7 @@ class Fit:
         return found
 
     def states(self, z: FloatArray) -> FloatArray:
-        """Return (w, 2n) the best-fitting initial states for given parameters."""
+        """Return the best-fitting initial states (w, 2n) for given parameters."""
         return self.evaluate(z).starts
 
     def evaluate(self, z: FloatArray, starts: FloatArray | None = None) -> Solution:

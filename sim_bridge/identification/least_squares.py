@@ -24,7 +24,7 @@ def minimize(
     most: int,
 ) -> FloatArray:
     """
-    Return (P,) the z that minimises the residuals.
+    Return the z (P,) that minimises the residuals.
 
     z: start. loss: one of LOSSES, for residuals divided by their noise. most: maximum evaluations.
     """

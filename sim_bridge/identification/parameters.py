@@ -189,11 +189,11 @@ class Parameters:
         return len(self.columns)
 
     def values(self, z: FloatArray) -> FloatArray:
-        """Return (P,) the numbers in their own units."""
+        """Return the numbers (P,) in their own units."""
         return self.start + self.scale * z
 
     def joint_values(self, kind: str, z: FloatArray) -> FloatArray:
-        """Return (n,) one parameter kind for all joints; unfitted joints keep their values."""
+        """Return one parameter kind (n,) for all joints; unfitted joints keep their values."""
         found = np.array(
             [getattr(self._plant.robot.joint(name), kind) for name in self._plant.joint_names]
         )
@@ -298,7 +298,7 @@ class Parameters:
 
 
 def _body_columns(kind: str, link: str, start: FloatArray, own: Body) -> list[Column]:
-    """Return the columns for one block in a link's parameters."""
+    """Return the columns for one block of a link's inertial parameters. kind: key of _BLOCKS."""
     numbers: Sequence[int] = range(*_BLOCKS[kind].indices(10))
     # length scale: radius of gyration, or distance between centre of mass and link origin
     size = max(own.size, float(np.linalg.norm(own.center)), 1e-3)

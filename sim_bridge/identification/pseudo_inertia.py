@@ -79,7 +79,7 @@ class Body:
 
 def log_cholesky(body: Body) -> FloatArray:
     """
-    Return (10,) a body's parameters: log m, c, d1 d2 d3, s12 s13 s23.
+    Return a body's parameters (10,): log m, c, d1 d2 d3, s12 s13 s23.
 
     A body without thickness along a direction, or an impossible body, gets a small thickness.
     """
@@ -145,7 +145,7 @@ def vector_derivatives(parameters: FloatArray) -> FloatArray:
 
 
 def _factor(parameters: FloatArray) -> FloatArray:
-    """Return (3, 3) the upper triangle L [m]."""
+    """Return the upper triangle L (3, 3) [m]."""
     factor = np.diag(np.exp(parameters[4:7]))
     for at, value in zip(_UPPER, parameters[7:10], strict=True):
         factor[at] = value

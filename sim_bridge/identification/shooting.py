@@ -25,7 +25,8 @@ from sim_bridge.world.dynamics import forward_dynamics_derivatives, inverse_dyna
 ANALYTIC, BATCH = 'analytic', 'batch'
 # finite-difference steps: parameters, in their scale, and states [rad, m, per s]
 _STEP, _STATE_STEP = 1e-3, 1e-4
-# speed below which friction holds [rad/s or m/s], and its resistance relative to inertia
+# speed below which friction holds a joint [rad/s or m/s]; a held joint's damping, relative to
+# inertia
 _STUCK, _HOLD = 1e-10, 1e9
 _FEW = 200
 # larger positions or velocities mean a failed simulation [rad, m, per s]

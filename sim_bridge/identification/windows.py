@@ -28,7 +28,7 @@ _BINS = 50
 _WIDE, _SHARE = 30.0, 0.05
 _NEAR_STOP = 1e-3  # relative to a joint's range
 _NEAR = 0.04  # [s] neighbourhood for estimating the initial state
-# samples nearer to a step's end, relative to the step, are at its end
+# samples this close to a step's end count as taken at its end; share of the step
 _AT_END = 1e-4
 
 
@@ -189,7 +189,7 @@ def _places(
 
 
 def _at_stops(recording: Recording, stops: tuple[FloatArray, FloatArray]) -> FloatArray:
-    """Return (k, 2) times [s] for single samples near a stop."""
+    """Return the times [s] of the k samples near a stop, as intervals (k, 2) without length."""
     margin = 5.0 * recording.noise()[0]
     lower, upper = stops
     with np.errstate(invalid='ignore'):
@@ -217,7 +217,7 @@ def _resting(recordings: Sequence[Recording], stops: tuple[FloatArray, FloatArra
 
 
 def _state(recording: Recording, time: float) -> FloatArray:
-    """Return (2n,) the state at a time, by a cubic fit through nearby samples."""
+    """Return the state (2n,) at a time, by a cubic fit through nearby samples."""
     reach = max(_NEAR, 4.0 * recording.period)
     near = np.abs(recording.times - time) <= reach
     within = (recording.times[near] - time) / reach
@@ -231,7 +231,7 @@ def _state(recording: Recording, time: float) -> FloatArray:
 
 
 def _spread(recordings: Sequence[Recording], noise: FloatArray) -> FloatArray:
-    """Return (2n,) the expected error in state guesses: many times the usual error."""
+    """Return the largest expected error (2n,) of guessed states: many times the usual error."""
     n = len(noise) // 2
     moved = np.max([np.ptp(each.positions, axis=0) for each in recordings], axis=0)
     # without the noise: differences would amplify it

@@ -30,10 +30,10 @@ def body_type(slot: RobotSlot) -> str:
 
 def motion_of_link(simulation: Simulation, slot: LinkSlot) -> str:
     """
-    Return a link's motion type: 'dynamic' if a movable joint connects it with the world.
+    Return a link's motion type: 'dynamic' if any joint between the link and the world can move.
 
-    Otherwise 'kinematic' or 'static', as its base. The arm on a fixed or kinematic base is
-    dynamic.
+    Otherwise the link moves with its base and has its type, 'kinematic' or 'static'. So the links
+    of an arm are dynamic, even on a fixed or kinematic base.
     """
     simulation.cache.settle()
     model, body = simulation.cache.model, slot.body

@@ -29,7 +29,7 @@ class Crawler(DeclaredAttributes):
     __slots__ = ('_geometries', 'description', 'link', 'name')
 
     def __init__(self, link: Link, geometries: list[Geometry], description: CrawlerDescription):
-        """Show a described crawler of a link; only robots call this. geometries: the link's."""
+        """Make the view of a link's crawler; only robots call this. geometries: the link's."""
         self.link: Final = link
         self.description: Final = description
         self.name: Final = description.name

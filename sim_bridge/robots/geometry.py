@@ -62,7 +62,7 @@ class Geometry(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'index', 'slot'}
 
     def __init__(self, link: Link, slot: GeometrySlot):
-        """Show a link's slot; only robots and links call this."""
+        """Make the view of a geometry in its slot; only robots and links call this."""
         self.link: Final = link
         self.name: Final = slot.name
         self.slot = slot

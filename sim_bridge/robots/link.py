@@ -45,7 +45,7 @@ _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
 
 
 def _observed(start: int, doc: str) -> ReadOnly[FloatArray]:
-    """Return a property for a vector in the link's site row, from a column."""
+    """Return a property that reads a vector from the link's site row. start: first column."""
     columns = slice(start, start + 3)
     return ReadOnly(lambda link: link._site()[columns].copy(), doc)
 
@@ -77,7 +77,7 @@ class Link(MovingFrame):
     )
 
     def __init__(self, robot: Robot, description: LinkDescription, slot: LinkSlot):
-        """Show a robot's slot; only robots call this."""
+        """Make the view of a link in its slot; only robots call this."""
         self.robot: Final = robot
         self.description: Final = description
         self.slot = slot
@@ -416,7 +416,7 @@ class Link(MovingFrame):
         self.robot.enable()
 
     def _site(self) -> FloatArray:
-        """Return (30,) the link's site row; see `engine.pipeline.observe`."""
+        """Return the link's site row (30,); see `engine.pipeline.observe`."""
         slot = self.slot
         return self.robot.simulation.observation.sites()[slot.robot.first_site + slot.number]
 

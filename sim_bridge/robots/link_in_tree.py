@@ -69,14 +69,14 @@ def joint_type_of(link: Link) -> JointType:
 
 
 def joint_axis(link: Link) -> FloatArray:
-    """Return (3,) the unit vector along a one-axis joint, link axes; zeros for other joints."""
+    """Return the unit vector (3,) along a one-axis joint, link axes; zeros for other joints."""
     if link.joint is None or _only_axis(link) is None:
         return np.zeros(3)
     return np.array(link.joint.description.axis, float)
 
 
 def joint_offset(link: Link) -> FloatArray:
-    """Return (3,) the joint position in the parent's frame [m]; zeros for a root."""
+    """Return the joint position in the parent's frame (3,) [m]; zeros for a root."""
     if link.joint is None:
         return np.zeros(3)
     return np.array(link.joint.description.origin.position, float)

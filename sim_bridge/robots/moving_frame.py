@@ -56,26 +56,26 @@ class MovingFrame(DeclaredAttributes):
         return result
 
     def point_to_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the world position [m] of a point given in the frame [m]."""
+        """Return the world position (3,) [m] of a point given in the frame [m]."""
         return self.p + self.R @ self._vector('point', point)
 
     def point_from_world(self, point: Vector) -> FloatArray:
-        """Return (3,) the position in the frame [m] of a point given in the world [m]."""
+        """Return the position (3,) in the frame [m] of a point given in the world [m]."""
         return (self._vector('point', point) - self.p) @ self.R
 
     def vector_to_world(self, vector: Vector) -> FloatArray:
-        """Return (3,) a vector in world axes, given in the frame's axes."""
+        """Return a vector (3,) in world axes; vector: in the frame's axes."""
         return self.R @ self._vector('vector', vector)
 
     def vector_from_world(self, vector: Vector) -> FloatArray:
-        """Return (3,) a vector in the frame's axes, given in world axes."""
+        """Return a vector (3,) in the frame's axes; vector: in world axes."""
         return self._vector('vector', vector) @ self.R
 
     def velocity_at(
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the velocity v + w × r of a point fixed to the frame; world axes [m/s].
+        Return the velocity v + w × r (3,) of a point fixed to the frame; world axes [m/s].
 
         point: (3,) position in the world [m]. rel_point: (3,) position in the frame [m], instead
         of `point`. If both are None, the frame's origin. Raises InvalidValueError if both are
@@ -87,7 +87,7 @@ class MovingFrame(DeclaredAttributes):
         self, point: Vector | None = None, *, rel_point: Vector | None = None
     ) -> FloatArray:
         """
-        Return (3,) the acceleration dv + dw × r + w × (w × r) of a fixed point; world axes [m/s²].
+        Return the acceleration dv + dw × r + w × (w × r) (3,) of a fixed point; world axes [m/s²].
 
         Arguments and errors as for `velocity_at`.
         """
@@ -117,12 +117,12 @@ class MovingFrame(DeclaredAttributes):
         raise NotImplementedError
 
     def _arm(self, point: object, rel_point: object) -> FloatArray:
-        """Return (3,) the vector from the origin to a point given in either frame; world [m]."""
+        """Return the vector (3,) from the origin to a point given in either frame; world [m]."""
         place = self._where(point, rel_point)
         return np.zeros(3) if place is None else place - self.p
 
     def _where(self, point: object, rel_point: object) -> FloatArray | None:
-        """Return (3,) the world position [m] of a point given in either frame; None for None."""
+        """Return the world position (3,) [m] of a point given in either frame; None for None."""
         if rel_point is None:
             return None if point is None else self._vector('point', point)
         if point is not None:

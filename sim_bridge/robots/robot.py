@@ -110,7 +110,7 @@ class Robot(DeclaredAttributes):
     }
 
     def __init__(self, world: World, simulation: Simulation, slot: RobotSlot):
-        """Show a simulation's slot; only worlds call this."""
+        """Make the view of a robot in its slot of the simulation; only worlds call this."""
         self._world = world
         self.simulation = simulation
         self.slot = slot
@@ -498,7 +498,7 @@ class Robot(DeclaredAttributes):
         return self.slot.part.at
 
     def site(self, link: Link) -> FloatArray:
-        """Return (30,) a link's site row; see `engine.pipeline.observe`."""
+        """Return a link's site row (30,); see `engine.pipeline.observe`."""
         return self.simulation.observation.sites()[link.slot.site]
 
     def remember(self) -> None:

@@ -43,7 +43,7 @@ class Situation:
     """
     Arguments for the construction of a controller.
 
-    namespace: the robot's. joints: names of joints it may command. world, robot, params: from
+    namespace: robot namespace. joints: names of joints it may command. world, robot, params: from
     the plan, to find parameter files. folder: base for relative paths.
     """
 

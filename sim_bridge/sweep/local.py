@@ -43,7 +43,7 @@ class LocalExecutor:
         """
         self._count, self._timeout_s, self._keeps = processes, timeout_s, keeps
         self.hosts: list[Host] = []
-        """Present processes."""
+        """Running worker processes."""
 
     def describe(self) -> str:
         """Return the process count in words."""

@@ -57,8 +57,8 @@ class ControllerPlan:
     A robot's controller.
 
     kind: one of KINDS. call: function, file.py:name. command: words for a node's command; one
-    of LAWS stands for its node. parameters: the controller's. patience: time limit for a node's
-    answer [s].
+    of LAWS stands for its node. parameters: controller parameters. patience: time limit for a
+    node's answer [s].
     """
 
     kind: str = NO_CONTROLLER

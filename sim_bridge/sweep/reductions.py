@@ -158,7 +158,7 @@ REDUCTIONS: Mapping[str, Function] = {
     'before': _part('before', 1, lambda times, end: times <= end),
     'between': _part('between', 2, lambda times, begin, end: (times >= begin) & (times <= end)),
 }
-"""Reductions of series over time, to numbers or parts."""
+"""Functions that reduce a time series to a number, or to the part within a time span."""
 
 MEASURING: Mapping[str, Function] = {**FUNCTIONS, **REDUCTIONS}
 """All functions for measures."""

@@ -30,7 +30,7 @@ class Row:
     simulated_s: simulated time [s]. noise_seed: sensor noise seed. files: SHA-256, by path,
     for files the world was built from. versions: for all software that affects the bits.
     attempts: how many processes began the run. wall_s: duration [s]; load_s: part of it
-    spent building the world [s]. host, processor: the machine's.
+    spent building the world [s]. host, processor: machine and processor name.
     """
 
     run: int

@@ -80,7 +80,7 @@ class Measure:
         return f'<Measure {self.text!r}>'
 
     def of(self, signals: Signals) -> FloatArray:
-        """Return (S,) the measure for S worlds; raises InvalidValueError for a time series."""
+        """Return the measure (S,) for S worlds; raises InvalidValueError for a time series."""
         with np.errstate(all='ignore'):
             value = np.asarray(self._value(self._root, signals), float)
         worlds = len(next(iter(signals['position'].values())))

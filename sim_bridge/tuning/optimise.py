@@ -249,7 +249,7 @@ class _Search:
 
 
 def _finite(measure: Measure, signals: Signals, failed: FloatArray) -> FloatArray:
-    """Return (S,) a measure, with the failure cost for failed worlds."""
+    """Return a measure (S,); worlds that failed, or whose measure is not finite, get _FAILED."""
     values = measure.of(signals)
     found: FloatArray = np.where(failed | ~np.isfinite(values), _FAILED, values)
     return found

@@ -45,12 +45,12 @@ class IntegrationDerivatives(NamedTuple):
 
 
 def configuration(subject: Robot | World) -> FloatArray:
-    """Return (nq,) a robot's or world's current configuration; a copy."""
+    """Return a robot's or world's current configuration (nq,); a copy."""
     return np.concatenate([each.state['q'][0] for each in _all(subject)] or [np.zeros(0)])
 
 
 def velocity(subject: Robot | World) -> FloatArray:
-    """Return (nv,) the current generalized velocity; a copy."""
+    """Return the current generalized velocity (nv,); a copy."""
     return np.concatenate([each.state['dq'][0] for each in _all(subject)] or [np.zeros(0)])
 
 
@@ -84,7 +84,7 @@ def set_configuration(
 
 
 def neutral_configuration(subject: Robot | World) -> FloatArray:
-    """Return (nq,) the configuration with all joints at 0 and free bases at the world's origin."""
+    """Return the configuration (nq,) with all joints at 0 and free bases at the world's origin."""
     return np.concatenate([each.neutral for each in _all(subject)] or [np.zeros(0)])
 
 
@@ -92,7 +92,7 @@ def random_configuration(
     subject: Robot | World, seed: int | np.random.Generator | None = None, count: int | None = None
 ) -> FloatArray:
     """
-    Return (nq,) a random configuration within the joint limits, or (count, nq) several.
+    Return a random configuration (nq,) within the joint limits, or (count, nq) several.
 
     Uniform: orientations over all rotations; positions between their limits, or from -pi to pi
     [rad] or -1 to 1 [m] without limits. Mimic joints obey their law; loops are not closed. seed:
@@ -117,7 +117,7 @@ def integrate(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nq,) the configuration reached from q by dq; q: the current one if None."""
+    """Return the configuration (nq,) reached from q by dq; q: the current one if None."""
     if type(subject) is Robot:
         return operations_of(subject).integrate.compute(out, q, dq)
     return _of_each(subject, 'integrate', out, q=q, dq=dq)
@@ -130,7 +130,7 @@ def difference(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the difference from q to q2; rotations take the shorter way."""
+    """Return the difference (nv,) from q to q2; rotations take the shorter way."""
     if type(subject) is Robot:
         return operations_of(subject).difference.compute(out, q, q2)
     return _of_each(subject, 'difference', out, q=q, q2=q2)
@@ -145,7 +145,7 @@ def interpolate(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return (nq,) the configuration partway from q to q2.
+    Return the configuration (nq,) partway from q to q2.
 
     share: 0 for q, 1 for q2, or outside this range; or (N,) shares, for N configurations.
     """

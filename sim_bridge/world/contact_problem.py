@@ -202,7 +202,7 @@ class ContactProblem:
 
     def null_space(self, tangential: bool = False) -> np.ndarray:
         """
-        Return (nv, k) an orthonormal basis for velocities that keep all contacts and loops.
+        Return an orthonormal basis (nv, k) for velocities that keep all contacts and loops.
 
         They have no velocity along the normals (J N = 0) and in loops (K N = 0). tangential: also
         none along the surfaces (J3 N = 0).
@@ -407,7 +407,7 @@ def _coordinate_names(world: World, count: int) -> list[str]:
 
 
 def _other_contacts(world: World, contacts: ContactPoints) -> ContactPoints:
-    """Return touching contacts in a world from pairs without a contact in `contacts`."""
+    """Return the touching contacts of all geometry pairs that are missing in `contacts`."""
     found = world.find_contacts(margin=_TOUCHING)
     own, others = (
         np.sort(each.indices, axis=1) @ (len(world.geometries), 1) for each in (contacts, found)

@@ -115,7 +115,7 @@ def mass_matrix(
 def inverse_mass_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (nv, nv) the inverse mass matrix."""
+    """Return the inverse mass matrix (nv, nv)."""
     return operations_of(robot).inverse_mass_matrix.compute(out, q)
 
 
@@ -126,14 +126,14 @@ def bias_forces(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the efforts for zero accelerations, C dq + g [N, N m]."""
+    """Return the efforts (nv,) for zero accelerations, C dq + g [N, N m]."""
     return weighed(robot).bias_forces.compute(out, q, dq)
 
 
 def gravity_forces(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (nv,) the efforts that hold the robot at rest, g [N, N m]."""
+    """Return the efforts (nv,) that hold the robot at rest, g [N, N m]."""
     return weighed(robot).gravity_forces.compute(out, q)
 
 
@@ -145,7 +145,7 @@ def coriolis_matrix(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return (nv, nv) a matrix C for C dq [N s/m, N s, N m s] with skew-symmetric dM/dt - 2 C.
+    Return a matrix C (nv, nv) for C dq [N s/m, N s, N m s] with skew-symmetric dM/dt - 2 C.
 
     For robots without ball joints and a free base, the Christoffel symbol matrix.
     """
@@ -160,7 +160,7 @@ def inverse_dynamics(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the efforts for accelerations ddq, M ddq + C dq + g [N, N m]."""
+    """Return the efforts (nv,) for accelerations ddq, M ddq + C dq + g [N, N m]."""
     return weighed(robot).inverse_dynamics.compute(out, q, dq, ddq)
 
 
@@ -172,7 +172,7 @@ def forward_dynamics(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (nv,) the accelerations under efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
+    """Return the accelerations (nv,) under efforts u [N, N m]: M⁻¹ (u - C dq - g)."""
     return weighed(robot).forward_dynamics.compute(out, q, dq, u)
 
 
@@ -245,7 +245,7 @@ def forward_kinematics(
     out: FloatArray | None = None,
 ) -> FloatArray:
     """
-    Return (4, 4) a link frame's pose in the world, or (n, 4, 4) for all `robot.links`.
+    Return a link frame's pose in the world (4, 4), or (n, 4, 4) for all `robot.links`.
 
     Homogeneous matrices: the rotation (3, 3), and the origin [m] in the last column.
     """
@@ -258,14 +258,14 @@ def forward_kinematics(
 def center_of_mass(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (3,) the centre of mass [m], world; the root's origin if massless."""
+    """Return the centre of mass (3,) [m], world; the root's origin if massless."""
     return operations_of(robot).center_of_mass.compute(out, q)
 
 
 def center_of_mass_jacobian(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (3, nv) the Jacobian of the centre of mass, world axes; zeros if massless."""
+    """Return the Jacobian of the centre of mass (3, nv), world axes; zeros if massless."""
     return operations_of(robot).center_jacobian.compute(out, q)
 
 
@@ -294,7 +294,7 @@ def centroidal_momentum(
 def centroidal_momentum_matrix(
     robot: Robot, q: Numbers | None = None, *, out: FloatArray | None = None
 ) -> FloatArray:
-    """Return (6, nv) the matrix A in `centroidal_momentum` = A dq."""
+    """Return the matrix A (6, nv) in `centroidal_momentum` = A dq."""
     return operations_of(robot).momentum_matrix.compute(out, q)
 
 
@@ -305,7 +305,7 @@ def centroidal_momentum_matrix_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6, nv) the time derivative dA/dt; external wrench = A ddq + dA/dt dq."""
+    """Return the time derivative dA/dt (6, nv); external wrench = A ddq + dA/dt dq."""
     return operations_of(robot).momentum_matrix_rate.compute(out, q, dq)
 
 

@@ -68,7 +68,7 @@ class OpenPlxScene(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'record'}
 
     def __init__(self, world: World, record: SceneRecord):
-        """Show a scene in a world."""
+        """Make the view of a scene in a world."""
         self._world = world
         self.record = record
 
@@ -221,7 +221,7 @@ class OpenPlxScene(DeclaredAttributes):
             yield cross.constraint.name, cross.axes
 
     def _driven(self, only: str | None) -> Iterable[tuple[Any, tuple[AxisSettings, ...]]]:
-        """Yield the joints with settings on their axes; only: for this robot."""
+        """Yield joints and their axis settings; only: name of the only robot, None for all."""
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if name in self._world.robots and only in (None, name):
                 robot = self._world.robots[name]
@@ -472,7 +472,7 @@ def _set_velocities(robot: Robot, mapped: MappedRobot, turn: np.ndarray) -> None
 
 
 def _momentum(robot: Robot, link: Link, motion: BodyMotion, turn: np.ndarray) -> np.ndarray:
-    """Return (nv,) a link's generalized momentum share at a velocity."""
+    """Return a link's generalized momentum share (nv,) at a velocity."""
     slot, R = link.slot, link.R
     of_link = jacobian(robot, link)
     arm = R @ slot.center

@@ -64,7 +64,7 @@ class Input(DeclaredAttributes):
         self.write(self.checked(value))
 
     def checked(self, value: object) -> np.ndarray:
-        """Return (size,) a value for `write`; raise InvalidValueError as in `set`."""
+        """Return a value (size,) for `write`; raise InvalidValueError as in `set`."""
         if self.size == 2:
             return _checked_range(value, self._place, self.unit)
         if self.unit == FLAG:
@@ -109,7 +109,7 @@ class Output(DeclaredAttributes):
 
     def source(self) -> tuple[np.ndarray, float, float] | None:
         """
-        Return (1,) a source number view, an offset and a sign.
+        Return a source number view (1,), an offset and a sign.
 
         The value is sign * (number - offset); the view is as from `Axis.view`. None for computed
         values, which have no source number.

@@ -41,7 +41,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps, HookRecord
 
 _LinkName = tuple[str, str]
-"""The robot's name, and the link's."""
+"""Robot name and link name."""
 
 
 class RobotRecord(NamedTuple):

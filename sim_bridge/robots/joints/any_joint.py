@@ -69,7 +69,7 @@ class AnyJoint(DeclaredAttributes):
     _backend: JointBackend
     name: str
     axes: tuple[Axis, ...]
-    """One axis for each coordinate about or along an axis."""
+    """Axes that the joint slides along or turns about; none for a ball joint in a tree."""
 
     # ball joints in trees have these too, with one value for all directions
     damping: Settable[float, Number] = _of_axis('damping', '_of_balls')
@@ -102,7 +102,11 @@ class AnyJoint(DeclaredAttributes):
     direction: Settable[FloatArray, Vector] = _of_axis('direction')
 
     def __init__(self, backend: JointBackend):
-        """Show a backend's values; only robots and worlds call this."""
+        """
+        Make the view of a joint; only robots and worlds call this.
+
+        backend: reads and writes the joint's values.
+        """
         self._backend = backend
         self.name = backend.name
         count, place = backend.axis_count, backend.place

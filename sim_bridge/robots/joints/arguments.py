@@ -133,7 +133,7 @@ def checked_erp(value: object, place: str) -> float:
 
 
 def checked_cfm(value: object, place: str) -> float:
-    """Return a nonnegative constraint force mixing; raise InvalidValueError otherwise."""
+    """Return a valid constraint force mixing (CFM); raise InvalidValueError if it is negative."""
     expected = 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
     return number_from('cfm', value, 0.0, math.inf, place, expected)
 

@@ -163,10 +163,10 @@ class Axis(DeclaredAttributes):
         rows: slice | None = None,
     ):
         """
-        Show a joint's coordinate `number`, from 0; only joints call this.
+        Make the view of coordinate `number` of a joint, from 0; only joints call this.
 
-        backend: the joint's. place: robot, joint and axis name, for messages. rows: rows of the
-        backend's arrays that writes change; only the axis' own row if None.
+        backend: the joint's backend. place: robot, joint and axis name, for messages. rows: rows
+        of the backend's arrays that writes change; only the axis' own row if None.
         """
         self.joint: Final = joint
         self.backend = backend
@@ -340,7 +340,7 @@ class Axis(DeclaredAttributes):
 
     def view(self, what: str) -> FloatArray | None:
         """
-        Return (1,) a view of 'q', 'dq' or 'motor_effort' in the world's arrays.
+        Return a view (1,) of 'q', 'dq' or 'motor_effort' in the world's arrays.
 
         None if the value is computed. q of a constraint joint is its position after the last step.
         The view is valid until the layout of the world changes.

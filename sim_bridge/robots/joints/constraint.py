@@ -40,7 +40,7 @@ class ConstraintJointBackend:
     """
     Backend for a joint solved as constraint rows.
 
-    name: the joint's. key: name among the world's joints. spec: current specification. place:
+    name: joint name. key: name among the world's joints. spec: current specification. place:
     name for messages. frames: on both links. coordinates: nq and nv, both the axis count.
     joint: the public joint. start: (n,) positions set by `restart` [m, rad].
     """
@@ -114,22 +114,22 @@ class ConstraintJointBackend:
         """Do nothing: positions and velocities are copies."""
 
     def positions(self) -> np.ndarray:
-        """Return (n,) the second link's positions relative to the first [m, rad]; a copy."""
+        """Return the second link's positions (n,) relative to the first [m, rad]; a copy."""
         self._check_coordinates()
         return self.free.positions(self._values.q)
 
     def velocities(self) -> np.ndarray:
-        """Return (n,) the axis rates [m/s, rad/s]; a copy."""
+        """Return the axis rates (n,) [m/s, rad/s]; a copy."""
         self._check_coordinates()
         return self.free.velocities()
 
     def accelerations(self) -> np.ndarray:
-        """Return (n,) the accelerations under the last step's mean efforts [m/s², rad/s²]."""
+        """Return the accelerations (n,) under the last step's mean efforts [m/s², rad/s²]."""
         self._check_coordinates()
         return self.free.accelerations()
 
     def efforts(self) -> np.ndarray:
-        """Return (n,) the applied efforts u [N, N m]; a view."""
+        """Return the applied efforts u (n,) [N, N m]; a view."""
         self._check_coordinates()
         self._simulation.cache.settle()
         return self._values.u
@@ -208,12 +208,16 @@ class ConstraintJointBackend:
         self.write('u', rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
-        """Return (n, k) rows in array 'passive', 'limits', 'motor' or 'stop'; a view."""
+        """
+        Return the axes' rows (n, k) of a parameter array; a view.
+
+        array: 'passive', 'limits', 'motor' or 'stop'.
+        """
         self._simulation.cache.settle()
         return getattr(self._values, array)
 
     def states(self, array: str) -> np.ndarray:
-        """Return (n, …) the same array as `TreeJointBackend.states` for a tree joint."""
+        """Return the axes' values (n, …) of a state array; see `TreeJointBackend.states`."""
         self._simulation.cache.settle()
         efforts = self._values.effort
         if array == 'friction':
@@ -225,7 +229,7 @@ class ConstraintJointBackend:
         return getattr(self._values, array)
 
     def view(self, what: str, number: int) -> np.ndarray | None:
-        """Return (1,) a view into axis `number`'s values; see `Axis.view`."""
+        """Return a view (1,) into axis `number`'s values; see `Axis.view`."""
         self._simulation.cache.settle()
         row = slice(number, number + 1)
         if what == 'dq':
@@ -246,7 +250,7 @@ class ConstraintJointBackend:
         return bool(self.free.linear[number])
 
     def direction(self, number: int) -> np.ndarray:
-        """Return (3,) the unit vector along or about which axis `number` moves; world axes."""
+        """Return the unit vector (3,) along or about which axis `number` moves; world axes."""
         return self.free.directions()[number]
 
     def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:

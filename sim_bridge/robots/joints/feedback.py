@@ -12,7 +12,7 @@ from sim_bridge.foundation.validation import one_of
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint_backend import JointBackend
 
-# axis property for each effort part
+# axis property that holds each part of the effort
 _OF_AXES = {'motor': 'motor_effort', 'stop': 'stop_effort', 'friction': 'friction_effort'}
 PARTS = ('all', *_OF_AXES)
 FRAMES = ('world', 'joint')

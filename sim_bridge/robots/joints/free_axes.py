@@ -63,7 +63,7 @@ class FreeAxes:
 
     def positions(self, last: np.ndarray) -> np.ndarray:
         """
-        Return (n,) the positions [m, rad].
+        Return the positions (n,) [m, rad].
 
         last: (n,) previous positions; angles continue from them without full-turn jumps. The
         positions of independent angular motor axes are only the integrals of their rates.
@@ -77,7 +77,7 @@ class FreeAxes:
         )
 
     def directions(self) -> np.ndarray:
-        """Return (n, 3) the unit vectors along or about which the axes move; world axes."""
+        """Return the unit vectors (n, 3) along or about which the axes move; world axes."""
         R_A, R_B = self._rotations()
         return np.array(
             [axis_direction(self.kinds, axis, R_A, R_B) for axis in range(len(self.pairs))]
@@ -97,7 +97,7 @@ class FreeAxes:
         )
 
     def velocities(self) -> np.ndarray:
-        """Return (n,) the axis rates [m/s, rad/s]."""
+        """Return the axis rates (n,) [m/s, rad/s]."""
         (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         moving, turning = (v_B - v_A).tolist(), (w_B - w_A).tolist()
         R_A, R_B = self._rotations()
@@ -109,7 +109,7 @@ class FreeAxes:
         )
 
     def accelerations(self) -> np.ndarray:
-        """Return (n,) the accelerations [m/s², rad/s²] for the current state and efforts."""
+        """Return the accelerations (n,) [m/s², rad/s²] for the current state and efforts."""
         point = self._frames.second.pose[1]
         (v_A, w_A), (v_B, w_B) = self._frames.velocities()
         (a_A, dw_A), (a_B, dw_B) = (frame.acceleration(point) for frame in self._frames[:2])
@@ -135,7 +135,7 @@ class FreeAxes:
     def _turning_of_axes(
         self, directions: np.ndarray, w_A: np.ndarray, w_B: np.ndarray
     ) -> np.ndarray:
-        """Return (n, 3) the directions' time derivatives."""
+        """Return the directions' time derivatives (n, 3)."""
         on_second = [
             kind in (UNIVERSAL_B, TURN_B) or (kind, number) == _LAST for kind, number in self.pairs
         ]

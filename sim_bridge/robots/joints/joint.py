@@ -70,7 +70,7 @@ class Joint(AnyJoint):
     _backend: TreeJointBackend
 
     def __init__(self, backend: TreeJointBackend):
-        """Show a tree backend's values."""
+        """Make the view of a tree joint; the backend reads and writes its values."""
         super().__init__(backend)
         if backend.is_ball:
             self._of_balls = Axis(self, backend, 0, backend.place, rows=slice(0, 3))

@@ -19,7 +19,11 @@ class MountedJointBackend(TreeJointBackend):
     """
 
     def __init__(self, spec: JointSpec, by_second: bool):
-        """Mount the second link's robot on the first link, or vice versa."""
+        """
+        Mount one link's robot on the other link.
+
+        by_second: whether the second link's robot is mounted on the first link.
+        """
         carrier, own = spec.sides(by_second)
         super().__init__(own.robot, spec.mount(by_second), carrier, own.robot.root_link)
         self.spec = spec
@@ -30,7 +34,11 @@ class MountedJointBackend(TreeJointBackend):
         self.joint = Joint(self)
 
     def turn(self, by_second: bool) -> None:
-        """Mount the second link's robot on the first link, or vice versa."""
+        """
+        Mount one link's robot on the other link.
+
+        by_second: whether the second link's robot is mounted on the first link.
+        """
         carrier, own = self.spec.sides(by_second)
         self.by_second = by_second
         self.hang(own.robot, self.spec.mount(by_second), carrier, own.robot.root_link)

@@ -36,7 +36,7 @@ class PlaceableJoint(AnyJoint):
     _backend: ConstraintJointBackend
 
     def __init__(self, backend: ConstraintJointBackend):
-        """Show a constraint backend's values."""
+        """Make the view of a constraint joint; the backend reads and writes its values."""
         super().__init__(backend)
         backend.joint = self
 

@@ -30,7 +30,7 @@ class TreeJointBackend:
     """
     Backend for a joint in a robot's tree.
 
-    name: the joint's. place: name for messages. frames: on both links. coordinates: nq and nv.
+    name: joint name. place: name for messages. frames: on both links. coordinates: nq and nv.
     parent_link: None for the world.
     """
 
@@ -92,24 +92,24 @@ class TreeJointBackend:
         self.robot.simulation.cache.settle()
 
     def positions(self) -> np.ndarray:
-        """Return (nq,) the positions [m, rad]; a view."""
+        """Return the positions (nq,) [m, rad]; a view."""
         slot = self.slot
         part = slot.part
         start = part.at.q + slot.blueprint.joint_q.get(self.name, 0)
         return part.state.q[start : start + self.coordinates[0]]
 
     def velocities(self) -> np.ndarray:
-        """Return (nv,) the velocities [m/s, rad/s]; a view."""
+        """Return the velocities (nv,) [m/s, rad/s]; a view."""
         return self.slot.part.state.v[self._rows()]
 
     def accelerations(self) -> np.ndarray:
-        """Return (nv,) the accelerations for the current state and efforts [m/s², rad/s²]."""
+        """Return the accelerations (nv,) for the current state and efforts [m/s², rad/s²]."""
         # before looking up the rows, because this may join the arrays and change the rows
         accelerations = self.robot.simulation.observation.observer().workspace.ddq
         return accelerations[self._rows()]
 
     def efforts(self) -> np.ndarray:
-        """Return (nv,) the applied efforts u [N, N m]; a view."""
+        """Return the applied efforts u (nv,) [N, N m]; a view."""
         return self.slot.part.state.u[self._rows()]
 
     def change(self) -> Change:
@@ -159,7 +159,7 @@ class TreeJointBackend:
         return getattr(self.slot.part.state, array)[self._rows()]
 
     def view(self, what: str, number: int) -> np.ndarray | None:
-        """Return (1,) a view into axis `number`'s values; see `Axis.view`."""
+        """Return a view (1,) into axis `number`'s values; see `Axis.view`."""
         self.settle()
         row = slice(number, number + 1)
         if what in ('q', 'dq'):
@@ -179,7 +179,7 @@ class TreeJointBackend:
         return bool(self.slot.blueprint.model.kind[self._body(number)] == engine.PRISMATIC)
 
     def direction(self, number: int) -> np.ndarray:
-        """Return (3,) the unit vector along or about which the second link moves; world axes."""
+        """Return the unit vector (3,) along or about which the second link moves; world axes."""
         simulation = self.robot.simulation
         simulation.cache.settle()
         pose = simulation.observation.observer().workspace.pose[
@@ -209,7 +209,7 @@ class TreeJointBackend:
         return (force, torque) if self.by_second else (-force, -torque)
 
     def _body(self, number: int) -> int:
-        """Return the index, in the robot's bodies, of the body moved by an axis."""
+        """Return the index of the body that an axis moves, among the robot's bodies."""
         own = self.slot.blueprint
         moves = (own.model.kind > engine.WELD) & (own.model.kind < engine.FREE)
         at = own.joint_v[self.name] + number

@@ -113,7 +113,7 @@ class BagFiles:
         return int(np.searchsorted(times, first + self._layout.split_ns))
 
     def _open(self, number: int) -> McapFile:
-        """Start a file, with all topics; an OSError leaves none."""
+        """Start a file with all topics; if an OSError is raised, the file is deleted again."""
         path = self._folder / f'{self._folder.name}_{number}.mcap'
         file = McapFile(path, f'sim_bridge {__version__}', self._layout.compression)
         try:

@@ -52,5 +52,6 @@ class LateAnswers:
         before, after = self._reset
         if not before - _LATE_NS < stamp_ns <= before:
             return False
-        # after a clock was set back it reaches the stamp again: the nearer time decides
+        # A clock that was set back reaches the stamp a second time. Then the stamp belongs to the
+        # time nearer to it: the time before the reset, or the present time.
         return before < after or before - stamp_ns < stamp_ns - time_ns

@@ -2,7 +2,7 @@
 Message package generation by the rosidl wheels and a C and C++ compiler.
 
 The rosidl programs write C, C++ and Python. A package's libraries lie beside its Python module,
-linked to them: ROS loads them by name, and finds them loaded already.
+which is linked to them. Importing the module loads them, so ROS finds them by name.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _LIBRARIES = (
 )
 """Generators whose code becomes a library; other generators' code becomes the Python module."""
 
-# generated code has warnings, and takes little of a node's run time
+# no warnings from generated code, and little optimisation: it takes little of a node's run time
 _FLAGS = ('-O1', '-fPIC', '-w')
 # packages used by every type with actions and services, besides a package's own dependencies
 _IMPLIED = (
@@ -412,7 +412,7 @@ def _idls(package: Package) -> list[str]:
 
 
 def _compiler(variable: str, *names: str) -> list[str]:
-    """Return a compiler command: the environment's, or the first installed one."""
+    """Return a compiler command: from the environment variable, or the first one installed."""
     with contextlib.suppress(KeyError):
         return shlex.split(os.environ[variable])
     for name in names:

@@ -52,10 +52,12 @@ class PacedSimulation:
 
     def watch(self, after_tick: Callable[[], int], meanwhile: Callable[[], None]) -> None:
         """
-        Call functions on the physics thread; before `pacer.start`. They must not raise.
+        Let the physics thread call two functions, which must not raise.
 
-        after_tick: called after a control step; returns the number of steps until the next call,
-        since each call costs microseconds. meanwhile: called every 10 ms while no step is taken.
+        Call this before `pacer.start`.
+
+        after_tick: called after a control step; returns the number of steps until its next call.
+        Each call costs microseconds. meanwhile: called every 10 ms while no step is taken.
         """
         tick, attend = self.tick, self.attend
         left = 1

@@ -76,7 +76,7 @@ class Hand:
         self._held.pop(robot, None)
 
     def repeat(self) -> None:
-        """Repeat commands before they time out; after a control step."""
+        """Repeat the commands before they time out; called after each control step."""
         if not self._held or not self._period_ns:
             return
         # simulated time goes back at resets

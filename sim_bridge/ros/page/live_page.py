@@ -75,7 +75,11 @@ class LivePage:
         calls: ExecutorCalls,
         parameters: SimulatorParameters,
     ) -> None:
-        """Show a simulation and obey the page from now on; before the physics thread starts."""
+        """
+        Show a simulation on the page, and obey the page from now on.
+
+        Call this before the physics thread starts.
+        """
         self._simulator, self._pacer, self._calls = simulator, pacer, calls
         timeout_ns = round(parameters.command_timeout * 1e9)
         self._hand = Hand(simulator, timeout_ns)

@@ -47,7 +47,7 @@ class Requests:
         hand: Hand,
         tell: Callable[[Notice], None],
     ) -> None:
-        """Prepare. tell: shows a notice on the page."""
+        """Take requests for this node. tell: function that shows a notice on the page."""
         self._node, self._services, self._control = node, services, control
         self._simulator, self._hand, self._tell = simulator, hand, tell
         self._calls: dict[str, Callable[..., None]] = {

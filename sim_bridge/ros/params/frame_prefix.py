@@ -10,7 +10,7 @@ def frame_prefix_in(given: str, namespace: str) -> str:
     """
     Return the frame name prefix for the parameter value `frame_prefix`.
 
-    given: parameter value. namespace: the node's.
+    given: parameter value. namespace: the node's namespace.
     """
     if given != AUTO:
         return given

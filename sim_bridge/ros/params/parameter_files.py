@@ -55,7 +55,7 @@ def parameter_in(word: str) -> tuple[str, Any]:
 
 @cache
 def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
-    """Return all parameter names by node; True for blocks."""
+    """Return each node's parameter names, and whether each one is a parameter block."""
     text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
     names: dict[str, dict[str, bool]] = {}
     # blocks have no default and appear as comments
@@ -71,7 +71,7 @@ def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
 
 @cache
 def names_of_all_nodes() -> frozenset[str]:
-    """Return all names of parameters and blocks in this package."""
+    """Return the parameter and block names of all nodes in this package."""
     return frozenset(name for names in names_of_nodes().values() for name in names)
 
 

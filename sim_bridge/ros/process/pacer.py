@@ -204,7 +204,11 @@ class Pacer:
         self._owed.append(_OwedTicks(ticks, on_done, on_tick))
 
     def drop_steps(self, error: Exception) -> None:
-        """Drop all ticks requested with `step`; pass the error to their callers. Like `pause`."""
+        """
+        Drop all ticks requested with `step`, and pass the error to their callers.
+
+        Physics thread only, like `pause`.
+        """
         owed, self._owed = self._owed, deque()
         for waiting in owed:
             self._attempt('the end of stepping', functools.partial(waiting.on_done, error))

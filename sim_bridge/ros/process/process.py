@@ -28,7 +28,7 @@ EXIT_REFUSED = 2
 # longest delay in noticing a signal without activity on the graph
 _SPIN_S = 0.1
 
-# period for repeating the interrupt of a start not ended by the first one
+# A start that survives the first KeyboardInterrupt is interrupted again with this period.
 _AGAIN_S = 0.2
 
 # time limit for leaving the graph
@@ -139,7 +139,7 @@ class _Signals:
 
     def __exit__(self, *exception: object) -> None:
         for number, handler in self._before.items():
-            # a process ended by a signal must not fail at the next one
+            # after the first signal the process is ending: further signals must not disturb it
             signal.signal(number, signal.SIG_IGN if self.stop_requested else handler)
 
     def only_set_flag(self) -> None:

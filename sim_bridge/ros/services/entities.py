@@ -264,7 +264,11 @@ class Entities:
     def _admit(
         self, request: SpawnRequest, pattern: sb.Robot | ScenePattern
     ) -> str | SimBridgeError:
-        """Add a prepared pattern to the world; return its name, or the error."""
+        """
+        Add a robot or scene to the world; return its name there, or the error.
+
+        pattern: the loaded robot or scene, which is copied.
+        """
         try:
             with coded(ErrorCode.POSE_INVALID):
                 pose = self.pose_in_world(request.frame, request.position, request.orientation)

@@ -75,7 +75,7 @@ class LoadedRobot:
 
 
 class HasNamespace(Protocol):
-    """A robot with its own topics, loaded or on the graph."""
+    """A robot with a namespace: a `LoadedRobot`, or a robot with open topics."""
 
     @property
     def robot(self) -> sb.Robot:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sim_bridge.world.openplx import OpenPlxScene
 
 SETTINGS = ('solver', 'sleep', 'gravity', 'integrator')
-"""Parameters for running the world; also names of its attributes."""
+"""Node parameters with the name of the `World` attribute that they set."""
 
 # Time limits for taking commands: as a share of a control step, and while no step is taken. They
 # keep a flood of commands from delaying steps or requests.

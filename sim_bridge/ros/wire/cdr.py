@@ -92,7 +92,7 @@ class _Walk:
                 self.message(kind)
 
     def _number(self) -> int:
-        """Return the length before a sequence or string."""
+        """Read the length that precedes a sequence or string."""
         start = self._copy(4, 1)
         return int.from_bytes(self._data[start : start + 4], self._order)
 

@@ -110,7 +110,11 @@ class FlagMessage(UnstampedMessage):
 
 
 def marks(first: int, count: int) -> list[float]:
-    """Return `count` numbers found nowhere else in a message."""
+    """
+    Return `count` placeholder numbers that occur nowhere else in a message.
+
+    Their bytes show where the numbers lie in the serialized message.
+    """
     return [_MARK * (1 + index) for index in range(first, first + count)]
 
 

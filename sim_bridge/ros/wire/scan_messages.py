@@ -88,7 +88,7 @@ class LidarCloudMessage(_RangesMessage):
     """
     A sensor_msgs/PointCloud2 with x, y and z in the lidar's frame [m], one row per elevation.
 
-    Points for rays without a hit in range are infinite or, if the hit is too close, nan.
+    A ray without a hit has a point at infinity. A hit closer than the least range gives nan.
     """
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:

@@ -31,7 +31,7 @@ class Interfaces(NamedTuple):
 
 
 def installed_interfaces() -> Interfaces | None:
-    """Return the modules; None if the package is not installed."""
+    """Return the modules of simulation_interfaces; None if the package is not installed."""
     modules: list[ModuleType | None] = []
     for name in Interfaces._fields:
         try:
