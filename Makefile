@@ -14,7 +14,7 @@ VENV ?= .venv$(if $(ROS_PREFIX),-ros-$(notdir $(ROS_PREFIX)))
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --no-compile
 
-# if set, every process compiles all modules anew, a quarter of the time of a node's start
+# if set, every process compiles all modules again, a quarter of a node's start time
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -33,7 +33,7 @@ CLUSTERED := $(filter-out 0 false,$(RAY))
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
 	@trap : INT; $(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
-tools: $(VENV)/.sweep $(if $(FILMED),$(VENV)/.film) $(if $(CLUSTERED),$(VENV)/.ray)  ## install what looks at recordings, pages and curves, Gymnasium and sweeps; FILM=1: pictures and films of runs, RAY=1: clusters, too
+tools: $(VENV)/.sweep $(if $(FILMED),$(VENV)/.film) $(if $(CLUSTERED),$(VENV)/.ray)  ## install the tools for recordings, pages, curves, Gymnasium and sweeps; FILM=1: also pictures and films of runs; RAY=1: also clusters
 	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'
 
 test: $(VENV)/.test  ## run all tests, on all processors
@@ -70,7 +70,7 @@ clean:  ## delete environments and all outputs of builds and tests
 	rm -rf .venv .venv-ros-* build dist install log *.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-pins:  ## resolve the version ranges of setup.py anew, for all of PYTHONS
+pins:  ## resolve the version ranges of setup.py again, for all PYTHONS
 	$(or $(PYTHON),python3) -m venv --clear .venv-pins
 	.venv-pins/bin/python -m pip --quiet install --upgrade pip
 	.venv-pins/bin/python requirements/pin.py $(foreach python,$(PYTHONS),"$$(command -v $(python))")
@@ -103,12 +103,12 @@ $(VENV)/run.txt: requirements/run.txt $(VENV)/.created
 	@grep -v '^numpy==' $< > $@
 
 $(VENV)/.view: $(VENV)/.run requirements/view.txt
-	@echo 'Installing what the live page needs …'
+	@echo 'Installing the requirements of the live page …'
 	@$(PIP) --requirement requirements/view.txt
 	@touch $@
 
 $(VENV)/.plot: $(VENV)/.view requirements/plot.txt
-	@echo 'Installing what draws curves …'
+	@echo 'Installing the tools for curves …'
 	@$(PIP) --requirement requirements/plot.txt
 	@touch $@
 
@@ -118,11 +118,11 @@ $(VENV)/.gym: $(VENV)/.plot requirements/gym.txt
 	@touch $@
 
 $(VENV)/.sweep: $(VENV)/.gym requirements/sweep.txt
-	@echo 'Installing what keeps the results of sweeps …'
+	@echo 'Installing the tools for sweeps …'
 	@$(PIP) --requirement requirements/sweep.txt
 	@touch $@
 
-# of what lint pins Ray needs click alone
+# Ray needs only click of the versions pinned for lint
 $(VENV)/.ray: $(VENV)/.sweep requirements/ray.txt requirements/lint.txt
 	@echo 'Installing Ray …'
 	@grep '^click==' requirements/lint.txt > $(VENV)/ray.txt
@@ -130,12 +130,12 @@ $(VENV)/.ray: $(VENV)/.sweep requirements/ray.txt requirements/lint.txt
 	@touch $@
 
 $(VENV)/.film: $(VENV)/.plot requirements/pictures.txt requirements/film.txt
-	@echo 'Installing what draws pictures and films of runs …'
+	@echo 'Installing the tools for pictures and films of runs …'
 	@$(PIP) --requirement requirements/pictures.txt --requirement requirements/film.txt
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.plot requirements/bench.txt
-	@echo 'Installing the engines that benchmarks compare with …'
+	@echo 'Installing the engines for the benchmarks …'
 	@$(PIP) --requirement requirements/bench.txt
 	@touch $@
 
@@ -149,9 +149,9 @@ $(VENV)/.test: $(VENV)/.bench $(VENV)/.ray $(VENV)/.lint requirements/test.txt r
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)
 	@touch $@
 
-# of what the tests pin Sphinx needs docutils alone
+# Sphinx needs only docutils of the versions pinned for the tests
 $(VENV)/.docs: $(VENV)/.plot requirements/docs.txt requirements/test.txt
-	@echo 'Installing what builds the documentation site …'
+	@echo 'Installing the tools for the documentation site …'
 	@grep '^docutils==' requirements/test.txt > $(VENV)/docs.txt
 	@$(PIP) --requirement $(VENV)/docs.txt --requirement requirements/docs.txt
 	@touch $@
@@ -171,7 +171,7 @@ $(VENV)/.lint: $(VENV)/.gym requirements/lint.txt
 CHECK := import ensurepip, sys, venv; sys.exit(sys.version_info[:2] not in {$(foreach v,$(SUPPORTED),($(subst .,$(,),$(v))),)})
 CANDIDATES := $(if $(ROS_PREFIX),,$(foreach v,3.12 3.11 3.13 3.14 3.10,python$(v)))
 
-# a different interpreter: make the environment anew
+# a different interpreter: make the environment again
 ifneq ($(and $(PYTHON),$(wildcard $(VENV)/.created)),)
 ifneq ($(PYTHON),$(shell cat $(VENV)/.created))
 $(VENV)/.created: FORCE
