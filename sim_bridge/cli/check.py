@@ -298,7 +298,7 @@ def _has_colours() -> bool:
 
 
 def _loops_text(loops: list[dict[str, Any]], ways: Mapping[str, int]) -> str:
-    """Return the number of loop joints, those open at zero, and the mobility."""
+    """Return the loop joints as text: their number, the ones open at zero, and the mobility."""
     open_ones = [
         f'{loop["name"]!r} by {loop["gap_at_zero"]:.3g} m'
         for loop in loops

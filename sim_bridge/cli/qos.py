@@ -199,7 +199,7 @@ def _await_topics(node: Any, namespace: str) -> None:
 
 
 def _temporary(text: str) -> str:
-    """Return the path of a new file with this text, read by the process this one becomes."""
+    """Write a text to a new file; return its path. The recorder reads it."""
     handle, path = tempfile.mkstemp(prefix='sim_bridge_qos_', suffix='.yaml')
     with os.fdopen(handle, 'w', encoding='utf-8') as file:
         file.write(text)

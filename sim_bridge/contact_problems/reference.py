@@ -110,7 +110,11 @@ def project_cones(x: np.ndarray, mu: np.ndarray) -> np.ndarray:
 def _project_turning(
     impulses: np.ndarray, turning: np.ndarray, mu: np.ndarray, turns: Turning
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the nearest points (t, 3) and (t, 3) in the sliding, rolling and spinning cones."""
+    """
+    Project impulses on the sliding, rolling and spinning cones.
+
+    impulses, turning: (t, 3) impulses and angular impulses; the result is alike.
+    """
     slope = np.stack([mu, turns.rolling, turns.spinning], axis=1)
     size = np.stack(
         [np.hypot(*impulses[:, :2].T), np.hypot(*turning[:, :2].T), np.abs(turning[:, 2])], axis=1

@@ -31,7 +31,7 @@ class Task(ABC):
     observation_size: ClassVar[int]
 
     def __init__(self, batch: Batch) -> None:
-        """Act in a batch of the task's worlds, by its robot."""
+        """Run in a batch of the task's worlds, with the robot named `robot_name`."""
         self.batch, self.robot = batch, batch.robots[self.robot_name]
 
     @staticmethod
@@ -49,12 +49,12 @@ class Task(ABC):
 
     @abstractmethod
     def observe(self) -> FloatArray:
-        """Return (n, observation_size) the observations of all worlds."""
+        """Return the observations of all worlds (n, observation_size)."""
 
     @abstractmethod
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:
         """
-        Return (n,) the rewards for the last control period, and (n,) whether episodes ended in it.
+        Return the rewards (n,) for the last control period, and whether episodes ended in it (n,).
 
         actions: (n, action_size), clipped.
         """

@@ -216,7 +216,7 @@ class Parameters:
         return Body(mass, parameters[CENTER].copy(), file.inertia * (mass / file.mass))
 
     def body_parameters(self, link: str, z: FloatArray) -> tuple[FloatArray, dict[int, int]]:
-        """Return a link's parameters (10,), and the parameter number by column in z."""
+        """Return a link's parameters (10,), and which of them each of its columns in z holds."""
         return self._parameters_of(link, z), {
             at: column.number for at, column in self._columns_of(link).items()
         }

@@ -159,6 +159,6 @@ def _inertia(moments: FloatArray) -> FloatArray:
 
 
 def _standard(mass: float, first: FloatArray, moments: FloatArray) -> FloatArray:
-    """Return (10,) from mass, first moments and second moments about the link origin."""
+    """Return `Body.standard` (10,) from mass, first and second moments about the link origin."""
     inertia = _inertia(moments)
     return np.concatenate([[mass], first, [inertia[at] for at in MOMENTS]])

@@ -179,7 +179,7 @@ def _overlaps_within(bounds: FloatArray) -> list[list[int]]:
     """Return the row pairs with overlapping bounds, greater row first, ascending."""
     order = np.argsort(bounds[:, 0], kind='stable')
     row = bounds[order]
-    # end of the rows that start, along x, before this row ends: they follow it in this order
+    # rows are sorted by their lower x: the rows up to `ends` overlap this row along x
     ends = np.maximum(np.searchsorted(row[:, 0], row[:, 1], 'right'), np.arange(len(row)) + 1)
     counts = ends - np.arange(1, len(row) + 1)
     first = np.repeat(np.arange(len(row)), counts)

@@ -147,7 +147,7 @@ class Geometry(DeclaredAttributes):
 
     @property
     def mass(self) -> bool:
-        """Whether `Link.update_mass_properties` counts it, if its shape has mass; can be set."""
+        """Whether the geometry counts in `Link.update_mass_properties`; can be set."""
         return self.slot.weighs
 
     @mass.setter

@@ -152,7 +152,7 @@ class RayExecutor:
 
     def _next(self, study: Study, source: str, pending: Iterator[int], left: int) -> Batch | None:
         """Return the next batch, None without further runs. left: remaining runs, at most."""
-        # one run, until the time per run is known
+        # the first batch has one run, since the time per run is unknown
         size = min(_LARGEST_BATCH, int(_BATCH_S / self._run_s)) if self._run_s > 0.0 else 1
         size = min(size, left // (_AHEAD * self._capacity))
         runs = tuple(itertools.islice(pending, max(size, 1)))

@@ -37,7 +37,7 @@ from sim_bridge.trajectory.tolerances import (
 )
 from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
 
-# A joint driven by velocity only returns to its desired position within 0.3 s [1/s].
+# With this gain [1/s], a joint driven by velocity returns to its desired position within 0.3 s.
 _VELOCITY_GAIN = 10.0
 
 

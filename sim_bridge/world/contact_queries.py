@@ -153,7 +153,7 @@ class ContactQueries:
 def _crossed(
     firsts: np.ndarray, seconds: np.ndarray, margin: float
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (n, 2) all pairs with different indices from two lists, and (n,) their margins."""
+    """Return all index pairs (n, 2) from two lists, without equal indices, and margins (n,)."""
     rows = np.stack(np.meshgrid(firsts, seconds, indexing='ij'), axis=-1).reshape(-1, 2)
     rows = rows[rows[:, 0] != rows[:, 1]]
     return rows, np.full(len(rows), margin)

@@ -152,7 +152,11 @@ class Contacts(DeclaredAttributes, Sequence[Contact]):
         return (is_on[:, 0] & is_by[:, 1]).astype(float) - (is_on[:, 1] & is_by[:, 0])
 
     def _has(self, what: str, body: object) -> np.ndarray:
-        """Return (n, 2) whether a geometry is the body's; raise InvalidValueError for no body."""
+        """
+        Return for both geometries of each point whether they belong to a body (n, 2).
+
+        Raises InvalidValueError for anything except a body.
+        """
         own = set(geometries_of(what, body, self._kept.world))
         numbers = [k for k, geometry in enumerate(self._kept.geometries) if geometry in own]
         return np.isin(self.indices, numbers)

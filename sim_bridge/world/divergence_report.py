@@ -93,7 +93,11 @@ class _Divergence:
     def __init__(
         self, simulation: Simulation, robots: Sequence[Robot], velocities: np.ndarray
     ) -> None:
-        """Find the coordinate with the largest velocity change; velocities: (nv,) after it."""
+        """
+        Find the coordinate with the largest velocity change in a step.
+
+        velocities: (nv,) velocities after the step.
+        """
         self._simulation, self._state = simulation, simulation.cache.state
         self._after, self._before = velocities, self._state.v
         self._owners = sorted(_owners(robots), key=lambda owner: owner.first)

@@ -233,7 +233,7 @@ def jacobian_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6, nv) `jacobian`'s time derivative dJ/dt; acceleration J ddq + dJ/dt dq."""
+    """Return the time derivative dJ/dt (6, nv) of `jacobian`; acceleration J ddq + dJ/dt dq."""
     return operations_of(robot).jacobian_rate[_number(robot, link)].compute(out, point, q, dq)
 
 
@@ -276,7 +276,7 @@ def center_of_mass_jacobian_derivative(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (3, nv) `center_of_mass_jacobian`'s time derivative."""
+    """Return the time derivative (3, nv) of `center_of_mass_jacobian`."""
     return operations_of(robot).center_jacobian_rate.compute(out, q, dq)
 
 
@@ -287,7 +287,11 @@ def centroidal_momentum(
     *,
     out: FloatArray | None = None,
 ) -> FloatArray:
-    """Return (6,) linear [kg m/s] and angular momentum about the centre [kg m²/s]; world axes."""
+    """
+    Return the momentum (6,): linear [kg m/s], and angular about the centre of mass [kg m²/s].
+
+    World axes.
+    """
     return operations_of(robot).centroidal_momentum.compute(out, q, dq)
 
 

@@ -174,7 +174,7 @@ class OpenPlxScene(DeclaredAttributes):
         return self.record.pose @ pose
 
     def restart(self, robot: str | None = None) -> None:
-        """Reset motor targets and efforts to the file's; robot: only this one, by name."""
+        """Reset motor targets and efforts to the file's; robot: only this one, None for all."""
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
@@ -203,7 +203,7 @@ class OpenPlxScene(DeclaredAttributes):
         return Switch(self, path, model)
 
     def _distances(self, only: str | None) -> dict[str, float | None]:
-        """Return joint distances in the file by joint name; only: for this robot."""
+        """Return joint distances in the file by joint name; only: name of the only robot."""
         found: dict[str, float | None] = {}
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if only in (None, name):

@@ -153,7 +153,11 @@ class GeometryQueries:
 def _probe_near(
     shape: Shape, position: Vector, orientation: Vector, geometries: Iterable[Geometry]
 ) -> tuple[Probe, list[Geometry]]:
-    """Return a probe with a shape and the geometries whose boxes it meets; and these."""
+    """
+    Return a probe of a shape and the geometries near it, and these geometries.
+
+    A geometry is near if its bounding box meets that of the shape.
+    """
     _checked_shape('shape', shape)
     if shape.kind in _ENDLESS:
         geometries = [one for one in geometries if one.shape.kind not in _ENDLESS]

@@ -129,8 +129,8 @@ def inputs_of(scene: OpenPlxScene, signals: tuple[Signal, ...]) -> Mapping[str, 
     """
     Return a scene's inputs by name.
 
-    Excluded are body velocities held by a joint, enable inputs for mates in trees, and
-    zero distances, because their joints have another type.
+    Inputs without effect are left out: velocities of bodies held by a joint, enable inputs of
+    mates that became tree joints, and distances of zero, whose joints are not distance joints.
     """
     return MappingProxyType(
         {

@@ -61,7 +61,7 @@ class ArmReach(Task):
         self.robot.target_position[which] += self.period * _FASTEST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 17) joint angles and rates, and the vector to the goal."""
+        """Return joint angles and rates, and the vector to the goal (n, 17)."""
         return np.concatenate((self.robot.q, self.robot.dq, self._goal - self._tool.p), axis=1)
 
     def judge(self, actions: FloatArray) -> tuple[FloatArray, Flags]:

@@ -43,7 +43,7 @@ class DoublePendulum(Task):
         self.robot.u[which, 0] = _MOST * actions[:, 0]
 
     def observe(self) -> FloatArray:
-        """Return (n, 6) the angles from upright as cosines and sines, and their rates."""
+        """Return the cosines and sines of the angles from upright, and their rates (n, 6)."""
         angles, rates = self._motion()
         return np.concatenate((np.cos(angles), np.sin(angles), rates), axis=1)
 
@@ -56,5 +56,5 @@ class DoublePendulum(Task):
         return rewards, np.zeros(len(rewards), bool)
 
     def _motion(self) -> tuple[FloatArray, FloatArray]:
-        """Return (n, 2) both rods' world angles from upright, and their rates."""
+        """Return the angles of both rods from upright, in the world, and their rates (n, 2)."""
         return np.cumsum(self.robot.q, axis=1) - np.pi, np.cumsum(self.robot.dq, axis=1)

@@ -43,7 +43,7 @@ class Pendulum(Task):
         self.robot.u[which] = _MOST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 3) cosine and sine of the angle from upright, and its rate."""
+        """Return cosine and sine of the angle from upright, and its rate (n, 3)."""
         angle = self.robot.q[:, 0] - np.pi
         return np.stack((np.cos(angle), np.sin(angle), self.robot.dq[:, 0]), axis=1)
 

@@ -58,7 +58,7 @@ class QuadrupedWalk(Task):
         self.robot.target_position[which] = _STAND + _REACH * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 36) clock, joints and trunk."""
+        """Return the clock, the joints' motion and the trunk's motion (n, 36)."""
         phase = 2.0 * np.pi * _RATE * self.batch.time
         up, linear, angular = self._motion()
         return np.concatenate(
@@ -88,7 +88,7 @@ class QuadrupedWalk(Task):
         return rewards, (height < _LOWEST) | (up[:, 2] < _LEAST_UPRIGHT)
 
     def _motion(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return (n, 3) the vertical, the velocity and the angular velocity, in trunk axes."""
+        """Return the vertical, velocity and angular velocity in trunk axes, (n, 3) each."""
         x, y, z, w = self.robot.base_orientation.T
         # transposed rotation matrix: world axes to trunk axes
         turn = np.array(

@@ -59,7 +59,7 @@ class RoverGoal(Task):
         self.robot.target_velocity[np.ix_(which, self._wheels)] = _FASTEST * actions
 
     def observe(self) -> FloatArray:
-        """Return (n, 4) the vector to the goal, forward speed and yaw rate."""
+        """Return the vector to the goal, forward speed and yaw rate (n, 4)."""
         x, y, z, w = self.robot.base_orientation.T
         yaw = np.arctan2(2.0 * (w * z + x * y), 1.0 - 2.0 * (y * y + z * z))
         ahead = np.stack((np.cos(yaw), np.sin(yaw)), axis=1)

@@ -302,7 +302,7 @@ class Axis(DeclaredAttributes):
 
     @property
     def target_velocity(self) -> float:
-        """Target velocity in all modes except 'effort' [rad/s or m/s]; set as target_position."""
+        """Target velocity in all modes except 'effort' [rad/s or m/s]; can be set."""
         return float(self.backend.states('target')[self.number, VELOCITY])
 
     @target_velocity.setter

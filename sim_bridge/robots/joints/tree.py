@@ -37,7 +37,7 @@ class TreeJointBackend:
     key: str | None = None
     """Name among the world's joints; None for a joint in a robot's description."""
     has_user_axes = False
-    """Whether the axes are independent, as for an angular motor; otherwise they share work."""
+    """Whether the axes are independent axes of an angular motor; never for a tree joint."""
     by_second = True
     """Whether the second link is the child; otherwise the first is."""
 

@@ -111,7 +111,7 @@ class BagSink:
         """
         self.recorder = recorder
         self.names: dict[str, str] = {}
-        """Name at opening, by full topic name."""
+        """Topic names as given to `open`, by full topic name."""
         self._resolve = resolve or absolute
         self.selection = selection or Selection()
         self.log_time = log_time

@@ -56,7 +56,7 @@ class CommandedDrive:
         """
         self.drive, self.name = drive, drive.name
         self.is_active = False
-        """Whether it commands its joints."""
+        """Whether the drive commands its joints."""
         self.is_timed_out = False
         """Whether the latest command is older than allowed."""
         self._commands, self._timeout_ns, self._step = commands, timeout_ns, tick_ns * 1e-9
@@ -108,7 +108,7 @@ class CommandedDrive:
 
     @property
     def is_aside(self) -> bool:
-        """Whether it has no joint to release."""
+        """Whether the drive has no joint to release."""
         return not self.is_active
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:

@@ -26,7 +26,7 @@ class ControlChange(NamedTuple):
 
 
 class InputNote(NamedTuple):
-    """Any other input: its kind, and values representable in JSON."""
+    """Input besides messages and control changes. values: its arguments, valid in JSON."""
 
     kind: str
     values: dict[str, Any]

@@ -119,7 +119,7 @@ class Lockstep:
 
     @property
     def waited_s(self) -> float:
-        """Time the lockstep has waited for them [s]."""
+        """Time since the lockstep began to wait for answers [s]."""
         return self._now() - self._waiting_since
 
     @property

@@ -126,7 +126,7 @@ class Requests:
         self._on_physics(self.tell_snapshots)
 
     def _command(self, robot: str, joint: str, control: str, value: float) -> None:
-        """Set a joint's control mode like its parameter, and command the joint."""
+        """Command a joint; first set the parameter for its control mode, if the mode differs."""
         interface = self._interface(robot)
         axes = interface.commands.axes
         if joint not in axes:

@@ -50,7 +50,7 @@ def robots_of(
 
 
 def _has_joints(robot: str) -> bool:
-    """Return whether a body file has movable joints; True for other and for invalid files."""
+    """Return False for a body file without movable joints, True for any other file."""
     try:
         path = find_robot(robot or DEFAULT_ROBOT)
         if path.suffix not in BODY_SUFFIXES:

@@ -56,7 +56,7 @@ def raw_publish_of(publisher: Publisher) -> Callable[[bytes], None]:
 
 
 def raw_take_of(subscription: Subscription) -> Callable[[], tuple[bytes, Any] | None]:
-    """Return a function: it takes the next serialized message with its info, or returns None."""
+    """Return a function that takes the next serialized message, with its info; None without."""
     return functools.partial(subscription.handle.take_message, subscription.msg_type, True)
 
 

@@ -214,7 +214,7 @@ def namespace_of(request: SpawnRequest, name: str) -> str:
 
 
 def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | SceneSource:
-    """Return the robot source for `load_description`, a file or the text itself, or a scene's."""
+    """Return a robot's URDF text or file, for `load_description`, or the source of a scene."""
     text = resource.strip()
     if not text:
         raise InvalidValueError(

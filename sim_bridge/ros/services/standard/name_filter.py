@@ -50,7 +50,12 @@ _BOUNDS = re.compile(r'\{(\d{1,3})(,(\d{1,3})?)?\}')
 
 
 class _Piece(NamedTuple):
-    """A part of an expression: bits of its first and last states; whether it may be empty."""
+    """
+    A part of an expression, as states of an automaton.
+
+    first, last: bit masks of the states that begin and end it. is_optional: whether it may match
+    the empty text.
+    """
 
     first: int
     last: int
