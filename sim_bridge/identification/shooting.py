@@ -226,7 +226,7 @@ class Shooting:
         return Motion(values, by_z, found[..., count:])
 
     def _is_stuck(self, v: FloatArray) -> FloatArray:
-        """Return which joints friction holds at a step's end (…, n); v: their velocities (…, n)."""
+        """Return which joints friction holds at a step's end (…, n); v: velocities then (…, n)."""
         rubs = [self._robot.joint(name).friction > 0.0 for name in self._robot.joint_names]
         return np.asarray((np.abs(v) < _STUCK) & rubs)
 

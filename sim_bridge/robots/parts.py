@@ -20,8 +20,8 @@ class RobotParts:
     """
     Robot parts by name, in description order.
 
-    links, joints, crawlers, devices: from the description. loop_joints: joints that close its
-    loops, added later. geometries: all links'.
+    links, joints, crawlers, devices: from the description. loop_joints: joints that close the
+    robot's loops, added later. geometries: collision geometries on all links.
     """
 
     def __init__(self, robot: Robot, slot: RobotSlot, place: str):

@@ -236,7 +236,7 @@ class SpanningTree:
         return self.mounted[mount.name]
 
     def _mount(self, spec: JointSpec, by_second: bool) -> MountedJointBackend:
-        """Mount one of a joint's robots on the other's, after re-rooting its tree."""
+        """Mount one robot of a joint on the other robot, after re-rooting the mounted tree."""
         own: Any = (spec.second if by_second else spec.first).link
         motion = _relative_motion(spec)
         path = _path_to_root(own.robot.slot)

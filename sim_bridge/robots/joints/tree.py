@@ -189,7 +189,7 @@ class TreeJointBackend:
         return pose[[2, 5, 8]] * (1.0 if self.by_second else -1.0)
 
     def error(self) -> tuple[float, float]:
-        """Return position error [m] and angular error's sine: both 0 for a tree joint."""
+        """Return the position error [m] and the sine of the angular error: 0 for a tree joint."""
         return 0.0, 0.0
 
     def reaction(self) -> tuple[np.ndarray, np.ndarray]:

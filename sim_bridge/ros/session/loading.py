@@ -228,7 +228,7 @@ def namespaces_of_scene(
     scene: MappedScene, name: str | None, is_own: bool
 ) -> list[tuple[MappedRobot, str]]:
     """
-    Return the robots given topics by `load_world` in a scene, and their namespaces.
+    Return the robots of a scene that get topics from `load_world`, and their namespaces.
 
     name: the scene's name in the world; None for its model's. is_own: whether the scene comes
     from the parameter `robot`.

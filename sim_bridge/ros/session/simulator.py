@@ -122,7 +122,7 @@ class Simulator:
         return self.lockstep.is_open()
 
     def show_state(self) -> None:
-        """Publish the current joint states for controllers; recordings do not repeat them."""
+        """Publish the current joint states again for controllers, without recording them."""
         time_ns = self.time_ns
         self._sink.pause()
         for interface in self.interfaces:
