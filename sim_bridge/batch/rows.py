@@ -45,7 +45,7 @@ def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
 
 
 def parameter_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
-    """Return the arrays that users may change and steps only read."""
+    """Return the arrays changed by users only; steps read them."""
     simulation.cache.refresh()
     found: dict[str, np.ndarray] = {}
     for part in (

@@ -1,4 +1,4 @@
-"""Base of joint controllers: a node that answers each joint state with a command."""
+"""Base of joint controllers: a node answering each joint state with a command."""
 
 from __future__ import annotations
 
