@@ -14,14 +14,14 @@ _NONE = np.zeros(6)
 _NO_PUSHES = np.zeros((0, 6))
 
 SavedForces = np.ndarray | tuple[np.ndarray, np.ndarray]
-"""(n, 6) of links in order; or of bodies the wrenches (nb, 6) and poses (nb, 12) of a step."""
+"""(n, 6) for links in order; or the wrenches (nb, 6) and poses (nb, 12) for bodies in a step."""
 
 
 class AppliedForces:
     """
-    Force and torque on the body of each link in the last step: gravity, fields and pushes.
+    Force and torque applied to each link's body in the last step: gravity, fields and pushes.
 
-    They are computed at the first request, from the workspace of the step.
+    They are computed at the first request, from the step's workspace.
     """
 
     def __init__(self) -> None:
@@ -35,7 +35,7 @@ class AppliedForces:
         self._pushes = _NO_PUSHES
 
     def look(self, ws: Workspace) -> None:
-        """Look at the last step; ws: the workspace of steps."""
+        """Copy the last step's wrenches and poses; ws: the workspace for steps."""
         left = ws.wrench.copy(), ws.pose.copy()
         pushes = _lines(*left)
         self._left, self._pushes = left, pushes
@@ -56,13 +56,13 @@ class AppliedForces:
         """
         Return (n, 6) a point [m] and the force [N], world axes, for each pushed body.
 
-        Fields push too, gravity does not. The point lies on the line of the force, nearest to the
-        body's origin. Pure torques have no line.
+        Fields push too, gravity does not. The point on the force's line is nearest to the body's
+        origin. Pure torques have no line.
         """
         return self._pushes
 
     def of(self, link: LinkSlot) -> np.ndarray:
-        """Return (6,) force [N] and torque about the body's centre of mass [N m], world axes."""
+        """Return (6,) force [N] and torque about the body's mass centre [N m], world axes."""
         return self._rows.get(link, _NONE)
 
     def save(self, links: Sequence[LinkSlot]) -> SavedForces:
@@ -72,7 +72,7 @@ class AppliedForces:
         return np.array([self.of(link) for link in links]).reshape(-1, 6)
 
     def restore(self, links: Sequence[LinkSlot], saved: SavedForces) -> None:
-        """Restore the data of `save`."""
+        """Restore data from `save`."""
         self.clear()
         if isinstance(saved, tuple):
             self._left = saved
@@ -81,7 +81,7 @@ class AppliedForces:
 
 
 def _lines(wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """Return (n, 6) the lines of forces; wrench: (nb, 6) torque about the origin, force."""
+    """Return (n, 6) the force lines; wrench: (nb, 6) torque about the origin, force."""
     pushed = np.flatnonzero(wrench[:, 3:].any(axis=1))
     if not len(pushed):
         return _NO_PUSHES
@@ -91,7 +91,7 @@ def _lines(wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:
 
 
 def _applied(model: Model, wrench: np.ndarray, pose: np.ndarray) -> np.ndarray:
-    """Return (nb, 6) force and torque about the centres of mass."""
+    """Return (nb, 6) force and torque about the mass centres."""
     rotation, uniform = pose[:, :9].reshape(-1, 3, 3), model.gravity[:3]
     arm = np.einsum('nij,nj->ni', rotation, model.inertia[:, CENTRE : CENTRE + 3])
     torque = wrench[:, :3] - np.cross(arm, wrench[:, 3:])

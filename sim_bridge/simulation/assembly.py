@@ -1,8 +1,8 @@
 """
-Assembly of the arrays of one world from separately compiled robots.
+Array assembly: one world's arrays from separately compiled robots.
 
-`assemble` concatenates the parts of all robots into common arrays. Every robot's part is then a
-slice of those.
+`assemble` concatenates all robots' parts into common arrays. Every robot's part is then a slice of
+those.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _OF_CONTACTS = [field for field, along in rows_of(State).items() if along == 'nc
 
 class Sites(NamedTuple):
     """
-    Observed frames: links and devices of all robots.
+    Observed frames: all robots' links and devices.
 
-    body: (ns,). frame: (ns, 12) in body axes: rotation by rows, origin [m]. sampling: sampling of
-    the devices.
+    body: (ns,). frame: (ns, 12) in body axes: rotation by rows, origin [m]. sampling: the devices'
+    sampling.
     """
 
     body: np.ndarray
@@ -48,10 +48,10 @@ def assemble(
     samples: int,
 ) -> tuple[Model, State, list[Part]]:
     """
-    Join the robots' arrays in order; give the joined ones, and each robot's part of them.
+    Join the robots' arrays in order; return the joined arrays, and each robot's part.
 
-    gravity: (8,) as Model has it, used in place. contacts: how many there is room for. loops: how
-    many joints close loops. axes: how many axes these have. samples: as `make_state` takes it.
+    gravity: (8,) as in Model, used in place. contacts: contact capacity. loops: number of
+    constraint joints. axes: number of their axes. samples: as for `make_state`.
     """
     in_order = carriers_first(robots)
     model, offsets = join_models([robot.blueprint.model for robot in in_order], gravity)
@@ -86,24 +86,24 @@ def carriers_first(robots: Sequence[RobotSlot]) -> list[RobotSlot]:
 
 
 def _hang(model: Model, first: int, count: int, carrier: int) -> None:
-    """Mount the tree of `count` bodies from body `first` on on an earlier body."""
+    """Mount a tree with `count` bodies, beginning at body `first`, on an earlier body."""
     model.parent[first] = carrier
     if model.kind[carrier] == FREE_SINGLE:
         model.kind[carrier] = FREE
     if model.kind[carrier] == GROUND:
-        # the mounted robot is a tree of its own
+        # the mounted robot remains a separate tree
         return
     own = slice(first, first + count)
     model.root[own] = np.where(model.root[own] == first, model.root[carrier], model.root[own])
 
 
 def contact_room(state: State) -> int:
-    """Return how many contacts a state has room for."""
+    """Return a state's contact capacity."""
     return len(state.contact_gap)
 
 
 def with_contact_room(state: State, contacts: int) -> State:
-    """Return a state with room for so many contacts, its other arrays the same."""
+    """Return a state with this contact capacity, its other arrays the same."""
     kept = {field: array for field, array in state._asdict().items() if field not in _OF_CONTACTS}
     roomy = make(State, {'nc': contacts}, **kept)
     copy_contacts(state, roomy)
@@ -111,7 +111,7 @@ def with_contact_room(state: State, contacts: int) -> State:
 
 
 def copy_contacts(source: State, target: State) -> None:
-    """Copy the contacts of one state to another with room for them; other rows become zero."""
+    """Copy one state's contacts to another with enough capacity; other rows become zero."""
     count = source.contact_size[0]
     target.contact_size[:] = source.contact_size
     for field in _OF_CONTACTS:
@@ -123,9 +123,9 @@ def forget_contacts(
     state: State, first: int, end: int, geometries: Sequence[GeometrySlot], time_step: float
 ) -> None:
     """
-    Remove the last step's contacts of geometries from a state, and renumber the others.
+    Remove some geometries' contacts in the last step from a state, and renumber the others.
 
-    first, end: the geometries' numbers. geometries: all of the world. time_step: of the last step
+    first, end: the geometries' numbers. geometries: the whole world's. time_step: the last step's
     [s].
     """
     count = int(state.contact_size[0])
@@ -158,14 +158,14 @@ def _take_back(state: State, contact: int, link: LinkSlot, factor: float) -> Non
 
 
 def present_state(state: State) -> State:
-    """Return a copy without the unused room for contacts."""
+    """Return a copy without the unused contact capacity."""
     count = state.contact_size[0]
     cut = {field: getattr(state, field)[:count] for field in _OF_CONTACTS}
     return copy(state._replace(**cut))
 
 
 def restore_state(source: State, target: State) -> None:
-    """Overwrite `target` in place; it has room for the contacts of `source`."""
+    """Overwrite `target` in place; its capacity holds the contacts in `source`."""
     for field, array in target._asdict().items():
         if field not in _OF_CONTACTS:
             array[...] = getattr(source, field)
@@ -180,7 +180,7 @@ def start_control(model: Model, control: np.ndarray, state: State) -> None:
 
 
 def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
-    """List the sites of all robots, in order; set each robot's first site."""
+    """List all robots' sites, in order; set each robot's first site."""
     bodies: list[int] = []
     frames: list[np.ndarray] = []
     devices = []
@@ -209,7 +209,7 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
 
 
 def _device_frame(device: Device, place: Placement) -> np.ndarray:
-    """Return the frame of a device's site in its body's, as `Sites.frame`; place: its link's."""
+    """Return a device's site frame in body axes, as `Sites.frame`; place: its link's placement."""
     sensor = device.description
     # SDF's frames 'child' and 'parent' are about the joint's origin wherever the sensor is
     if sensor.frame == 'sensor':

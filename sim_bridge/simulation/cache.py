@@ -1,8 +1,8 @@
 """
-Results computed from the members and settings of a simulation, refreshed when read.
+Results computed from a simulation's members and settings, refreshed when read.
 
 Each refreshing method can be interrupted at any line and called again: it reads only
-what it does not overwrite, publishes what it has made in one assignment, and clears its flag last.
+arrays that it does not overwrite, publishes its results in one assignment, and clears its flag last.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
 _Value = TypeVar('_Value')
-# error of an open joint [m, 1]
+# least position error [m] or angular error sine for a joint that counts as open
 _OPEN = 1e-6
 
 
 class Cached(ReadOnly[_Value]):
-    """A property of a cache, refreshed when it is read."""
+    """A cache property, refreshed when it is read."""
 
     def __init__(self, wanted: int, name: str, doc: str):
         """Declare it. wanted: flags to refresh first. name: attribute to read."""
@@ -98,15 +98,14 @@ class Cached(ReadOnly[_Value]):
 
 class Cache:
     """
-    The joined arrays of a simulation, its handles and its calls.
+    A simulation's joined arrays, its handles and its calls.
 
     Arrays are joined once for all robots added until then. Handles for contacts are made only for
     users who step or ask about contacts.
 
-    layout: changes whenever arrays of model or state are replaced. current_stepper: the step call
-    with the arrays of the last step. applied: applied forces of the last step. worst: (9,)
-    greatest figures of the solvers. robots, contacts, observer_call: arrays as they are, stale or
-    not.
+    layout: changes whenever model or state arrays are replaced. current_stepper: the step call
+    with the last step's arrays. applied: forces applied in the last step. worst: (9,) greatest
+    solver figures. robots, contacts, observer_call: arrays as they are, stale or not.
     """
 
     def __init__(
@@ -168,7 +167,7 @@ class Cache:
 
     @property
     def kept_pairs(self) -> np.ndarray:
-        """(1,) whether steps keep the pairs of near geometries."""
+        """(1,) whether steps keep the nearby geometry pairs."""
         return self.contacts.kept_pairs
 
     # --- refreshing ------------------------------------------------------------------------------
@@ -184,7 +183,7 @@ class Cache:
             self.refresh(ALL_ARRAYS)
 
     def refresh(self, wanted: int = TO_STEP) -> None:
-        """Recompute stale results among the flags `wanted`, in the order of their dependence."""
+        """Recompute stale results among the flags `wanted`, in dependency order."""
         thread = get_ident()
         before = self._guard.holder
         if before and before != thread:
@@ -253,7 +252,7 @@ class Cache:
         staleness.flags = flags & ~(PARTS | MEDIUM | REST | LOOP_FORCES)
 
     def _renew_media(self) -> None:
-        """Renew the media around the links; views of the state stay valid."""
+        """Renew the media around the links; state views stay valid."""
         staleness, links = self._staleness, self._registry.links
         before, kinds = self.robots.model, self.robots.model.kind.copy()
         had_connection = staleness.flags & CONNECTION
@@ -283,7 +282,7 @@ class Cache:
         staleness.flags &= ~SLEEP
 
     def _connect(self) -> None:
-        """Pass the robots' arrays to the observer, with new arrays of force fields."""
+        """Pass the robots' arrays to the observer, with new force field arrays."""
         registry, staleness = self._registry, self._staleness
         fields = registry.fields.parts(registry.links, self.robots.model)
         self.observer_call.connect(self._run.options, fields[1])
@@ -292,26 +291,26 @@ class Cache:
         staleness.flags = (staleness.flags | closure(CONNECTION)) & ~CONNECTION
 
     def _build_geometry(self) -> None:
-        """Build the arrays of geometries."""
+        """Build the geometry arrays."""
         registry, staleness = self._registry, self._staleness
         self.contacts.build_geometry(
             registry.slots, registry.exclusions, registry.materials, registry.groups
         )
         if registry.materials.are_directed:
-            # additions and removals of robots renumber bodies
+            # added or removed robots renumber bodies
             staleness.flags |= CONTACT_MATERIALS
         self._wake()
         staleness.flags = (staleness.flags | CONTACTS) & ~(GEOMETRY | GROUPS)
 
     def _write_groups(self) -> None:
-        """Write the collision groups into the arrays of geometries and of listeners."""
+        """Write the collision groups into the geometry arrays and the listeners' arrays."""
         registry = self._registry
         self.contacts.write_groups(self.contacts.geometry, registry.geometries, registry.groups)
         registry.listeners.regroup(registry.geometries)
         self._staleness.flags &= ~GROUPS
 
     def _renew_contact_materials(self) -> None:
-        """Build the table of contact laws."""
+        """Build the contact law table."""
         self.contacts.renew_contact_materials(self._registry.materials)
         self._wake()
         self._staleness.flags = (self._staleness.flags | CONTACTS) & ~CONTACT_MATERIALS
@@ -332,7 +331,7 @@ class Cache:
         """
         Remove velocities not allowed by new constraints.
 
-        Constraints gathering their links are closed first, by the mass-weighted least motion of
+        Constraints gathering their links are closed first, by the mass-weighted least motion over
         all robots. An open constraint without assembly stays open; steps pull it closed.
         """
         self.settle_contacts()
@@ -365,7 +364,7 @@ class Cache:
             self.settle()
 
     def make_user_contact_room(self, contacts: UserContactArrays) -> None:
-        """Ensure room for user contacts of a step."""
+        """Ensure room for the next step's user contacts."""
         if self.contacts.user_contacts.is_short_of(contacts):
             self.settle_contacts()
             self._staleness.flags |= closure(CONTACTS)
@@ -388,7 +387,7 @@ class Cache:
         return self.observer_call.observer
 
     def prepare_observation(self) -> None:
-        """Refresh the inputs of the observer's call."""
+        """Refresh the inputs to the observer's call."""
         self.settle()
         if self._staleness.flags & OBSERVATION:
             self.observer_call.forget(self._run.step_count * self._run.time_step)
@@ -404,7 +403,7 @@ class Cache:
         """Prepare the step call at the first step; queries then compile little."""
         build(self.early_units)
         self._prepare_observer()
-        # the applied forces of the last step are in the arrays of the present call
+        # the last step's applied forces are in the present call's arrays
         self.find_applied()
         observer, friction = self.observer_call, self.friction_calls()
         self.current_stepper = Stepper(
@@ -422,7 +421,7 @@ class Cache:
         self._staleness.flags &= ~STEPPER
 
     def friction_calls(self) -> FrictionCalls | None:
-        """Return the calls of friction functions, None without any."""
+        """Return the friction function calls, None without any."""
         registry = self._registry
         functions = registry.materials.friction_functions
         names = [(each.link.robot.name, each.link.name, each.name) for each in registry.geometries]
@@ -468,7 +467,7 @@ class Cache:
 
     @property
     def last_applied(self) -> AppliedForces:
-        """The applied forces of the last step."""
+        """The forces applied in the last step."""
         if self._staleness.flags & APPLIED and self.current_stepper is not None:
             self.applied.look(self.current_stepper.handle.part(Workspace))
             self._staleness.flags &= ~APPLIED
@@ -480,22 +479,22 @@ class Cache:
         return self.applied.of(link)
 
     def find_applied(self) -> None:
-        """Find the applied forces of the last step, before its links or model change."""
+        """Find the forces applied in the last step, before its links or model change."""
         if self.last_applied.is_unread:
             state = self.robots.state
             links = [link for link in self._registry.links if link.robot.part.state is state]
             self.applied.find(links, self.robots.model)
 
     def forget_contacts(self, first: int, count: int) -> None:
-        """Remove the last step's contacts of geometries about to be removed, by their numbers."""
+        """Remove the last step's contacts at geometries about to be removed, by their numbers."""
         geometries = self._registry.geometries
         assembly.forget_contacts(self.state, first, first + count, geometries, self._run.time_step)
 
     def restart(self, control: np.ndarray, axis_control: np.ndarray) -> None:
         """
-        Put every robot back to its state of addition, at rest and without efforts.
+        Put every robot back to its state at addition, at rest and without efforts.
 
-        control, axis_control: as in State, of the motors from then on.
+        control, axis_control: as in State, the motors' settings from then on.
         """
         staleness = self._staleness
         if staleness.flags & INITIAL:
@@ -509,7 +508,7 @@ class Cache:
         staleness.forget_observations()
 
     def stop_crawlers(self) -> None:
-        """Stop the surfaces of crawlers."""
+        """Stop the crawlers' surfaces."""
         geometries = [
             each.index for each in self._registry.geometries if each.link.track_axis is not None
         ]

@@ -13,14 +13,14 @@ class Change:
     """
     A context that undoes its writes if anything is raised in it, an interrupt too.
 
-    It covers writes by `Staleness.write` and the attributes of the objects given, in joined arrays
-    that stay the same. Changes joining arrays are for `rollback.all_or_nothing`.
+    It covers writes by `Staleness.write` and the given objects' attributes, in joined arrays that
+    stay the same. Changes joining arrays are for `rollback.all_or_nothing`.
     """
 
     __slots__ = ('_flags', '_kept', '_outer', '_refreshes', '_staleness')
 
     def __init__(self, staleness: Staleness, *owners: Any) -> None:
-        """Keep the attributes of some objects."""
+        """Keep some objects' attributes."""
         self._staleness = staleness
         self._kept = [(owner, dict(vars(owner))) for owner in owners]
 
@@ -65,7 +65,7 @@ class Undo:
     __slots__ = ('_kept',)
 
     def __init__(self, *tables: dict[Any, Any]) -> None:
-        """Keep the items of some dictionaries."""
+        """Keep some dictionaries' items."""
         self._kept = [(table, dict(table)) for table in tables]
 
     def __enter__(self) -> None:
@@ -88,7 +88,7 @@ def finished(call: Callable[[], None]) -> None:
     """
     Make an idempotent call; a second time if it is interrupted.
 
-    What interrupted the first call is raised after the second one.
+    The interrupt is raised after the second call.
     """
     try:
         call()

@@ -14,9 +14,9 @@ class Constraint(Protocol):
     """A constraint joint, as a simulation knows it."""
 
     key: str
-    """Its name among all joints of the simulation."""
+    """Its name, unique among the simulation's joints."""
     axis_count: int
-    """The number of its free coordinates."""
+    """The number of free coordinates."""
     joint: Any
     """The joint, for users."""
     softness: Any
@@ -30,10 +30,10 @@ class Constraint(Protocol):
         """Describe it to the engine as it is now."""
 
     def bind(self, loops: Loops, state: State, number: int, first: int) -> None:
-        """Take new places for its numbers: row `number`, and of its axes from row `first` on."""
+        """Take new places for its numbers: row `number`, and axis rows from `first` on."""
 
     def error(self, of_rigid_rows: bool = False) -> tuple[float, float]:
-        """Return the greatest position error [m] and sine of an angular error of its rows."""
+        """Return the greatest position error [m] and angular error sine among its rows."""
 
     def restart(self) -> None:
         """Go back to how it began."""

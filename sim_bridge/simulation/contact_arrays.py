@@ -1,4 +1,4 @@
-"""The arrays of geometries and materials of a simulation, and the handle for contacts."""
+"""A simulation's geometry and material arrays, and the handle for contacts."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class ContactArrays:
     """
     Arrays for finding and solving contacts.
 
-    geometry, contact_materials: parts of the engine. handles: handles for contact queries, with
+    geometry, contact_materials: engine parts. handles: handles for contact queries, with
     solver reports. user_contacts: buffer for contacts added by users. kept_pairs: (1,) whether
-    steps keep the pairs of near geometries.
+    steps keep the nearby geometry pairs.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class ContactArrays:
         materials: MaterialTable,
         groups: CollisionGroups,
     ) -> None:
-        """Build the arrays of all geometries; changed parameters stay."""
+        """Build all geometries' arrays; changed parameters stay."""
         geometries = [geometry for slot in slots.values() for geometry in slot.geometries]
         arrays = build_geometry(
             [geometry.record(materials) for geometry in geometries],
@@ -62,13 +62,13 @@ class ContactArrays:
     def write_groups(
         self, arrays: Geometry, geometries: Sequence[GeometrySlot], groups: CollisionGroups
     ) -> None:
-        """Write the collision groups of all geometries."""
+        """Write all geometries' collision groups."""
         bits = groups.bits(geometry.groups for geometry in geometries)
         for row, geometry in enumerate(geometries):
             arrays.group[row], arrays.mask[row] = bits[geometry.groups]
 
     def renew_contact_materials(self, materials: MaterialTable) -> None:
-        """Build the table of contact laws."""
+        """Build the contact law table."""
         self.contact_materials = materials.pair_laws(self.user_contacts.laws)
 
     def connect(

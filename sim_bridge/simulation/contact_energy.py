@@ -1,4 +1,4 @@
-"""Energy stored in compliant contacts, at the present state of a world."""
+"""Energy stored in compliant contacts, in a world's present state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def energy_in_contacts(handles: ContactHandles) -> float:
     law = probe.part(ContactMaterials).law
     if not (law[:, [CFM, STIFFNESS]] > 0.0).any():
         return 0.0
-    # as many of a pair as steps have, each with a spring of its own
+    # as many in a pair as in steps, each with its own spring
     found = handles.search.near(probe.part(Options).contact_margin, MOST_POINTS)
     count, model = len(found.gaps), probe.part(Model)
     contacts = make_contacts(count)

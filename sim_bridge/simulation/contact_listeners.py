@@ -1,4 +1,4 @@
-"""Contact listeners: the geometry pairs of each listener, and the contacts it removes."""
+"""Contact listeners: each listener's geometry pairs, and the contacts it removes."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 
 Side = RobotSlot | LinkSlot | GeometrySlot | str | None
-"""What a listener hears of: a text is a collision group, None is all."""
+"""The geometries that a listener watches: a text is a collision group, None is all."""
 
 
 class Heard(NamedTuple):
     """
     A pair event for a listener.
 
-    event: bit as in `engine.data.listening`. pair: numbers of the geometries, first the one on the
+    event: bit as in `engine.data.listening`. pair: geometry numbers, first the one on the
     listener's first side. is_turned: whether the second has the lower number, so normals must
-    be reversed. rows: its contacts. time: middle of the step [s].
+    be reversed. rows: its contacts. time: middle time in the step [s].
     """
 
     event: int
@@ -45,7 +45,7 @@ class Heard(NamedTuple):
 
 
 Hear = Callable[[Heard], np.ndarray | None]
-"""Takes an event; returns a mask of the contacts to keep, or None for all."""
+"""Takes an event; returns a mask for the contacts to keep, or None for all."""
 
 
 @dataclass(eq=False)
@@ -58,7 +58,7 @@ class Listener:
     hear: Hear
 
     def sides(self, geometries: Sequence[GeometrySlot]) -> np.ndarray:
-        """Return (n,) the sides of each geometry, as bits."""
+        """Return (n,) each geometry's sides, as bits."""
         return np.array(
             [
                 FIRST * _is_on(self.first, each) + SECOND * _is_on(self.second, each)
@@ -69,7 +69,7 @@ class Listener:
 
 
 class ContactListeners:
-    """The listeners of a simulation, in order, and their call in a step."""
+    """A simulation's listeners, in order, and their call in a step."""
 
     def __init__(self, calls: PythonCalls) -> None:
         """Begin with none."""
@@ -92,7 +92,7 @@ class ContactListeners:
         return self._part
 
     def connect(self, contacts: Contacts, time: np.ndarray) -> None:
-        """Take the arrays of a step: its contacts, and its time."""
+        """Take a step's arrays: its contacts, and its time."""
         self._contacts, self._time = contacts, time
 
     def regroup(self, geometries: Sequence[GeometrySlot]) -> None:
@@ -130,7 +130,7 @@ class ContactListeners:
     def _hearing(
         self, event: int, a: int, b: int, rows: slice, time: float
     ) -> Iterable[tuple[Heard, Listener]]:
-        """Return the listeners of an event, with the event for each."""
+        """Return the listeners to an event, with the event for each."""
         side = self._part.side
         for number, listener in enumerate(self._informed):
             if not listener.events & event or listener not in self.listeners:

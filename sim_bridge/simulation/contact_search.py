@@ -1,4 +1,4 @@
-"""Contact points and distances of a world's geometries between steps."""
+"""Contact points and distances between a world's geometries, between steps."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 
 MOST_POINTS = 64
-"""Contact points of one pair at most; more are reduced to those farthest apart."""
+"""Most contact points in one pair; more are reduced to those farthest apart."""
 _LEAST_ROOM = 256  # for points, and pairs
 
 
 class FoundPoints(NamedTuple):
     """
-    Points of pairs of geometries. pairs: (n, 2) numbers, the lower first.
+    Points in geometry pairs. pairs: (n, 2) numbers, the lower first.
 
-    points_a, points_b: (n, 3) on the surface of each [m], world. normals: (n, 3) from b to a.
-    gaps: (n,) signed distances along the normals [m]; of lines minus the depth
+    points_a, points_b: (n, 3) on each surface [m], world. normals: (n, 3) from b to a.
+    gaps: (n,) signed distances along the normals [m]; for lines minus the depth
     along them.
     """
 
@@ -57,7 +57,7 @@ class FoundPoints(NamedTuple):
 
 
 class ContactSearch:
-    """Queries of the geometries behind a handle, at the present state, in scratch of their own."""
+    """Queries about the geometries behind a handle, in the present state, in separate scratch."""
 
     def __init__(self, probe: Handle):
         """Search among the geometries in a handle; its arrays are used in place."""
@@ -65,9 +65,9 @@ class ContactSearch:
 
     def near(self, margin: float, most_points: int = MOST_POINTS) -> FoundPoints:
         """
-        Find the points of all pairs allowed to collide in a step, up to a gap of `margin` [m].
+        Find the points in all pairs allowed to collide in a step, up to a gap `margin` [m].
 
-        most_points: of a pair.
+        most_points: limit for each pair.
         """
         if len(self._geometry.shape) < 2:
             return _points_of(make_contacts(0), 0, self._geometry)
@@ -81,7 +81,7 @@ class ContactSearch:
             self._make_room(int(scratch.counts[PairCount.FOUND]))
 
     def between(self, pairs: np.ndarray, margin: float) -> FoundPoints:
-        """Find the points of pairs (n, 2) of geometries, the lower number first."""
+        """Find the points in geometry pairs (n, 2), the lower number first."""
         if not len(pairs):
             return _points_of(make_contacts(0), 0, self._geometry)
         self._make_room(len(pairs), least_points=0)
@@ -92,7 +92,7 @@ class ContactSearch:
             self._make_room(len(pairs))
 
     def distances(self, pairs: np.ndarray) -> FoundPoints:
-        """Return the nearest points of each pair (n, 2), or the deepest."""
+        """Return each pair's (n, 2) nearest points, or the deepest."""
         measured = np.empty((len(pairs), 10))
         if len(pairs):
             measurer_of(self._geometry.shape[pairs])(self._handle, pairs, measured)
@@ -101,7 +101,7 @@ class ContactSearch:
         )
 
     def boxes(self) -> np.ndarray:
-        """Return (ng, 6) least and greatest corners of the boxes around all geometries [m]."""
+        """Return (ng, 6) least and greatest corners for the boxes around all geometries [m]."""
         bound(self._probe)
         return self._probe.part(CollisionScratch).box.copy()
 
@@ -173,7 +173,7 @@ def measurer_of(shapes: np.ndarray) -> Entry:
 
 
 def _points_of(contacts: Contacts, count: int, geometry: Geometry) -> FoundPoints:
-    """Copy the first points out of an array of contacts between geometries."""
+    """Copy the first points from an array with contacts between geometries."""
     normals, gaps = contacts.normal[:count].copy(), contacts.gap[:count].copy()
     pairs, middle, half = contacts.geometry[:count].copy(), contacts.point[:count], 0.5 * gaps
     # a line has the one point on it, and a depth off the normal

@@ -1,4 +1,4 @@
-"""The terms of a contact problem of a whole simulation at its present state."""
+"""The terms in a whole simulation's contact problem at its present state."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from sim_bridge.simulation.simulation import Simulation
 
 class JointRows(NamedTuple):
     """
-    Rows of constraint joints and mimic joints: jacobian v⁺ + softness μ = target.
+    Rows for constraint joints and mimic joints: jacobian v⁺ + softness μ = target.
 
-    names: of the joints; jacobian: (m, nv); target: (m,) [m/s, rad/s]; softness: (m,) velocity per
+    names: joint names; jacobian: (m, nv); target: (m,) [m/s, rad/s]; softness: (m,) velocity per
     impulse, 0 for rigid rows; μ: their impulses.
     """
 
@@ -58,12 +58,13 @@ class JointRows(NamedTuple):
 
 class ContactLaws(NamedTuple):
     """
-    Laws of n contacts along x, y and z, the normal.
+    Laws for n contacts along x, y and z, the normal.
 
     is_pushing: (n,) False for sensor contacts. axes: (n, 3, 3) columns x, y, z. targets:
     (n, 3) wanted relative velocities, along z the least [m/s]. softness: (n, 3) [1/kg]. friction:
-    (n, 2) coefficients, or impulses [N s] of CONSTANT. model: (n,) of `data.contact_materials`.
-    pull: (n,) impulse of adhesion [N s]. turning: (n, 2) rolling and spinning friction [m].
+    (n, 2) coefficients, or impulses [N s] under CONSTANT. model: (n,) from
+    `data.contact_materials`. pull: (n,) adhesion impulse [N s]. turning: (n, 2) rolling and
+    spinning friction [m].
     """
 
     is_pushing: np.ndarray
@@ -78,11 +79,11 @@ class ContactLaws(NamedTuple):
 
 class ContactTerms:
     """
-    Mass matrix, velocities, rows and laws over all nv coordinates of a simulation.
+    Mass matrix, velocities, rows and laws over all nv simulation coordinates.
 
     mass: (nv, nv). velocity, bias: (nv,) velocities and bias forces. applied, effort: (nv,)
-    applied efforts within their limits; efforts of pushes, fields, springs and dampers.
-    acceleration: (nv,) under all of these. is_free: (nv,) False for prescribed coordinates.
+    applied efforts within their limits; efforts from pushes, fields, springs and dampers.
+    acceleration: (nv,) under all these forces. is_free: (nv,) False for prescribed coordinates.
     """
 
     def __init__(
@@ -97,8 +98,8 @@ class ContactTerms:
         """
         Compute the terms independent of the free velocity.
 
-        indices: (n, 2) geometries; points: (n, 3) on each of them; normals: (n, 3) from the second
-        to the first; gaps: (n,).
+        indices: (n, 2) geometries; points: (n, 3) on each geometry; normals: (n, 3) from the
+        second to the first; gaps: (n,).
         """
         probe = simulation.cache.handles.probe
         self._model, self._loops = probe.part(Model), probe.part(Loops)
@@ -108,7 +109,7 @@ class ContactTerms:
         count, nv = len(gaps), velocity_count(self._model)
         contacts = make_contacts(count)
         contacts.size[COUNT] = count
-        # for moving surfaces, laws depend on the order of the two
+        # for moving surfaces, laws depend on the pair's order
         self._is_turned = indices[:, 0] > indices[:, 1]
         contacts.geometry[:], contacts.gap[:] = np.sort(indices, axis=1), gaps
         contacts.normal[:] = np.where(self._is_turned[:, None], -normals, normals)
@@ -141,7 +142,7 @@ class ContactTerms:
             self.is_free[at : at + 6] = False
 
     def laws(self, free_velocity: np.ndarray) -> ContactLaws:
-        """Return the laws of the contacts, for a velocity (nv,) without contacts."""
+        """Return the contact laws, for a velocity (nv,) without contacts."""
         if self._friction is not None:
             self._friction.bind(self._handle)
         current_laws(self._handle, free_velocity)
@@ -178,9 +179,9 @@ class ContactTerms:
 
     def contact_rows(self, axes: np.ndarray, turning: np.ndarray | None = None) -> np.ndarray:
         """
-        Return (3 n, nv) the relative velocities, of the first, along axes (n, 3, 3).
+        Return (3 n, nv) relative velocity rows for the first body, along axes (n, 3, 3).
 
-        turning: numbers (t,) of contacts; then (3 t, nv) angular ones about their axes.
+        turning: contact numbers (t,); then (3 t, nv) angular velocity rows about their axes.
         """
         which = np.arange(len(axes)) if turning is None else turning
         directions = np.ascontiguousarray(axes[which].transpose(0, 2, 1)).reshape(-1, 3)
@@ -197,7 +198,7 @@ class ContactTerms:
         return rows
 
     def joint_rows(self) -> JointRows:
-        """Return the rows of holding closed loops and mimic joints."""
+        """Return the rows holding closed loops and mimic joints."""
         loops, h = self._loops, self.time_step
         count = int(loops.size[JOINT_ROWS])
         if not count:
@@ -220,7 +221,7 @@ class ContactTerms:
         )
 
     def joint_laws(self, names: list[str]) -> JointLaws:
-        """Return the laws of joints in trees; names: (nv) of coordinates. To be called last."""
+        """Return the joint laws in trees; names: (nv) coordinate names. To be called last."""
         current_joint_laws(self._handle, self.applied)
         model, work = self._model, self._handle.part(Workspace)
         has_axis = np.zeros(len(names), bool)
@@ -235,7 +236,7 @@ class ContactTerms:
         )
 
     def left_out(self) -> list[str]:
-        """Return a description of the forces of a step missing in these terms."""
+        """Return a description listing the step forces missing in these terms."""
         said, loops, state = [], self._loops, self._state
         for axis, joint in enumerate(loops.axis_joint.tolist()):
             has_stops = np.isfinite(loops.limits[axis, [LOWER, UPPER]]).any()
@@ -247,7 +248,7 @@ class ContactTerms:
         return list(dict.fromkeys(said))
 
     def _mimic_rows(self) -> JointRows:
-        """Return the rows of mimic joints outside the loops."""
+        """Return the rows for mimic joints outside the loops."""
         count = len(self._model.mimic)
         rows = np.zeros((count, len(self.velocity)))
         for row in range(count):

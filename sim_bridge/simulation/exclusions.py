@@ -1,4 +1,4 @@
-"""Excluded pairs of links and geometries."""
+"""Excluded link pairs and geometry pairs."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 from sim_bridge.simulation.slots import GeometrySlot, LinkSlot, RobotSlot
 
 LinkPair = tuple[tuple[str, str], tuple[str, str]]
-"""Two links, each by the names of its robot and its own; the lesser first."""
+"""Two links, each by its robot's name and its own; the lesser first."""
 
 
 class Exclusions:
     """
-    Pairs excluded from contact, in the order of their exclusion.
+    Pairs excluded from contact, in exclusion order.
 
-    links: pairs of links, with everything fixed to them. geometries: pairs of geometries.
+    links: link pairs, with everything fixed to them. geometries: geometry pairs.
     """
 
     def __init__(self) -> None:
@@ -24,15 +24,15 @@ class Exclusions:
         self.geometries: dict[frozenset[GeometrySlot], None] = {}
 
     def set_links(self, a: LinkSlot, b: LinkSlot, is_excluded: bool) -> None:
-        """Exclude a pair of links, or no longer."""
+        """Exclude a link pair, or no longer."""
         _set(self.links, link_pair(a, b), is_excluded)
 
     def set_geometries(self, a: GeometrySlot, b: GeometrySlot, is_excluded: bool) -> None:
-        """Exclude a pair of geometries, or no longer."""
+        """Exclude a geometry pair, or no longer."""
         _set(self.geometries, frozenset((a, b)), is_excluded)
 
     def forget_robot(self, name: str) -> None:
-        """Drop the pairs with links of a removed robot."""
+        """Drop the pairs with a removed robot's links."""
         for pair in [pair for pair in self.links if name in (pair[0][0], pair[1][0])]:
             del self.links[pair]
 
@@ -51,7 +51,7 @@ class Exclusions:
         return is_changed
 
     def bodies(self, slots: Mapping[str, RobotSlot]) -> list[tuple[int, int]]:
-        """Return the excluded pairs of bodies, with the robots' own."""
+        """Return the excluded body pairs, with the robots' own."""
         pairs = []
         for slot in slots.values():
             body = slot.part.at.body
@@ -63,7 +63,7 @@ class Exclusions:
 
 
 def link_pair(a: LinkSlot, b: LinkSlot) -> LinkPair:
-    """Return the names of two links, as a key of `Exclusions.links`."""
+    """Return two links' names, as a key for `Exclusions.links`."""
     one, other = sorted((link.robot.name, link.name) for link in (a, b))
     return one, other
 

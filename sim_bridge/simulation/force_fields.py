@@ -1,4 +1,4 @@
-"""Force fields of a simulation: the engine's arrays, and the Python functions among the fields."""
+"""A simulation's force fields: the engine's arrays, and the Python functions among the fields."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 LinkName = tuple[str, str]
-"""The name of a link's robot, and its own."""
+"""The robot's name, and the link's own."""
 
 
 class Placement(NamedTuple):
@@ -36,7 +36,7 @@ class Placement(NamedTuple):
 
 
 class SavedFields(NamedTuple):
-    """Saved fields: by name, with names of links; and the gravity function."""
+    """Saved fields: by name, with link names; and the gravity function."""
 
     placed: tuple[tuple[str, ForceField, tuple[LinkName, ...] | None], ...] = ()
     gravity: GravityFunction | None = None
@@ -44,7 +44,7 @@ class SavedFields(NamedTuple):
 
 class ForceFields:
     """
-    The force fields of a simulation by name, and gravity if it is a function.
+    A simulation's force fields by name, and gravity if it is a function.
 
     Each handle has its own arrays, so a function reading the world does not disturb the step
     calling it.
@@ -55,7 +55,7 @@ class ForceFields:
         self.placed: dict[str, Placement] = {}
         self.gravity: GravityFunction | None = None
         self.has_functions = False
-        """Whether any of these is a function of Python."""
+        """Whether any field is a Python function."""
         self.stepping, self.observing = _Caller(self, calls), _Caller(self, calls)
 
     @property
@@ -91,7 +91,7 @@ class ForceFields:
 
     @staticmethod
     def placed_as(saved: SavedFields, slots: Mapping[str, RobotSlot]) -> dict[str, Placement]:
-        """Return the placements of saved fields; slots: robots by name."""
+        """Return the placements for saved fields; slots: robots by name."""
         return {
             name: Placement(
                 field,
@@ -184,7 +184,7 @@ class ForceFields:
 
 
 class _Caller:
-    """Caller of the functions among the fields."""
+    """Caller for the functions among the fields."""
 
     def __init__(self, fields: ForceFields, calls: PythonCalls) -> None:
         self._fields = fields
@@ -193,7 +193,7 @@ class _Caller:
         self._rows: list[tuple[int, str, Any, float]] = []
 
     def take(self, part: Fields, rows: list[tuple[int, str, Any, float]]) -> None:
-        """Use other arrays; rows: row number, label, function and mass of each function's link."""
+        """Use other arrays; rows: row number, label, function and link mass for each function."""
         self._part, self._rows = part, rows
 
     def _call(self, phase: int) -> None:

@@ -1,4 +1,4 @@
-"""Calls of Python friction functions from within a compiled step."""
+"""Calls to Python friction functions from within a compiled step."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ Names = tuple[str, str, str]
 
 class FrictionCalls:
     """
-    Asks the functions of touching pairs for their friction.
+    Asks the touching pairs' functions for their friction.
 
-    address: for `call_stage`; `bind` sets the handle of its calls.
+    address: for `call_stage`; `bind` sets the calling handle.
     """
 
     def __init__(
@@ -52,7 +52,7 @@ class FrictionCalls:
         """
         Keep the functions.
 
-        functions: by row of ContactMaterials.law. names: of robot, link and geometry, by the
+        functions: by ContactMaterials.law row. names: robot, link and geometry names, by the
         engine's number.
         """
         self._functions, self._names = functions, names
@@ -61,7 +61,7 @@ class FrictionCalls:
         self.address = self._callback.address
 
     def bind(self, handle: Handle) -> None:
-        """Take the arrays of the handle of its calls."""
+        """Take the calling handle's arrays."""
         self._contacts, self._laws = handle.part(Contacts), handle.part(Laws)
         self._contact_materials, self._geometry = (
             handle.part(ContactMaterials),
@@ -72,7 +72,7 @@ class FrictionCalls:
         self._time_step = handle.part(Options).time_step
 
     def _ask(self, phase: int) -> None:
-        """Ask for the friction of each touching pair of geometries, and set its laws."""
+        """Ask for each touching geometry pair's friction, and set its laws."""
         count = int(self._contacts.size[COUNT])
         law, pairs = self._laws.law[:count], self._contacts.geometry[:count]
         is_custom = (law != NO_LAW) & (self._contact_materials.refine[law] & CUSTOM != 0)
@@ -110,7 +110,7 @@ class FrictionCalls:
         )
 
     def _velocities(self, body: int, points: np.ndarray) -> np.ndarray:
-        """Return (n, 3) the velocities of a body at points, at the start of the step."""
+        """Return (n, 3) a body's velocities at points, at the step's start."""
         if body < 0:
             return np.zeros_like(points)
         x, y, z = self._twist[body, ANGULAR : ANGULAR + 3].tolist()
@@ -130,7 +130,7 @@ class FrictionCalls:
         )
 
     def _last_forces(self, rows: np.ndarray) -> np.ndarray:
-        """Return (n,) the normal forces of the last step, 0 for new contacts [N]."""
+        """Return (n,) the last step's normal forces, 0 for new contacts [N]."""
         state = self._state
         count = int(state.contact_size[COUNT])
         same = np.flatnonzero(
@@ -144,7 +144,7 @@ class FrictionCalls:
         )
 
     def _set(self, rows: np.ndarray, pair: TouchingPair, found: PairFriction) -> None:
-        """Set the contact laws from the result of a friction function."""
+        """Set the contact laws from a friction function's result."""
         laws = self._laws
         place = f'friction of geometry {"/".join(pair.a)} on {"/".join(pair.b)}'
         instance_of('result', found, PairFriction, 'a PairFriction or None')
@@ -161,7 +161,7 @@ class FrictionCalls:
             self._turn(rows, found.direction, place)
 
     def _turn(self, rows: np.ndarray, direction: Any, place: str) -> None:
-        """Set the frames of contacts, without the stretch of an ellipse; None: as they are."""
+        """Set the contact frames, without the stretch in an ellipse; None: as they are."""
         laws, belts = self._laws, self._belts(rows)
         frame = laws.frame[rows].reshape(-1, 3, 3)
         normal, first = frame[:, 0], frame[:, 1]

@@ -1,4 +1,4 @@
-"""Named groups of geometries, and pairs of groups excluded from contact."""
+"""Named geometry groups, and group pairs excluded from contact."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import truth
 
-# bits of a 64-bit integer, less the sign
+# bits in a 64-bit integer, less the sign
 _MOST = 63
 
 
 class CollisionGroups:
     """
-    The collision groups, and the excluded pairs of groups.
+    The collision groups, and the excluded group pairs.
 
     A geometry may belong to any number of groups. Two geometries do not collide if any group of
     one is excluded from any group of the other, or both are in one group that is excluded from
@@ -26,7 +26,7 @@ class CollisionGroups:
         self._on_change = on_change
 
     def set_collision(self, a: str, b: str, collide: bool) -> None:
-        """Set whether the geometries of two groups, or of one group among themselves, collide."""
+        """Set whether geometries in two groups, or within one group, collide."""
         for name in (a, b):
             if not isinstance(name, str) or not name:
                 raise InvalidValueError('group', name, 'a text that is not empty')
@@ -39,12 +39,12 @@ class CollisionGroups:
         return frozenset(self._kept_apart)
 
     def restore(self, saved: frozenset[frozenset[str]]) -> None:
-        """Restore the data of `save`."""
+        """Restore data from `save`."""
         if saved != self._kept_apart:
             self._set(set(saved))
 
     def _set(self, kept_apart: set[frozenset[str]]) -> None:
-        """Exclude these pairs of groups, or none of the change if anything is raised."""
+        """Exclude these group pairs, or make no change at all if anything is raised."""
         before = self._kept_apart
         try:
             self._kept_apart = kept_apart
@@ -60,7 +60,7 @@ class CollisionGroups:
 
     def bits(self, memberships: Iterable[frozenset[str]]) -> dict[frozenset[str], tuple[int, int]]:
         """
-        Return the engine's bits for all memberships: bits of the group, and bits of its partners.
+        Return the engine's bits for all memberships: the group's bits, and its partners' bits.
 
         Memberships with the same partners share a bit. Raises InvalidValueError for more than 63
         different memberships.

@@ -1,4 +1,4 @@
-"""Handles of the engine for stepping and observing, made of the world's arrays."""
+"""Engine handles for stepping and observing, made from the world's arrays."""
 
 from __future__ import annotations
 
@@ -82,16 +82,16 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.late_stages import compiled_stages
 from sim_bridge.simulation.ray_search import RaySearch
 
-_NEWTON_ROWS = 150  # of an island of robots and some objects, not of a pile
+_NEWTON_ROWS = 150  # rows in an island with robots and some objects, not in a pile
 _NO_CONTACT_MATERIALS = make(ContactMaterials, {'materials': 0, 'laws': 0})
 
 
 class SolverSettings(NamedTuple):
     """
-    Limits of a contact solver.
+    Limits for a contact solver.
 
     sweeps: largest number of sweeps. touching: gap below which geometries touch [m]. tolerance:
-    natural-map residual of a solution [m/s].
+    natural-map residual in a solution [m/s].
     """
 
     sweeps: int
@@ -144,9 +144,9 @@ def make_options(
     """
     Return the engine's options for a time step [s].
 
-    solver: solve type of the contacts. margin: contact distance of geometries [m]. sleeps: whether
-    any body may rest. is_smooth: whether smooth motion takes steps of fifth order. keeps_momentum:
-    whether steps keep the momentum of free trees to rounding. iterations: largest number of
+    solver: contact solve type. margin: contact distance between geometries [m]. sleeps: whether
+    any body may rest. is_smooth: whether smooth motion takes fifth-order steps. keeps_momentum:
+    whether steps keep the free trees' momentum to rounding. iterations: largest number of
     sweeps, after which the iterative solver stops; None: the solver's usual number. budget:
     multiplications allowed for a contact island in a step; None: a bound that only jammed bodies
     exceed.
@@ -216,17 +216,17 @@ def refining_stages(contact_materials: ContactMaterials) -> dict[str, Stage]:
 
 
 def with_stages(options: Options, stages: dict[str, Stage]) -> Options:
-    """Add the addresses of stages; this compiles them."""
+    """Add the stages' addresses; this compiles them."""
     return options._replace(**{field: stage.address for field, stage in stages.items()})
 
 
 def switched_units() -> list[Unit]:
-    """Return the additional units for changed settings of a running simulation."""
+    """Return the additional units for changed settings in a running simulation."""
     return [NEWTON.unit, SHARE.unit, step_smoothly.unit, MOMENTUM.unit]
 
 
 def all_units() -> list[Unit]:
-    """Return all units of simulations, longest compilation first."""
+    """Return all simulation units, longest compilation first."""
     stages = [
         DETECT_HOLLOW,
         DETECT_SURFACE,
@@ -314,7 +314,7 @@ def make_observer(
     """Make a handle for everything except contacts; the arrays given are used in place."""
     workspace, geometry = make_workspace(model, bool(loops.size[ALL_ROWS])), build_geometry([])
     nothing = make_user_contacts(0)
-    options = options._replace(keeps_momentum=0)  # of steps alone
+    options = options._replace(keeps_momentum=0)  # for steps only
     options = with_stages(
         options, needed_stages(options, geometry, _NO_CONTACT_MATERIALS, loops, nothing)
     )
@@ -349,7 +349,7 @@ def make_contact_handles(
     listening: Listening,
     user_contacts: UserContacts,
 ) -> ContactHandles:
-    """Make the scratch memory of contacts and loops; the arrays given are used in place."""
+    """Make the scratch memory for contacts and loops; the arrays given are used in place."""
     room = len(state.contact_gap)
     scratch, contacts = make_collision_scratch(geometry, room), make_contacts(room)
     compliant = int(loops.size[ALL_ROWS] - loops.size[RIGID_ROWS])
@@ -377,7 +377,7 @@ def make_contact_handles(
 
 
 def stages_of(probe: Handle) -> dict[str, Stage]:
-    """Return the stages for steps with a handle of `make_contact_handles`."""
+    """Return the stages for steps with a handle from `make_contact_handles`."""
     return needed_stages(
         probe.part(Options),
         probe.part(Geometry),
@@ -388,7 +388,7 @@ def stages_of(probe: Handle) -> dict[str, Stage]:
 
 
 def stepping_units(probe: Handle, stages: dict[str, Stage]) -> list[Unit]:
-    """Return the units to compile for steps with a handle and these of its stages."""
+    """Return the units to compile for steps with a handle and these stages."""
     calls = ((probe.part(Fields).call, FIELDS), (probe.part(Listening).call, LISTEN))
     more = [stage.unit for call, stage in calls if call[STAGE] != 0]
     return [*(stage.unit for stage in stages.values()), *more, step.unit, advance.unit]

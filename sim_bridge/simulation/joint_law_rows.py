@@ -1,4 +1,4 @@
-"""Rows of joint laws: stops, friction, motors, holds, springs and dampers."""
+"""Joint law rows: stops, friction, motors, holds, springs and dampers."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ HOLD_ROW, PASSIVE_ROW = 'hold', 'passive'
 
 class JointLaws(NamedTuple):
     """
-    Rows w = jacobian v⁺ + softness ν - target of k joint laws, with bounded impulses ν.
+    Rows w = jacobian v⁺ + softness ν - target for k joint laws, with bounded impulses ν.
 
     least <= ν <= most; w >= 0 where ν is the least, w <= 0 where it is the most, else w = 0.
 
-    types: (k) 'stop', 'friction', 'motor', 'hold', or 'passive': the change of springs and dampers
+    types: (k) 'stop', 'friction', 'motor', 'hold', or 'passive': the change in springs and dampers
     within the step, beside their effort at its start. names: (k) joint names, 'robot/joint'.
     jacobian: (k, nv). target: (k,) [m/s, rad/s]. softness: (k,) velocity per impulse. least, most:
     (k,) [N s, N m s], infinite without a bound.
@@ -53,7 +53,7 @@ class JointLaws(NamedTuple):
     most: np.ndarray
 
     def chosen(self, mask: np.ndarray) -> JointLaws:
-        """Return the rows of a mask (k,)."""
+        """Return the rows selected by a mask (k,)."""
         kept = np.flatnonzero(mask).tolist()
         return JointLaws(
             [self.types[row] for row in kept],
@@ -88,7 +88,7 @@ class _Rows:
         most: np.ndarray | float = np.inf,
         sign: np.ndarray | float = 1.0,
     ) -> None:
-        """Add rows of a type; each array has an entry for each coordinate of `at`."""
+        """Add rows of one type; each array has an entry for each coordinate in `at`."""
         if len(at):
             self.types += [kind] * len(at)
             values = np.empty((6, len(at)))
@@ -97,7 +97,7 @@ class _Rows:
             self._parts.append(values)
 
     def laws(self, names: list[str], nv: int) -> JointLaws:
-        """Return the rows; names: (nv) of the coordinates."""
+        """Return the rows; names: (nv) coordinate names."""
         values = np.concatenate([np.zeros((6, 0)), *self._parts], axis=1)
         at = values[0].astype(int)
         _, target, softness, least, most, sign = values
@@ -117,10 +117,10 @@ def joint_law_rows(
     names: list[str],
 ) -> JointLaws:
     """
-    Return the rows of the laws of joints in a step of h seconds.
+    Return the joint law rows for a step with duration h [s].
 
-    law, mode: (nv, …) as `current_joint_laws` writes them. passive: of the model. velocity: (nv,)
-    at the start. names: (nv) of the coordinates, '' without laws.
+    law, mode: (nv, …) from `current_joint_laws`. passive: the model's. velocity: (nv,)
+    at the start. names: (nv) joint names by coordinate, '' without laws.
     """
     has_law = np.array([bool(name) for name in names], bool)
     is_held = (mode == HELD) & has_law

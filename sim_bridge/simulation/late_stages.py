@@ -1,5 +1,5 @@
 """
-Stages of a step, unused until geometries come close.
+Step stages that stay unused until geometries come close.
 
 A world begins to step without them, unless they are compiled already. The step first needing
 one says so before it changes anything; then they are compiled, and the step begins again.
@@ -47,7 +47,7 @@ def compiled_stages(stages: Mapping[str, Stage]) -> dict[str, Stage]:
 
 
 def close_units(stages: Mapping[str, Stage], handle: Handle) -> list[Unit]:
-    """Return the units of the late stages called by the pairs of the last step."""
+    """Return the units for the late stages called by the last step's pairs."""
     counts = handle.part(CollisionScratch).counts
     return [
         stage.unit

@@ -1,4 +1,4 @@
-"""Changes of the mass properties of links."""
+"""Changes to a link's mass properties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sim_bridge.simulation.staleness import Staleness
 
 
 def weigh(staleness: Staleness, link: LinkSlot, inertial: Inertial | None) -> None:
-    """Set the mass properties of a link and of its body; the robots' arrays are up to date."""
+    """Set the mass properties for a link and its body; the robots' arrays are up to date."""
     robot = link.robot
     with Change(staleness, link, robot):
         link.take(inertial)

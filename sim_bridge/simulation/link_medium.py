@@ -15,9 +15,9 @@ _UPPER = np.triu_indices(3)
 
 def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     """
-    Return a model with the media around all links of a world.
+    Return a model with the media around all links in a world.
 
-    The arrays are replaced if other links are concerned than before. A single body that the
+    The arrays are replaced if the links concerned have changed. A single body that the
     medium resists, or that gravity acts on in part only, is left to the general integrator.
     """
     links = [
@@ -51,7 +51,7 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
 
 
 def _describe(link: LinkSlot, row: np.ndarray) -> None:
-    """Write the effect of the medium on a link, in its body's frame."""
+    """Write the medium's effect on a link, in its body's frame."""
     place, own = link.placement, link.medium
     row[columns.POINT : columns.POINT + 3] = place.position + place.rotation @ link.center
     row[columns.LIFTED] = 0.0 if own.gravity else link.mass

@@ -1,4 +1,4 @@
-"""Observation of a simulation at its present state: sites, wrenches, energy, momentum."""
+"""Observation in a simulation's present state: sites, wrenches, energy, momentum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 
 
 class Observation:
-    """Observation of a simulation at its present state."""
+    """A simulation's observation in its present state."""
 
     def __init__(
         self,
@@ -33,12 +33,12 @@ class Observation:
         guard: ThreadGuard,
         calls: PythonCalls,
     ) -> None:
-        """Observe the arrays of a cache."""
+        """Observe a cache's arrays."""
         self._registry, self._staleness, self._cache = registry, staleness, cache
         self._guard, self._calls = guard, calls
 
     def sites(self) -> np.ndarray:
-        """Return (ns, 30) the sites of `engine.pipeline.observe`."""
+        """Return (ns, 30) the sites, as written by `engine.pipeline.observe`."""
         thread, guard, cache = get_ident(), self._guard, self._cache
         before = guard.holder
         if self._calls.is_closed or (before and before != thread):
@@ -56,12 +56,12 @@ class Observation:
         return observer.readings
 
     def observer(self) -> Observer:
-        """Return the observer; its workspace holds the evaluation of the present state."""
+        """Return the observer; its workspace holds the present state's evaluation."""
         self.sites()
         return self._cache.observer_call.observer
 
     def constraint_wrench(self, joint: Constraint) -> tuple[np.ndarray, np.ndarray]:
-        """Return the observed force and torque of a joint about anchor2 on its second link."""
+        """Return a joint's observed force and torque about anchor2 on its second link."""
         number = list(self._registry.constraints).index(joint.key)
         torque, force = np.split(self._cache.observer_call.observer.loop_work.mean[number], 2)
         return force.copy(), torque.copy()
@@ -78,7 +78,7 @@ class Observation:
         self._staleness.write(state, 'wrench', body, state.wrench[body] + (*about, *force))
 
     def energy(self) -> Energy:
-        """Return the energy of all robots."""
+        """Return all robots' energy."""
         observer, model, loops = self.observer(), self._cache.model, self._cache.loops
         constraints = self._registry.constraints
         stored = sum(each.joint.potential_energy for each in constraints.values())
@@ -91,7 +91,7 @@ class Observation:
         return Energy(kinetic, potential + stored)
 
     def momentum(self) -> Momentum:
-        """Return the momentum of all robots."""
+        """Return all robots' momentum."""
         handle, total = self.observer().handle, np.zeros((1, 6))
         momentum(handle, 0, body_count(self._cache.model), total)
         return Momentum(total[0, :3], total[0, 3:])

@@ -14,9 +14,9 @@ from sim_bridge.simulation.robot_arrays import RobotArrays
 
 class ObserverCall:
     """
-    An observer of joined arrays, and its prepared call.
+    An observer for joined arrays, and its prepared call.
 
-    observer: handle and workspaces. fields: its arrays of force fields. readings: (ns, 30) sites,
+    observer: handle and workspaces. fields: its force field arrays. readings: (ns, 30) sites,
     as `engine.pipeline.observe` writes them. run: the prepared call.
     """
 
@@ -41,7 +41,7 @@ class ObserverCall:
         self.run = observe.prepare(self.observer.handle, sites.body, sites.frame, self.readings)
 
     def forget(self, time: float) -> None:
-        """Let the next call compute everything. time: of the present state [s]."""
+        """Let the next call compute everything. time: the present time [s]."""
         self.fields.time[START] = time
         # unlike any wrench
         self.observer.workspace.pushes.fill(np.nan)

@@ -1,7 +1,7 @@
 """
-The arrays of one robot: its stretch of the simulation's, or arrays of its own.
+One robot's arrays: its slice of the simulation's arrays, or separate arrays.
 
-A robot starts with arrays of its own (`own_part`), so the cost of adding robots is linear in
+A robot starts with separate arrays (`own_part`), so the cost for adding robots is linear in
 their number. `assembly` concatenates them when they are needed.
 """
 
@@ -17,7 +17,7 @@ from sim_bridge.engine.data.state import make_state, State
 from sim_bridge.engine.pipeline.join import Offsets
 
 _OF_ROBOT = ('nb', 'nq', 'nv')
-"""Dimensions along which a robot's numbers are a stretch of the world's numbers."""
+"""Dimensions along which a robot's numbers are a slice of the world's numbers."""
 _STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
 _PARAMETERS = {
     field: along
@@ -27,7 +27,7 @@ _PARAMETERS = {
 
 
 class Part(NamedTuple):
-    """The location of a robot's numbers: in `model` and `state`, from the offsets `at` on."""
+    """A robot's numbers: those in `model` and `state`, from the offsets `at` on."""
 
     model: Model
     state: State
@@ -35,7 +35,7 @@ class Part(NamedTuple):
 
 
 def own_part(compiled: Model) -> Part:
-    """Return arrays for a robot alone, at rest, with parameters of its own."""
+    """Return arrays for a robot alone, at rest, with its own parameters."""
     return Part(with_own_parameters(compiled), make_state(compiled), Offsets(0, 0, 0))
 
 
@@ -45,14 +45,14 @@ def with_own_parameters(model: Model) -> Model:
 
 
 def copy_part(part: Part, own: Model) -> Part:
-    """Copy the state and the changeable parameters of a robot; its own model gives the sizes."""
+    """Copy a robot's state and changeable parameters; its own model gives the sizes."""
     copied = own_part(own)
     carry_over(own, part, copied)
     return copied
 
 
 def view_part(part: Part, own: Model) -> Part:
-    """Return a robot alone, with views of its present state and changeable parameters."""
+    """Return a robot alone, with views into its present state and changeable parameters."""
     counts = model_sizes(own)
 
     def views(fields: Mapping[str, str], source: NamedTuple) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def carry_over(own: Model, source: Part, target: Part) -> None:
 
 
 def carry_bodies(own: Model, source: Part, target: Part) -> None:
-    """Copy the body rows of one robot to another place; `own` gives their number."""
+    """Copy one robot's body rows to another place; `own` gives their number."""
     stretch = source.at.body, target.at.body, body_count(own)
     _carry(_STATE, source.state, target.state, {'nb': stretch})
 
@@ -92,7 +92,7 @@ def _carry(
     target: NamedTuple,
     stretches: Mapping[str, tuple[int, int, int]],
 ) -> None:
-    """Copy slices of arrays; stretches: by dimension first target row, source row and count."""
+    """Copy array slices; stretches: by dimension first target row, source row and count."""
     for field, along in fields.items():
         if along in stretches:
             start, to, count = stretches[along]
@@ -101,9 +101,9 @@ def _carry(
 
 def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
     """
-    Return arrays for a robot with a changed mount or motion type of its base.
+    Return arrays for a robot with a changed base mount or base motion type.
 
-    The coordinates of its joints and their parameters are unchanged, the base's are zero.
+    The joints' coordinates and parameters are unchanged, the base's are zero.
     """
     part, counts = own_part(new.model), model_sizes(new.model)
     stretches = {

@@ -1,4 +1,4 @@
-"""The calls of Python functions from within compiled code of a simulation: one rule for all."""
+"""Python function calls from within a simulation's compiled code: one rule for all."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class PythonCalls:
 
     def callback(self, function: Callable[[int], None], *, reads: bool = False) -> Callback:
         """
-        Return the kernel callback for a function of a phase; reads: whether it may read the world.
+        Return the kernel callback for a function taking a phase number; reads: whether it may
+        read the world.
 
         The callback returns -1 after an error; kernels then end early, and `raise_error` follows.
         """

@@ -31,21 +31,21 @@ from sim_bridge.engine.data.workspace import make_workspace
 from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 
-# places of arguments of `cast_nearest`
+# argument places in `cast_nearest`
 _START, _END, _ALLOWED, _OPTIONS = 1, 2, 3, 4
 _RESULTS = 7
 _EACH = 4
 """Initial room for geometries on a segment."""
 _NONE = np.zeros(0, np.int64)
 
-# the numbers of a single segment: its ends, then point, normal and lengths of the hit
+# a single segment's numbers: its ends, then the hit's point, normal and lengths
 _ENDS, _LENGTHS = struct.Struct('=6d'), struct.Struct('=2d')
 _HIT_POINT, _HIT_NORMAL, _HIT_LENGTHS, _SINGLE_SIZE = 6, 9, 12, 14
 
 
 class Struck(NamedTuple):
     """
-    Hits of segments, row by row. rays: (m,) segment numbers. geometries: (m,), -1 for none.
+    Segment hits, row by row. rays: (m,) segment numbers. geometries: (m,), -1 for none.
 
     points: (m, 3) [m], normals: (m, 3), world. distances, depths: (m,) from the start and to the
     end [m]. Floats are nan without a hit.
@@ -71,7 +71,7 @@ class Struck(NamedTuple):
 
 
 class SingleCast:
-    """One segment to cast: the call, and its block of numbers."""
+    """One segment to cast: the call, and its number block."""
 
     def __init__(self, search: RaySearch):
         """Prepare the call."""
@@ -94,7 +94,7 @@ class SingleCast:
     def cast(
         self, p0: Sequence[float], p1: Sequence[float], allowed: IntArray, options: int
     ) -> tuple[int, FloatArray, FloatArray, float, float] | None:
-        """Find the first hit of one segment; a row of `RaySearch.nearest`."""
+        """Find one segment's first hit; a row from `RaySearch.nearest`."""
         try:
             _ENDS.pack_into(self._block, 0, *p0, *p1)
         except struct.error:
@@ -112,10 +112,10 @@ class SingleCast:
 
 class RaySearch:
     """
-    Segment casts at the geometries in a handle, at the present state, with scratch of its own.
+    Segment casts at a handle's geometries, in the present state, with separate scratch.
 
     The geometries are placed and sorted again if q has changed since the last call, and after
-    `forget`. allowed: (ng,) 0 for passed geometries, or (0,). options: of `options_of`.
+    `forget`. allowed: (ng,) 0 for passed geometries, or (0,). options: from `options_of`.
     """
 
     def __init__(self, probe: Handle):
@@ -130,14 +130,14 @@ class RaySearch:
 
     @cached_property
     def single(self) -> SingleCast:
-        """The cast of one segment, at less cost than `nearest`."""
+        """The cast for one segment, at less cost than `nearest`."""
         return SingleCast(self)
 
     def nearest(
         self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
     ) -> Struck | None:
         """
-        Find the first hit of each of `count` segments.
+        Find the first hit for each segment among `count`.
 
         starts, ends: (count, 3) or (1, 3) [m]. Returns None if a point is farther away than
         `ray.cast.FARTHEST`.
@@ -175,7 +175,7 @@ class RaySearch:
         distances: FloatArray,
         depths: FloatArray,
     ) -> Call:
-        """Prepare a call of `ray.cast.cast_nearest`."""
+        """Prepare a call to `ray.cast.cast_nearest`."""
         return cast_nearest.prepare(
             self.handle,
             starts,
@@ -194,7 +194,7 @@ class RaySearch:
     def every(
         self, starts: FloatArray, ends: FloatArray, count: int, allowed: IntArray, options: int
     ) -> Struck | None:
-        """Find all hits of each segment, in order along it; as `nearest`."""
+        """Find all hits for each segment, in order along it; as `nearest`."""
         if not (_are_near(starts) and _are_near(ends)):
             return None
         segments = np.empty((count, 6))
@@ -213,7 +213,7 @@ class RaySearch:
         order = np.lexsort((found[:, 1], hit[:, SHARE], found[:, 0]))
         found, hit = found[order], hit[order]
         x, y, z = ways[found[:, 0]].T
-        # in the order of additions in `nearest`, for the same bits
+        # in the same addition order as `nearest`, for the same bits
         shares, lengths = hit[:, SHARE], np.sqrt(x * x + y * y + z * z)
         return Struck(
             found[:, 0].copy(),
@@ -232,7 +232,7 @@ class RaySearch:
 
 
 def options_of(is_culled: bool, sees_sensors: bool) -> int:
-    """Return the options of a cast: whether segments leave geometries unnoticed, see sensors."""
+    """Return cast options: whether segments leave geometries unnoticed, see sensors."""
     return is_culled * CULLED | sees_sensors * SENSORS
 
 

@@ -1,4 +1,4 @@
-"""Reports of a world: energy, momentum and step reports; and the settings of sleep."""
+"""World reports: energy, momentum and step reports; and the sleep settings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Energy(NamedTuple):
 
     Potential: gravity and force fields, uniform ones zero at the world's origin; and the energy
     stored in springs, elastic stops, and compliant joints and contacts. Servos, and gravity and
-    fields that are functions, have none. Kinetic: of the masses themselves, without added mass of
-    a medium.
+    fields defined by functions, have none. Kinetic: from the masses themselves, without a medium's
+    added mass.
     """
 
     kinetic: float
@@ -48,16 +48,16 @@ class Momentum(NamedTuple):
 
 class StepReport(NamedTuple):
     """
-    How the last `step` call went; of several steps the worst.
+    How the last `step` call went; over several steps the worst.
 
-    steps: how many were taken. pivots: the most changes of the set of joints locked by stops and
+    steps: number taken. pivots: the most changes to the set of joints locked by stops and
     friction that one step needed. converged: whether in every step every stop, motor, friction and
-    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6, rows that
-    depend on others to 1e-3 (joints, and motors without limits, may contradict each other).
-    contacts, islands: of the last step. sweeps, newton_steps: the most that an island of the last
-    step took. residual: of the contacts' natural map [m/s]: 0 for an exact solution, else a
+    contact law holds, contacts to the solver's tolerance, and loops are closed to 1e-6, dependent
+    rows to 1e-3 (joints, and motors without limits, may contradict each other).
+    contacts, islands: in the last step. sweeps, newton_steps: the most that an island took in the
+    last step. residual: the contacts' natural map [m/s]: 0 for an exact solution, else a
     velocity unaccounted for. complementarity: |normal impulse times velocity| [J]. penetration:
-    deepest at a step's start [m]. tolerance: of the residual, for the world's solver [m/s].
+    deepest at a step's start [m]. tolerance: for the residual, with the world's solver [m/s].
     """
 
     steps: int = 0
@@ -75,7 +75,7 @@ class StepReport(NamedTuple):
 
 class Worst(NamedTuple):
     """
-    The greatest figures in the reports of several `World.step` calls, as in `StepReport`.
+    The greatest figures in the reports on several `World.step` calls, as in `StepReport`.
 
     unconverged: number of calls without convergence.
     """
@@ -96,8 +96,8 @@ class Sleep:
     """
     When bodies at rest fall asleep, ODE's auto-disable; a disturbance wakes them.
 
-    linear, angular: speed limits of a body at rest [m/s, rad/s]; infinite: any. steps, time:
-    duration of the rest, in steps and in seconds; bodies touching each other fall asleep together.
+    linear, angular: speed limits for a body at rest [m/s, rad/s]; infinite: any. steps, time:
+    duration at rest, in steps and in seconds; bodies touching each other fall asleep together.
     average_samples: number of steps over which velocities are averaged.
     """
 
@@ -125,10 +125,10 @@ def report_of(
     progress: FloatArray, solution: Solution, contacts: int, tolerance: float
 ) -> StepReport:
     """
-    Return the report of the last call of `step`.
+    Return the report on the last `step` call.
 
-    progress: (3,) as `sensors.step_and_sample` numbers it. contacts: in the last step.
-    tolerance: of the solver [m/s].
+    progress: (4,) as numbered in `sensors.step_and_sample`. contacts: in the last step.
+    tolerance: the solver's [m/s].
     """
     islands, sweeps, newtons = solution.effort.tolist() if contacts else (0, 0, 0)
     residual, complementarity, penetration = solution.residual.tolist()

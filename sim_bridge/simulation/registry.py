@@ -1,4 +1,4 @@
-"""Members of a simulation: robots, constraints, excluded pairs, materials, fields."""
+"""A simulation's members: robots, constraints, excluded pairs, materials, fields."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from sim_bridge.simulation.staleness import (
 
 class Registry:
     """
-    The members of a simulation; their order decides the order in the arrays.
+    A simulation's members; their order decides the array order.
 
     slots: robots by name. constraints: joints outside the trees by key. exclusions: pairs that do
     not touch. admitted: number of robots ever added.
@@ -58,12 +58,12 @@ class Registry:
 
     @property
     def links(self) -> list[LinkSlot]:
-        """The links of all robots, in order."""
+        """All robots' links, in order."""
         return [link for slot in self.slots.values() for link in slot.links]
 
     @property
     def geometries(self) -> list[GeometrySlot]:
-        """All geometries, in the order of the engine's numbers."""
+        """All geometries, in the engine's order."""
         return [geometry for slot in self.slots.values() for geometry in slot.geometries]
 
     def census(self) -> tuple[tuple[str, int], ...]:

@@ -1,4 +1,4 @@
-"""The arrays of all robots and constraints of a simulation, joined into one model and state."""
+"""The arrays of all robots and constraints, joined into one model and state."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.sleeping import sample_count, sleep_rows
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot, with_pulled
 
-# initial room for contacts in a world with geometries, and more for each of them
+# initial contact capacity in a world with geometries, and more for each geometry
 _LEAST_CONTACTS, _CONTACTS_EACH = 64, 4
 
 
 class RobotArrays:
     """
-    Joined arrays of robots and constraints.
+    Joined arrays for robots and constraints.
 
-    model, state, loops: parts of the engine. sites: observed frames.
+    model, state, loops: engine parts. sites: observed frames.
     """
 
     def __init__(self, gravity: np.ndarray):
@@ -118,7 +118,7 @@ class RobotArrays:
             raise
 
     def fits_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None) -> bool:
-        """Return whether the state has room for the velocities of sleep decisions."""
+        """Return whether the state has room for the velocities used in sleep decisions."""
         return sample_count(slots, sleep) == len(self.state.sample)
 
     def set_sleep(self, slots: Sequence[RobotSlot], sleep: Sleep | None, time_step: float) -> bool:
@@ -136,7 +136,7 @@ class RobotArrays:
 
 
 def _forget_last_step(model: Model, loops: Loops, state: State) -> None:
-    """Mark velocities of constrained trees as written, so that they are observed."""
+    """Mark constrained trees' velocities as written, so that they are observed."""
     tied = loops.body[loops.body >= 0]
     moves = (model.kind > WELD) & (model.kind != KINEMATIC)
     for body in np.flatnonzero(np.isin(model.root, model.root[tied]) & moves):
@@ -150,5 +150,5 @@ def _links_of(slots: Iterable[RobotSlot]) -> list[LinkSlot]:
 
 
 def _with_links(model: Model, links: Sequence[LinkSlot]) -> Model:
-    """Return a model with media and gravity of the links."""
+    """Return a model with the links' media and gravity."""
     return with_pulled(with_media(model, links), (link for link in links if link.medium.gravity))

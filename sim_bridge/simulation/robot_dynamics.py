@@ -1,7 +1,7 @@
 """
-Textbook dynamics of one robot: engine calls, prepared once.
+Textbook dynamics for one robot: engine calls, prepared once.
 
-An `Operation` runs an entry of `engine.pipeline` for one configuration, in given arrays, or for
+An `Operation` runs an entry from `engine.pipeline` for one configuration, in given arrays, or for
 many configurations in one call.
 """
 
@@ -34,11 +34,11 @@ _FLOAT = np.dtype(np.float64)
 
 class Operation:
     """
-    An entry of the engine for one robot.
+    An engine entry for one robot.
 
-    compute: function of a result array, None for a new one, and of each input. Inputs of one
-    configuration, (n,) each, give an array with `shape`, or a float. If an input has N rows, the
-    others have N rows or one row for all, and the result is (N, *shape). It raises
+    compute: function with a result array, None for a new one, and each input as arguments. Inputs
+    for one configuration, (n,) each, give an array with `shape`, or a float. If an input has N
+    rows, the others have N rows or one row for all, and the result is (N, *shape). It raises
     InvalidValueError for misfitting inputs, StateError as `ThreadGuard.check`.
     """
 
@@ -60,8 +60,8 @@ class Operation:
         Prepare the calls; this compiles the entry.
 
         inputs: by name the row (1, n) for None, or None for a required input; names as in
-        `RobotDynamics.sizes`. rows: shape of a row written by the entry, if not `shape`.
-        arguments, constants: arguments of the entry before and after the inputs. place: place in
+        `RobotDynamics.sizes`. rows: row shape written by the entry, if not `shape`.
+        arguments, constants: entry arguments before and after the inputs. place: place in
         error messages, if not the robot.
         """
         self._owner, self._simulation = owner, owner.simulation
@@ -89,7 +89,7 @@ class Operation:
         self.compute = self._direct.run
 
     def _compute_rows(self, out: FloatArray | None, *values: Any) -> FloatArray | float:
-        """Compute for inputs of any kind and any number of rows."""
+        """Compute for inputs in any form and with any number of rows."""
         rows = self._input_rows(*values)
         counts = {name: len(array) for name, array in rows.items() if array.ndim == 2}
         count = max(counts.values(), default=1)
@@ -124,7 +124,7 @@ class Operation:
         return out if is_given or shape else float(out)
 
     def _input_rows(self, *values: Any) -> dict[str, FloatArray]:
-        """Return the inputs by name, of one or two dimensions."""
+        """Return the inputs by name, with one or two dimensions."""
         rows = {}
         for (name, default), value in zip(self._inputs.items(), values, strict=True):
             size = self._owner.sizes[name]
@@ -143,7 +143,7 @@ class Operation:
         return rows
 
     def _refuse(self, *values: Any) -> NoReturn:
-        """Raise the error of the first input with a number not finite, or a zero quaternion."""
+        """Raise the error for the first input with a number not finite, or a zero quaternion."""
         for name, array in self._input_rows(*values).items():
             wrong = np.argwhere(~np.isfinite(array))
             if len(wrong):
@@ -178,11 +178,12 @@ def check_out(out: Any, shape: tuple[int, ...], place: str) -> None:
 
 class RobotDynamics:
     """
-    The operations of one robot; each is compiled at its first use.
+    One robot's operations; each is compiled at its first use.
 
-    state: (1, nq) and (1, nv) views of the present configuration and velocities, by 'q' and 'dq'.
-    sizes: input sizes by name. quaternions: first indices of quaternions in q. neutral: (nq,) q at
-    0. jacobian, jacobian_rate, placement: by link number; the first two for a point of the link.
+    state: (1, nq) and (1, nv) views into the present configuration and velocities, by 'q' and
+    'dq'. sizes: input sizes by name. quaternions: first quaternion indices in q. neutral: (nq,) q
+    at 0. jacobian, jacobian_rate, placement: by link number; the first two for a point on the
+    link.
     """
 
     def __init__(self, simulation: Simulation, slot: RobotSlot) -> None:
@@ -354,7 +355,7 @@ class RobotDynamics:
 
     @cached_property
     def integration_derivatives(self) -> Operation:
-        """(2, nv, nv) of `integrate` by dq."""
+        """(2, nv, nv) the derivatives of `integrate` by configuration, then by dq; at dq."""
         return Operation(
             self,
             configurations.integration_derivatives,

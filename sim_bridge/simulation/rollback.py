@@ -1,4 +1,4 @@
-"""Rollback of failing or interrupted calls."""
+"""Rollback for failing or interrupted calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     Restore a simulation if anything is raised: its robots, constraints, arrays and settings.
 
     others: further objects, restored with their attributes; dictionaries and lists, restored with
-    their items. The time is proportional to the size of the world, as for joining its arrays.
+    their items. The time is proportional to the world's size, as for joining its arrays.
     """
     simulation.thread_guard.check()
     cache, registry, staleness = simulation.cache, simulation.registry, simulation.staleness
@@ -83,8 +83,8 @@ class _Before(NamedTuple):
     """
     A simulation before robots were added to it.
 
-    robots, materials: their numbers. admitted, layout, flags: as in its parts. idle: of the
-    bodies, None if the arrays were not joined.
+    robots, materials: their numbers. admitted, layout, flags: as in its parts. idle: the bodies'
+    step counts at rest, None if the arrays were not joined.
     """
 
     robots: int
@@ -101,7 +101,7 @@ def added_or_not(simulation: Simulation) -> Iterator[None]:
     Remove the added robots and materials if anything is raised.
 
     For additions outside the joined arrays, so the time does not depend on
-    the size of the world.
+    the world's size.
     """
     simulation.thread_guard.check()
     before = _before(simulation)

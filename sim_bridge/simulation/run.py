@@ -13,10 +13,10 @@ from sim_bridge.simulation.settings import Settings, SOLVERS
 
 class Run:
     """
-    The settings of a simulation, its gravity, and its step count.
+    A simulation's settings, gravity, and step count.
 
-    settings: of the user. options: of the engine, from these. time_step: [s]. gravity: (8,) as the
-    engine's Model has it, used in place. counter: the step count, written by steps.
+    settings: the user's. options: the engine's, from the settings. time_step: [s]. gravity: (8,)
+    as in the engine's Model, used in place. counter: the step count, written by steps.
     """
 
     def __init__(self, settings: Settings, gravity: np.ndarray) -> None:
@@ -42,7 +42,7 @@ class Run:
 
     @property
     def seed(self) -> int:
-        """The seed of the noise of sensors."""
+        """The seed for sensor noise."""
         return self.settings.seed
 
     @property

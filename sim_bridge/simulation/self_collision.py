@@ -1,4 +1,4 @@
-"""Pairs of a robot's bodies excluded from contact, from its initial configuration."""
+"""Body pairs within a robot excluded from contact, from its initial configuration."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation.handles import make_probe
 from sim_bridge.simulation.part import Part
 
-# depth of an overlap [m]: parts drawn to fit touch each other
+# overlap depth [m]: parts drawn to fit touch each other
 _TOUCHING = 1e-4
 
 
@@ -26,12 +26,12 @@ def excluded_bodies(
     description: RobotDescription, blueprint: Blueprint, collisions: Collisions, added: Part
 ) -> Pairs:
     """
-    Return the excluded pairs of the robot's bodies, the lower number first.
+    Return the excluded pairs among the robot's bodies, the lower number first.
 
     The rules are in `compilation.exclusions`. added: the arrays it was added with.
-    collisions.self_collision: False, no two bodies touch; True, all may that the rules allow;
-    None, likewise, but if links of the robot have Gazebo's `selfCollide`, only those may that it
-    allows.
+    collisions.self_collision: False, no two bodies touch; True, all pairs allowed by the rules
+    may touch; None, likewise, but if links have Gazebo's `selfCollide`, only the pairs allowed by
+    it may touch.
     """
     body_of = {shape.link: shape.body for shape in blueprint.shapes}
     bodies = sorted(set(body_of.values()))
@@ -50,7 +50,7 @@ def excluded_bodies(
 
 def _overlapping_bodies(blueprint: Blueprint, added: Part, known: Pairs) -> Pairs:
     """
-    Return the pairs of bodies overlapping in the initial configuration, without the known.
+    Return the body pairs overlapping in the initial configuration, without the known.
 
     Meshes count as their convex hulls.
     """

@@ -1,4 +1,4 @@
-"""Settings of a world, and changes of them."""
+"""World settings, and changes to them."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _INTEGRATORS = ('midpoint', 'momentum', 'rk5')
 _MOST_ITERATIONS = 1_000_000
 _LEAST_BUDGET = 1000
 STEP_BUDGET = 500_000
-"""Default bound on the multiplications of a contact island in a step."""
+"""Default bound on the multiplications for a contact island in a step."""
 
 
 class Settings(NamedTuple):
     """
-    Settings of a world; arguments of `World`, checked.
+    World settings; the checked arguments to `World`.
 
     time_step_ns, seed: constant. sleep: None: nothing sleeps. iterations: None: the solver's
     number. erp, cfm: for joints and contacts without their own. step_budget: None: no bound.
@@ -48,7 +48,7 @@ class Settings(NamedTuple):
 
 
 def checked(name: str, value: object) -> Any:
-    """Return the value of a setting as `Settings` has it; raises InvalidValueError."""
+    """Return a setting's value as in `Settings`; raises InvalidValueError."""
     return _CHECKS[name](value)
 
 

@@ -31,11 +31,11 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 
 class Simulation:
     """
-    The parts of a simulation, and the changes of several parts.
+    A simulation's parts, and changes to several parts.
 
     run: settings and step count. registry: robots, constraints, materials, force fields.
     staleness: stale results; `write` writes fields. cache: arrays and handles, refreshed when
-    they are read. observation: sites, wrenches and energy at the present state. runner: steps.
+    they are read. observation: sites, wrenches and energy in the present state. runner: steps.
     thread_guard: keeps other threads out.
     """
 
@@ -90,7 +90,7 @@ class Simulation:
         self.registry.expel(slot)
 
     def reset(self) -> None:
-        """Put every robot back to its state of addition, at rest and without efforts."""
+        """Put every robot back to its state at addition, at rest and without efforts."""
         self.thread_guard.check()
         self.cache.settle()
         state = self.cache.state

@@ -1,4 +1,4 @@
-"""Sleep thresholds of bodies, as in the engine's model."""
+"""Bodies' sleep thresholds, as in the engine's model."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OwnSleep = Sleep | Literal[False] | None
 
 
 def sample_count(slots: Sequence[RobotSlot], default: Sleep | None) -> int:
-    """Return the number of velocities kept for bodies that sleep by a mean velocity."""
+    """Return the number of velocities kept for bodies whose mean velocity decides on sleep."""
     return sum(
         len(slot.blueprint.model.kind) * sleep.average_samples
         for slot in slots
@@ -28,7 +28,7 @@ def sample_count(slots: Sequence[RobotSlot], default: Sleep | None) -> int:
 def sleep_rows(
     slots: Sequence[RobotSlot], default: Sleep | None, time_step: float, bodies: int
 ) -> np.ndarray:
-    """Return `Model.sleep` of a world of so many bodies; default: for robots without their own."""
+    """Return a world's `Model.sleep`; default: for robots without their own settings."""
     rows, first = np.zeros((bodies, columns.SLEEP_SIZE)), 0
     for slot in slots:
         sleep, start = _of(slot, default), slot.part.at.body

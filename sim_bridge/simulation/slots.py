@@ -1,7 +1,7 @@
 """
-Slots: records of robots, links and geometries in a simulation.
+Slots: records for robots, links and geometries in a simulation.
 
-Robots, links and geometries of the public interface are views of slots.
+Public robots, links and geometries are views of slots.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class LinkMedium:
     """
     Gravity and the medium's effect on a link, in the link's axes.
 
-    Rates of damping [1/s]; coefficients of effective mass [1].
+    Damping rates [1/s]; effective mass coefficients [1].
     """
 
     gravity: bool = True
@@ -89,11 +89,11 @@ class LinkMedium:
 
 class LinkSlot:
     """
-    A link of a robot.
+    A robot's link.
 
     number: index among the robot's links. placement: pose on its body. inertial: mass properties,
     None without mass. mass [kg], center (3,) [m] and inertia (3, 3) about it [kg m²]: the same, in
-    link axes. track_axis: (3,) rotation axis of a crawler's surface, in link axes, else None.
+    link axes. track_axis: (3,) rotation axis for a crawler's surface, in link axes, else None.
     """
 
     def __init__(self, robot: RobotSlot, number: int, description: LinkDescription):
@@ -107,7 +107,7 @@ class LinkSlot:
         self.take(description.inertial)
 
     def take(self, inertial: Inertial | None) -> None:
-        """Set the mass properties, of the link alone."""
+        """Set the link's mass properties alone."""
         self.inertial = inertial
         self.mass = 0.0 if inertial is None else inertial.mass
         self.center = np.zeros(3) if inertial is None else np.array(inertial.pose.position)
@@ -115,9 +115,9 @@ class LinkSlot:
         self.inertia = np.zeros((3, 3)) if inertial is None else axes @ inertial.inertia @ axes.T
 
     def body_inertia(self) -> np.ndarray:
-        """Return its body's row of `Model.inertia`, from the masses of all links on it."""
+        """Return its body's row in `Model.inertia`, from the masses of all links on it."""
         body, masses = self.placement.body, []
-        # in the order of compilation, for the same bits
+        # in compilation order, for the same bits
         for name, placement in self.robot.blueprint.links.items():
             own = self.robot.link(name).inertial
             if placement.body == body and own is not None:
@@ -126,7 +126,7 @@ class LinkSlot:
 
     @property
     def body(self) -> int:
-        """Number of its body in the joined model."""
+        """Its body's number in the joined model."""
         return self.robot.part.at.body + self.placement.body
 
     @property
@@ -136,7 +136,7 @@ class LinkSlot:
 
 
 class GeometrySettings(NamedTuple):
-    """Views of a robot's changeable rows of the engine's Geometry."""
+    """Views into a robot's changeable rows in the engine's Geometry."""
 
     flags: np.ndarray
     material: np.ndarray
@@ -145,7 +145,7 @@ class GeometrySettings(NamedTuple):
 
 
 class GeometryPlace(NamedTuple):
-    """Pose of a geometry on its link, and its friction direction; as in `LinkShape`."""
+    """A geometry's pose on its link, and its friction direction; as in `LinkShape`."""
 
     position: tuple[float, ...]
     orientation: tuple[float, ...]
@@ -155,10 +155,10 @@ class GeometryPlace(NamedTuple):
 
 class GeometrySlot:
     """
-    A geometry of a robot.
+    A robot's geometry.
 
     number: index among the robot's geometries. groups: collision groups. weighs: whether masses
-    include it. heights: heights of a height field (rows, columns) [m], a view of the engine's
+    include it. heights: a height field's heights (rows, columns) [m], a view into the engine's
     array once arrays are joined, else None.
     """
 
@@ -205,7 +205,7 @@ class GeometrySlot:
 
     @property
     def present_shape(self) -> Shape:
-        """The present shape; the heights of a height field can change."""
+        """The present shape; a height field's heights can change."""
         shape = self.shape.placed.shape
         if (
             self.heights is None
@@ -262,12 +262,12 @@ class GeometrySlot:
 
 class RobotSlot:
     """
-    A robot: its description, its blueprint, and its stretch of the joined arrays.
+    A robot: its description, its blueprint, and its slice of the joined arrays.
 
-    number: ordinal among all robots ever added to the simulation, from 1. part: present location
-    of its numbers. initial: numbers for `reset`. added: numbers at its addition. carrier: link on
+    number: ordinal among all robots ever added to the simulation, from 1. part: where its numbers
+    are at present. initial: numbers for `reset`. added: numbers at its addition. carrier: link on
     which a joint mounts its base; None for a free base or a base in the world. first_site,
-    first_geometry: first rows in the joined arrays. geometry_settings: rows of its geometries,
+    first_geometry: first rows in the joined arrays. geometry_settings: its geometries' rows,
     once arrays are joined. sleep: when it falls asleep, as `OwnSleep`.
 
     Views of the one-axis joints, (n,) each [rad or m; N m or N]: q, dq, u, control, motor, and
@@ -294,7 +294,7 @@ class RobotSlot:
         blueprint: Blueprint,
         collisions: Collisions,
     ):
-        """Begin with arrays of its own, at rest."""
+        """Begin with separate arrays, at rest."""
         self.name = name
         self.number = 0
         self.description = description
@@ -320,7 +320,7 @@ class RobotSlot:
         self._immobile: np.ndarray | None = None
         self.sleep: Sleep | Literal[False] | None = None
         self.known_excluded: Pairs | None = None
-        """What `excluded` returns, once it has been computed."""
+        """The result of `excluded`, once it has been computed."""
 
     def __getattr__(self, name: str) -> NoReturn:
         """Raise StateError for attributes deleted by `leave`."""
@@ -329,7 +329,7 @@ class RobotSlot:
         raise AttributeError(name)
 
     def link(self, name: str) -> LinkSlot:
-        """Return the slot of an existing link."""
+        """Return an existing link's slot."""
         return self._link_of[name]
 
     @property
@@ -364,13 +364,13 @@ class RobotSlot:
 
     @property
     def is_asleep(self) -> bool:
-        """Whether all of its trees rest and are not simulated."""
+        """Whether all its trees rest and are not simulated."""
         own, (_, state, at) = self.blueprint.model, self.part
         trees = own.root[own.kind != engine.GROUND]
         return len(trees) > 0 and bool((state.idle[at.body + trees] < 0).all())
 
     def bind(self, part: Part) -> None:
-        """Set a new location of its numbers."""
+        """Set where its numbers are from now on."""
         self.part = part
         self.dynamics = None
         model, state, at = part
@@ -423,7 +423,7 @@ class RobotSlot:
         slot.number = -1
 
     def change_geometry(self, number: int, place: GeometryPlace) -> BodyShape:
-        """Change the pose of a geometry; return its shape on its body."""
+        """Change a geometry's pose; return its shape on its body."""
         known = self.geometries[number]
         shape = LinkShape(
             known.link.name,
@@ -445,7 +445,7 @@ class RobotSlot:
         return own
 
     def _keep_exclusions(self) -> None:
-        """Compute the excluded pairs of bodies before its shapes change."""
+        """Compute the excluded body pairs before its shapes change."""
         self.known_excluded = self.excluded
 
     def bind_geometries(self, geometry: Geometry) -> None:
@@ -495,7 +495,7 @@ class RobotSlot:
 
     @property
     def trees(self) -> np.ndarray:
-        """First bodies of all of its trees, and of the tree it is mounted on."""
+        """First bodies in all its trees, and in the tree carrying it."""
         first = self.part.at.body
         return np.unique(self.part.model.root[first : first + len(self.blueprint.model.kind)])
 
@@ -511,7 +511,7 @@ def body_of_direction(
     slots: Mapping[str, RobotSlot], direction: FrictionDirection
 ) -> tuple[int, Sequence[float]]:
     """
-    Return the body of a friction direction, -1 for the world, and the axis (3,) in its axes.
+    Return a friction direction's body, -1 for the world, and the axis (3,) in its axes.
 
     Raises UnknownNameError for an unknown robot or link.
     """
@@ -535,9 +535,9 @@ def with_pulled(
     model: engine.Model, links: Iterable[LinkSlot], first_body: int = 0
 ) -> engine.Model:
     """
-    Return a model in which point gravity pulls the masses of these links.
+    Return a model in which point gravity pulls these links' masses.
 
-    first_body: number of the model's first body among the bodies of the world. The arrays are
+    first_body: the model's first body, as numbered in the world. The arrays are
     replaced if other links are pulled than before.
     """
     heavy = [link for link in links if link.mass > 0.0]

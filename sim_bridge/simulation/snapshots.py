@@ -1,4 +1,4 @@
-"""Save, restore and hash everything that decides the future of a simulation."""
+"""Save, restore and hash everything that decides a simulation's future."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ class UserSettings(NamedTuple):
     """
     User settings beside the arrays.
 
-    materials, groups: saved tables. members: of each geometry its groups, whether it weighs, and
+    materials, groups: saved tables. members: for each geometry its groups, whether it weighs, and
     its pose on the link. separated: link pairs excluded from contact; apart: geometry pairs, by
-    number. media, inertials: of each link. joints: result of `_joint_settings`. run: settings of
-    the world. sleeps: when each robot falls asleep. fields: force fields. applied: saved
+    number. media, inertials: for each link. joints: result from `_joint_settings`. run: the
+    world's settings. sleeps: when each robot falls asleep. fields: force fields. applied: saved
     `AppliedForces`.
     """
 
@@ -66,7 +66,7 @@ class Snapshot(NamedTuple):
     """
     Everything that decides a world's future; made by `World.save`. It can be pickled.
 
-    time_step_ns: time step of the world. census: names and numbers of the robots. parameters:
+    time_step_ns: the world's time step. census: the robots' names and numbers. parameters:
     changeable arrays beside the state. devices: saved devices. structure: arrays depending on
     robots and joints alone. settings: user settings beside the arrays.
     """
@@ -119,7 +119,7 @@ def _restore(simulation: Simulation, snapshot: Snapshot) -> None:
     simulation.cache.make_room(contact_room(snapshot.state))
     simulation.run.step_count = snapshot.step_count
     restore_state(snapshot.state, simulation.cache.state)
-    # disabled bodies are part of the state
+    # disabled bodies belong to the state
     simulation.staleness.mark(SLEEP)
     simulation.cache.settle()
     sensors = simulation.cache.geometry.flags & SENSOR
@@ -138,7 +138,7 @@ def _restore(simulation: Simulation, snapshot: Snapshot) -> None:
 
 
 HASH_VERSION = 4
-"""Version of the input of `state_hash`; greater if equal worlds have other hashes than before."""
+"""Version number in the `state_hash` input; increased when equal worlds get other hashes."""
 
 
 def state_hash(simulation: Simulation) -> str:
@@ -152,11 +152,11 @@ def state_hash(simulation: Simulation) -> str:
     refined = (
         [] if is_plain else [array[contact_materials.pair] for array in contact_materials[2:]]
     )
-    # Whether any body may rest follows from the others. Addresses of stages are all 0 here; those
+    # Whether any body may rest follows from the others. Stage addresses are all 0 here; those
     # later ones are left out, since bags hold hashes.
     options = simulation.run.options._replace(sleeps=0)._asdict()
     del options['narrow'], options['detect_line']
-    # all of these follow from the integrator
+    # all these follow from the integrator
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
         [
@@ -225,7 +225,7 @@ def _check_kind(simulation: Simulation, snapshot: object) -> None:
 
 
 def _check(simulation: Simulation, snapshot: Snapshot) -> None:
-    """Raise InvalidValueError for a snapshot of other robots or of other motion types."""
+    """Raise InvalidValueError for a snapshot with other robots or other motion types."""
     if snapshot.census != simulation.registry.census():
         then = ', '.join(name for name, _ in snapshot.census) or 'none'
         now = ', '.join(simulation.registry.slots) or 'none'

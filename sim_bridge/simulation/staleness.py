@@ -29,14 +29,14 @@ from sim_bridge.simulation.thread_guard import ThreadGuard
 
 
 class Stale(IntFlag):
-    """Results of a simulation, stale or not, and pending effects."""
+    """A simulation's results, stale or not, and pending effects."""
 
     PARTS = auto()
-    """Joined arrays of robots and joints: some were added, removed or compiled again."""
+    """Joined robot and joint arrays: some were added, removed or compiled again."""
     MEDIUM = auto()
-    """Media and pulled masses in the model: masses or media of links have changed."""
+    """Media and pulled masses in the model: link masses or media have changed."""
     SLEEP = auto()
-    """Sleep thresholds of the bodies, and whether any body may rest."""
+    """The bodies' sleep thresholds, and whether any body may rest."""
     CONNECTION = auto()
     """Observer's handle and force-field arrays: model, state or fields were replaced."""
     REST = auto()
@@ -44,29 +44,29 @@ class Stale(IntFlag):
     GEOMETRY = auto()
     """Geometry arrays: geometries or excluded pairs were added or removed."""
     CONTACT_MATERIALS = auto()
-    """Contact laws of pairs of materials."""
+    """Contact laws between materials."""
     GROUPS = auto()
-    """Collision groups in the geometry arrays, and of contact listeners."""
+    """Collision groups in the arrays for geometries and contact listeners."""
     CONTACTS = auto()
     """Handles for contacts: arrays were replaced."""
     PAIRS = auto()
     """Kept pairs of near geometries: geometries or parameters have changed."""
     OBSERVER = auto()
-    """Prepared call of the observer: arrays were replaced."""
+    """The observer's prepared call: arrays were replaced."""
     STEPPER = auto()
-    """Prepared call of the step: arrays were replaced."""
+    """The step's prepared call: arrays were replaced."""
     OBSERVATION = auto()
     """Observed sites and the observer's workspace."""
     INITIAL = auto()
     """Joined state for `reset`."""
     LOOP_FORCES = auto()
-    """Constraint forces of the last step: the constraints have changed."""
+    """The last step's constraint forces: the constraints have changed."""
     JOINT_VELOCITIES = auto()
-    """Velocities: new constraints do not allow all of them."""
+    """Velocities: some are not allowed by new constraints."""
     PUSHES = auto()
-    """Pending: external wrenches and user contacts of the next step."""
+    """Pending: external wrenches and user contacts for the next step."""
     APPLIED = auto()
-    """Pending: applied forces of the last step are in the step's workspace, not yet read."""
+    """Pending: the last step's applied forces are in its workspace, not yet read."""
 
 
 # plain integers: operations on flags are slow
@@ -106,7 +106,7 @@ _DEPENDENTS: Mapping[int, int] = MappingProxyType(
 
 
 def closure(stale: int) -> int:
-    """Return flags with the flags of all results computed from them."""
+    """Return flags with the flags for all results computed from them."""
     before = 0
     while stale != before:
         before = stale
@@ -121,7 +121,7 @@ ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | CONTACT_MATERIALS | GROUPS | CONTACTS | P
 TO_OBSERVE = ROBOT_ARRAYS | OBSERVER | OBSERVATION
 TO_STEP = ALL_ARRAYS | OBSERVER | STEPPER | JOINT_VELOCITIES
 AT_FIRST = sum(each.value for each in Stale) & ~(REST | JOINT_VELOCITIES | PUSHES | APPLIED)
-"""Stale results of a new simulation."""
+"""Stale results in a new simulation."""
 
 # changed parameters: bodies wake, pairs are searched again
 _PARAMETER = OBSERVATION | PAIRS | REST
@@ -155,7 +155,7 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'idle': SLEEP,
             'contact_wrench': OBSERVATION,
         },
-        # views of Loops and of State.axis_…
+        # views into Loops and State.axis_…
         AxisValues: {
             'passive': _PARAMETER,
             'limits': _PARAMETER,
@@ -185,7 +185,7 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'height': _PARAMETER,
         },
         Run: {'gravity': _PARAMETER},
-        # views of State
+        # views into State
         RobotSlot: {
             'q': _COMPARED,
             'dq': _COMPARED,
@@ -212,10 +212,10 @@ Arrays missing here are built with their part, or written by steps alone.
 
 class Staleness:
     """
-    The stale results of one simulation, and the writer of its fields.
+    One simulation's stale results, and the writer for its fields.
 
-    flags: stale results, of `Stale`. changes: number of changes so far that made observations
-    stale; steps and writes of q, v and u do not count. refreshes: number of refreshes so far.
+    flags: stale results, from `Stale`. changes: number of changes so far that made observations
+    stale; steps and writes to q, v and u do not count. refreshes: number of refreshes so far.
     """
 
     def __init__(self, guard: ThreadGuard) -> None:
@@ -251,7 +251,7 @@ class Staleness:
         value: Any,
         robots: tuple[RobotSlot, ...] = (),
     ) -> None:
-        """Write `array[index] = value`, where the array is a view of a field; as `write`."""
+        """Write `array[index] = value`, where the array is a view into a field; as `write`."""
         stale = FIELDS[part][field]
         if self._journal is not None:
             self._journal.append((array, index, np.copy(array[index])))
@@ -270,7 +270,7 @@ class Staleness:
             array[index], self.flags, self.changes = value, flags, changes
 
     def set(self, slot: Any, field: str, value: Any) -> None:
-        """Set an attribute of a slot and mark the results made stale; as `write`."""
+        """Set a slot's attribute and mark the results made stale; as `write`."""
         stale = FIELDS[slot.__class__][field]
         if self._guard.holder:
             self._guard.check()
@@ -293,7 +293,7 @@ class Staleness:
         self.forget_observations()
 
     def wake_bodies(self, idle: np.ndarray, bodies: np.ndarray) -> None:
-        """Let bodies rest no longer. idle: of `State`, or a part of it. bodies: a mask."""
+        """Let bodies rest no longer. idle: from `State`, or a slice. bodies: a mask."""
         if self._journal is not None:
             self._journal.append((idle, bodies, idle[bodies]))
         idle[bodies] = 0
@@ -310,7 +310,7 @@ class Staleness:
 
 
 def _sleepers(robots: tuple[RobotSlot, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Return `State.idle` and the sleeping bodies of robots."""
+    """Return `State.idle` and the robots' sleeping bodies."""
     idle = robots[0].part.state.idle
     if len(robots) == 1:
         first, count = robots[0].part.at.body, len(robots[0].blueprint.model.kind)

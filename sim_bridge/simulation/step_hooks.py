@@ -33,11 +33,11 @@ class StepHook(DeclaredAttributes):
         """'before' or 'after'."""
         self.function = function
         self.target = target
-        """The argument of the function: the world or a robot."""
+        """The function's argument: the world or a robot."""
         self.slot = slot
 
     def __repr__(self) -> str:
-        """Show the function and the time of its call."""
+        """Show the function and when it is called."""
         return f'<StepHook: {name_of(self.function)} {self.when} each step>'
 
     def remove(self) -> None:
@@ -46,23 +46,23 @@ class StepHook(DeclaredAttributes):
 
 
 class Watcher(Protocol):
-    """An observer of all steps of a world."""
+    """An observer watching all steps in a world."""
 
     def stepped(self) -> None:
         """Handle a successful step."""
 
     def failed(self, error: Exception) -> None:
-        """Handle an error of `World.step`."""
+        """Handle an error in `World.step`."""
 
 
 class StepHooks:
-    """The hooks of a simulation, in the order of their addition."""
+    """A simulation's hooks, in the order they were added."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self.present: tuple[StepHook, ...] = ()
         self.watcher: Watcher | None = None
-        """No part of snapshots and copies."""
+        """Not contained in snapshots and copies."""
         self.is_used = False
         """Whether there are hooks or a watcher."""
 
@@ -74,7 +74,7 @@ class StepHooks:
         slot: RobotSlot | None = None,
     ) -> StepHook:
         """
-        Add a function of the target; raises InvalidValueError if it cannot be called.
+        Add a function for the target; raises InvalidValueError if it cannot be called.
 
         slot: the target robot; the hook ends at its removal.
         """
@@ -89,11 +89,11 @@ class StepHooks:
         self._set(tuple(each for each in self.present if each is not hook))
 
     def watch(self, watcher: Watcher | None) -> None:
-        """Set the observer of steps, None for none."""
+        """Set the step observer, None for none."""
         self.watcher, self.is_used = watcher, bool(self.present) or watcher is not None
 
     def call(self, when: str) -> None:
-        """Call the functions for a time, 'before' or 'after'; hooks of removed robots end."""
+        """Call the functions for a time, 'before' or 'after'; removed robots' hooks end."""
         for hook in self.present:
             if hook.when != when or hook not in self.present:
                 continue

@@ -1,4 +1,4 @@
-"""Steps of a simulation: rounds of the step call, and the causes of their early ends."""
+"""Simulation steps: rounds of the step call, and the causes for early ends."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class DivergenceError(SimulationError):
 
 class StepRunner:
     """
-    The steps of a simulation.
+    A simulation's steps.
 
     hooks: functions before and after each step; `World.step` calls them.
     """
@@ -93,7 +93,7 @@ class StepRunner:
 
     def step(self, n: int = 1, contacts: UserContactArrays | None = None) -> None:
         """
-        Advance by n steps, with user contacts in the first of them.
+        Advance by n steps, with user contacts in the first step.
 
         Raises DivergenceError, and InvalidValueError for an invalid number of steps.
         """
@@ -120,13 +120,13 @@ class StepRunner:
             guard.holder = before
 
     def warm_up(self) -> None:
-        """Compile or load every kernel of a running simulation; nothing else changes."""
+        """Compile or load every kernel in a running simulation; nothing else changes."""
         build(self._cache.units)
         self._cache.renew_stepper()
         self.prepare_step()
 
     def prepare_step(self) -> None:
-        """Compile or load the kernels of the next step; later contacts may need more."""
+        """Compile or load the kernels for the next step; later contacts may need more."""
         cache, observation = self._cache, self._observation
         handle = cache.stepper.handle.replaced(observation.observer().workspace)
         detect = handle.part(Options).detect
@@ -138,7 +138,7 @@ class StepRunner:
 
     @property
     def report(self) -> StepReport:
-        """The report of the last `step` call."""
+        """The report on the last `step` call."""
         cache = self._cache
         solution, stepper = cache.handles.problem.solution, cache.current_stepper
         progress: np.ndarray = np.zeros(PROGRESS_SIZE, np.int64)
@@ -148,18 +148,18 @@ class StepRunner:
         return records.report_of(progress, solution, cache.contact_count, tolerance)
 
     def take_worst(self) -> Worst:
-        """Sum up the reports of all `step` calls since the last call of this."""
+        """Sum up the reports on all `step` calls since the last call to this method."""
         return records.take_worst(self._cache.worst)
 
     def forget_report(self) -> None:
-        """Clear the report of the last `step` call."""
+        """Clear the report on the last `step` call."""
         stepper = self._cache.current_stepper
         if stepper is not None:
             stepper.progress[:] = 0
 
     @property
     def calls_python(self) -> bool:
-        """Whether steps may call functions of Python."""
+        """Whether steps may call Python functions."""
         registry = self._registry
         return (
             self.hooks.is_used
@@ -170,7 +170,7 @@ class StepRunner:
         )
 
     def _advance_with_pushes(self, first: int, n: int, contacts: UserContactArrays | None) -> None:
-        """Take n steps, with external wrenches and user contacts in the first of them."""
+        """Take n steps, with external wrenches and user contacts in the first step."""
         cache = self._cache
         if contacts is not None:
             cache.contacts.user_contacts.fill(contacts, cache.contacts.contact_materials)
@@ -187,7 +187,7 @@ class StepRunner:
             self._advance(self._counter.value, n - 1, GO_ON)
 
     def _advance(self, first: int, n: int, beginning: int) -> None:
-        """Take n steps from step `first` on; handle early ends of the kernel."""
+        """Take n steps from step `first` on; handle early kernel ends."""
         cache, staleness = self._cache, self._staleness
         while True:
             stepper = cache.current_stepper
@@ -203,7 +203,7 @@ class StepRunner:
             self._calls.raise_error()
 
     def _handle(self, status: int, stepper: Stepper) -> int:
-        """Handle the cause of an early end; return how the next call of the kernel begins."""
+        """Handle the cause for an early end; return how the next kernel call begins."""
         cache = self._cache
         if status == NO_RANDOM_NUMBERS:
             cache.robots.sites.sampling.prepare(self._counter.value)
@@ -228,8 +228,8 @@ class StepRunner:
         """
         Finish the kernel's steps when anything is raised, an interrupt too.
 
-        The kernel counts steps in memory; the marks, the pending samples and the end of pushes
-        follow from there. first: number of the first step of the call.
+        The kernel counts steps in memory; the marks, the pending samples and the pushes' end
+        follow from there. first: number of the call's first step.
         """
         cache, staleness, stepper = self._cache, self._staleness, self._cache.current_stepper
         if self._counter.value > first:
@@ -242,7 +242,7 @@ class StepRunner:
             stepper.advance(self._counter.value, 0, SAMPLE)
 
     def _drop_pushes(self) -> None:
-        """Clear the external wrenches and the user contacts of the step."""
+        """Clear the step's external wrenches and user contacts."""
         self._cache.robots.state.wrench[:] = 0.0
         self._cache.contacts.user_contacts.clear()
         self._staleness.flags &= ~PUSHES

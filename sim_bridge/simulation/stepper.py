@@ -23,17 +23,17 @@ from sim_bridge.simulation.friction_calls import FrictionCalls
 _TABLEAU = np.array(TABLEAU)
 # steps times velocities for some 30 us: Python's other threads can wait for them
 _SHORT = 64
-# from the end of the words of arguments: number of the first step, how many, and how to begin
+# from the end of the argument words: number of the first step, how many, and how to begin
 _FIRST, _COUNT, _BEGINNING = -3, -2, -1
 
 
 class StepperCalls(NamedTuple):
     """
-    The step call and the observer's call of a world, for kernels.
+    A world's step call and observer call, for kernels.
 
-    advance, observe: their places, as `memory.run_call` takes them. words: of the first. first:
+    advance, observe: their places, as `memory.run_call` takes them. words: the step call's. first:
     where the first step, the number of steps and the beginning are among them; result: where the
-    results begin. observer: handle of the second.
+    results begin. observer: the observer call's handle.
     """
 
     advance: tuple[int, int]
@@ -48,7 +48,7 @@ class Stepper:
     """
     A stepping handle and its prepared call.
 
-    progress: (4,) figures of the last call, as in `sensors.step_and_sample`.
+    progress: (4,) figures from the last call, as in `sensors.step_and_sample`.
     """
 
     def __init__(
@@ -66,10 +66,10 @@ class Stepper:
         is_smooth: bool,
     ) -> None:
         """
-        Prepare the call; all of its units have been compiled.
+        Prepare the call; all its units have been compiled.
 
-        observer, observe, site_row: handle, call and result of the observer. worst: (9,) greatest
-        figures of the solvers, updated in place. counter: (1,) step count, updated in place.
+        observer, observe, site_row: the observer's handle, call and result. worst: (9,) greatest
+        solver figures, updated in place. counter: (1,) step count, updated in place.
         friction: kept alive. is_smooth: whether steps are of fifth order.
         """
         self.handle = handle
@@ -139,7 +139,7 @@ class Stepper:
 
     @property
     def memory(self) -> list[np.ndarray]:
-        """All words with addresses of arrays: tables of handles, and arguments of calls."""
+        """All words with array addresses: handle tables, and call arguments."""
         calls = [*self._calls, *self._measures, self._run]
         return [
             *(handle.table.reshape(-1) for handle in self._handles),
@@ -155,7 +155,7 @@ class Stepper:
 
     def _select(self, n: int, beginning: int) -> None:
         """Prepare the call for a number of steps; most users take as many every time."""
-        # until all of it is prepared
+        # until everything is prepared
         self._present_count = -1
         self._call = self._run if n > self._most_short else self._run_short
         self._words = self._call.words

@@ -1,4 +1,4 @@
-"""User contacts of the next step, as arrays of the engine."""
+"""User contacts for the next step, as engine arrays."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class UserContactArrays(NamedTuple):
     m user contacts, in any order, and their laws.
 
     geometry: (m, 2) numbers. point: (m, 3) [m]. normal: (m, 3) unit, the way the first is pushed.
-    gap: (m,) [m]. direction: (m, 3) first direction of friction, zero for any. motion: (m, 2)
-    wanted velocities of the first surface [m/s]. law: (m,) rows of laws. laws: (k, 19) as
+    gap: (m,) [m]. direction: (m, 3) first friction direction, zero for any. motion: (m, 2)
+    wanted velocities at the first surface [m/s]. law: (m,) row numbers in laws. laws: (k, 19) as
     ContactMaterials.law. Vectors are in world axes.
     """
 
@@ -42,7 +42,7 @@ class UserContactBuffer:
         """Begin without any."""
         self.contacts: UserContacts = make_user_contacts(0)
         self.laws = np.zeros((0, MATERIAL_LAW_SIZE))
-        """The last rows of ContactMaterials.law, reserved for user contacts."""
+        """The last rows in ContactMaterials.law, reserved for user contacts."""
 
     def is_short_of(self, contacts: UserContactArrays) -> bool:
         """Return whether there is no room for these contacts."""
@@ -89,10 +89,10 @@ class UserContactBuffer:
 
 def user_contact_impulses(state: State, pairs: Sequence[tuple[int, int]]) -> FloatArray:
     """
-    Return (m, 6) impulses of the user contacts of the last step on their first geometries.
+    Return (m, 6) the last step's user contact impulses on their first geometries.
 
     Impulse [N s], and its torque about the point [N m s], world axes; zero for contacts that did
-    not act. pairs: geometries of the contacts, in the order given to the step.
+    not act. pairs: the contacts' geometries, in the order given to the step.
     """
     count = int(state.contact_size[COUNT])
     places = {
