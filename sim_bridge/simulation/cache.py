@@ -2,7 +2,8 @@
 Results computed from a simulation's members and settings, refreshed when read.
 
 Each refreshing method can be interrupted at any line and called again: it reads only
-arrays that it does not overwrite, publishes its results in one assignment, and clears its flag last.
+arrays that it does not overwrite, publishes its results in one assignment, and clears its flag
+last.
 """
 
 from __future__ import annotations

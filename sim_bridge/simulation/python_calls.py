@@ -24,8 +24,9 @@ class PythonCalls:
 
     def callback(self, function: Callable[[int], None], *, reads: bool = False) -> Callback:
         """
-        Return the kernel callback for a function taking a phase number; reads: whether it may
-        read the world.
+        Return the kernel callback for a function taking a phase number.
+
+        reads: whether the function may read the world.
 
         The callback returns -1 after an error; kernels then end early, and `raise_error` follows.
         """
