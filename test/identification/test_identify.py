@@ -336,7 +336,7 @@ def test_recordings_that_do_not_fit_are_refused():
         motion.effort_times,
         0.0 * motion.efforts,
     )
-    with pytest.raises(sb.InvalidValueError, match='stands still'):
+    with pytest.raises(sb.InvalidValueError, match='cannot be identified without motion'):
         sb.identify('pendulum', still)
     with pytest.raises(sb.InvalidValueError, match='without a gap.*takes 5.998 s'):
         sb.identify('pendulum', motion, window=20.0)

@@ -23,8 +23,10 @@ import sim_bridge.engine
 from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION, SITE_V
 from sim_bridge.engine.pipeline.step import NOT_CONVERGED
 import sim_bridge.sensors
+from sim_bridge.sensors.place_readings import CODES, read_place
 from sim_bridge.sensors.readings import ACCELEROMETER, FORCE, GYRO, IMU, take_reading
 from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
 from sim_bridge.simulation.stepper import Stepper
@@ -252,6 +254,13 @@ class Recorder:
                     self.reference(take_reading)(
                         kind, site, turned, -1.0, handle, gravity, site_row, values, 3
                     )
+            row, settings = site_row[site].tolist(), np.array([0.3, -0.2, 0.5])
+            x, y, z, p, v = (
+                tuple(row[at : at + 3])
+                for at in (*range(SITE_ROTATION, SITE_ROTATION + 9, 3), SITE_POSITION, SITE_V)
+            )
+            for code in CODES.values():
+                self.reference(read_place)(code, (x, y, z), p, v, settings, values, 3)
         return (0 if status == NOT_CONVERGED else status), done, True
 
     def _run(self, entry: Entry, arguments: tuple[Any, ...], run: Callable[[], Any]) -> Any:

@@ -17,7 +17,7 @@ from swimming import swimming
 
 import sim_bridge as sb
 from sim_bridge.robots.start import put_at_start
-from sim_bridge.simulation import late_stages, simulation
+from sim_bridge.simulation import cache, late_stages
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf'
 TURNED = (0.2, -0.5, 0.3, math.sqrt(0.62))
@@ -757,7 +757,7 @@ def late(watch):
     add_ball(world, lift=2e-3)
     with (
         mock.patch.object(late_stages, 'missing', lambda units: list(units) if waiting else []),
-        mock.patch.object(simulation, 'close_units', side_effect=lambda *_: waiting.clear() or []),
+        mock.patch.object(cache, 'close_units', side_effect=lambda *_: waiting.clear() or []),
         watch(),
     ):
         world.step()

@@ -348,7 +348,7 @@ def test_corner_has_an_area():
         ({'depth_factor': 3.0}, 'depth_factor = 3'),
         ({'direction': (1, 0, 0)}, 'direction = '),
         ({'direction': 'x'}, 'direction = '),
-        ({'direction': (None, (0, 0, 0))}, 'some length'),
+        ({'direction': (None, (0, 0, 0))}, 'non-zero length'),
         ({'direction': (3, (1, 0, 0))}, 'frame'),
         ({'reduce': 3}, 'reduce = 3'),
         ({'bins': 1}, 'bins = 1'),

@@ -82,7 +82,10 @@ def test_the_launch_file_starts_paused_and_without_controller(graph, start_launc
     ('argument', 'said'),
     [
         ('rate:=fast', "launch argument 'rate' = 'fast': expected a number"),
-        ('params:=/nowhere.yaml', "parameter file = '/nowhere.yaml': expected a YAML file"),
+        (
+            'params:=/nowhere.yaml',
+            "parameter file = '/nowhere.yaml': expected a YAML parameter file",
+        ),
         ('robot:=amr', "unknown robot 'amr'"),
         ('rviz:=true', "launch argument 'rviz' = 'true': expected the package rviz2"),
     ],
