@@ -106,6 +106,15 @@ def pytest_collection(session):
     gc.disable()
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Skip modules that `-m 'not MARK'` deselects as a whole: importing them takes seconds."""
+    if collection_path.name.startswith('test_') and collection_path.suffix == '.py':
+        marks = marks_of(collection_path, frozenset())
+        if any(f'not {mark}' in config.getoption('markexpr') for mark in marks):
+            return True
+    return None
+
+
 def pytest_collection_modifyitems(items):
     """Mark tests of ROS graphs, of other processes, and slow ones: `test-fast` skips them."""
     for item in items:

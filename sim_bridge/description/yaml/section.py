@@ -138,7 +138,7 @@ class Section:
         try:
             return build()
         except SimBridgeError as err:
-            expected, subject = getattr(err, 'expected', str(err)), getattr(err, 'what', '')
+            expected, subject = getattr(err, 'expected', str(err)), getattr(err, 'quantity', '')
             self.error(subject, getattr(err, 'value', ''), f'expected {expected}')
             return None
 
