@@ -116,14 +116,14 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests of ROS graphs, of other processes, and slow ones: `test-fast` skips them."""
+    """Mark tests with ROS graphs or other processes, and slow tests: `test-fast` skips them."""
     for item in items:
         for mark in marks_of(item.path, frozenset(getattr(item, 'fixturenames', ()))):
             item.add_marker(mark)
 
 
 def pytest_collection_finish(session):
-    """Exclude the thousands of collected tests from later garbage collections."""
+    """Exclude all collected tests from later garbage collections."""
     gc.freeze()
     gc.enable()
 
@@ -147,7 +147,7 @@ def pytest_xdist_setupnodes(config, specs):
 
 def example_urdfs() -> dict[str, Path]:
     """
-    Return the URDFs of `example-robot-data`, robots of many makers, by name.
+    Return the URDFs of `example-robot-data`, robots by many makers, by name.
 
     A name is the robot's folder and the file: 'ur/ur5_robot', 'panda/panda'.
     """

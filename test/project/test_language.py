@@ -7,24 +7,14 @@ import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
-# a package with its subpackages counts as one; those of several thousand words count room by room
-ROOMS = (
-    'sim_bridge/description',
-    'sim_bridge/engine',
-    'sim_bridge/ros',
-    'test/engine',
-    'test/ros',
-)
-
 
 def packages() -> dict[str, list[Path]]:
-    """Return the Python files of each package, room or test folder."""
+    """Return the Python files of each package, with its subpackages, and of each test folder."""
     files: dict[str, list[Path]] = {}
     for top in ('sim_bridge', 'test', 'benchmarks', 'docs', 'changes', 'urdf'):
         for path in sorted((REPOSITORY / top).rglob('*.py')):
-            parts = path.relative_to(REPOSITORY).parent.parts
-            depth = 3 if '/'.join(parts[:2]) in ROOMS else 2
-            files.setdefault('/'.join(parts[:depth]), []).append(path)
+            package = '/'.join(path.relative_to(REPOSITORY).parent.parts[:2])
+            files.setdefault(package, []).append(path)
     return files
 
 
