@@ -17,6 +17,8 @@ _FLOAT = np.dtype(np.float64)
 
 # limit for quaternion components: far from overflow in squares
 _MOST_LENGTH = 1e50
+# for more numbers, a sum in Python takes longer than NumPy
+_FEW = 32
 
 # numpy type codes: integers, unsigned integers and floats, but neither text nor booleans
 _REAL = 'iuf'
@@ -56,7 +58,10 @@ def finite_vector(
     array = real_array(quantity, value, expected, place)
     if size == 1 and array.ndim == 0:
         array = array.reshape(1)
-    if array.shape != (size,) or not np.isfinite(array).all():
+    if array.shape != (size,) or not (
+        # a finite sum has finite terms; a finite array can have an infinite sum
+        (size <= _FEW and math.isfinite(sum(array.tolist()))) or np.isfinite(array).all()
+    ):
         raise InvalidValueError(quantity, value, expected, place)
     return array
 
@@ -127,7 +132,9 @@ def unit_quaternion(value: object, place: str = '', quantity: str = 'orientation
     quaternion = finite_vector(quantity, value, 4, place, expected)
     # avoids overflow
     norm = (
-        math.inf if np.abs(quaternion).max() > _MOST_LENGTH else float(np.linalg.norm(quaternion))
+        math.inf
+        if max(map(abs, quaternion.tolist())) > _MOST_LENGTH
+        else float(np.linalg.norm(quaternion))
     )
     if not 1e-6 <= norm <= _MOST_LENGTH:
         raise InvalidValueError(quantity, tuple(quaternion.tolist()), expected, place)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.engine.math.spatial import ORIGIN
-from sim_bridge.foundation.arrays import Vector
+from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.foundation.validation import checked_pose, finite_vector, positive_number
@@ -36,23 +36,29 @@ class Base:
         if not slot.links:
             return
         before = self._pushed_origins()
-        model, state, at = slot.part
-        write, staleness = self._simulation.write, self._simulation.staleness
-        with Change(staleness):
-            if slot.blueprint.fixed_base:
-                frame = [*matrix_from_quaternion(quat).ravel(), *p]
-                write(model, 'frame', at.body, frame)
-            else:
-                write(state, 'q', slice(at.q, at.q + 7), [*p, *quat])
-                # also wakes bodies that rested on it
-                staleness.mark_parameters()
-            if before is not None:
-                self._carry_wrenches(before)
+        if before is None:
+            self._write_pose(p, quat)
+            return
+        with Change(self._simulation.staleness):
+            self._write_pose(p, quat)
+            self._carry_wrenches(before)
+
+    def _write_pose(self, p: FloatArray, quat: FloatArray) -> None:
+        """Write the pose; this also wakes bodies that rested on the robot."""
+        model, state, at = self._slot.part
+        if self._slot.blueprint.fixed_base:
+            frame = [*matrix_from_quaternion(quat).ravel(), *p]
+            self._simulation.write(model, 'frame', at.body, frame)
+        else:
+            pose = [*p.tolist(), *quat.tolist()]
+            write_view = self._simulation.staleness.write_view
+            write_view(RobotSlot, 'base_q', state.q, slice(at.q, at.q + 7), pose)
 
     def _pushed_origins(self) -> np.ndarray | None:
         """Return the body origins (nb, 3) [m]; None if no contact force acts on a body."""
         state, bodies = self._slot.part.state, self._bodies
-        if not state.contact_wrench[bodies].any():
+        # a third of the time of `any`
+        if not np.count_nonzero(state.contact_wrench[bodies]):
             return None
         return (
             self._simulation.observation.observer()
@@ -64,8 +70,10 @@ class Base:
         """Move the contact wrenches, which are about the world origin, with the bodies."""
         after = self._pushed_origins()
         state, torques = self._slot.part.state, (self._bodies, slice(0, 3))
-        forces = state.contact_wrench[self._bodies, 3:]
-        moved = state.contact_wrench[torques] + np.cross(after - before, forces)
+        (x, y, z), (f, g, h) = (after - before).T, state.contact_wrench[self._bodies, 3:].T
+        # np.cross takes three times as long
+        moments = np.array([y * h - z * g, z * f - x * h, x * g - y * f])
+        moved = state.contact_wrench[torques] + moments.T
         self._simulation.write(state, 'contact_wrench', torques, moved)
 
     @property

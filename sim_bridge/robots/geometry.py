@@ -33,11 +33,13 @@ def _flag(name: str, bit: int, doc: str) -> Settable[bool, bool]:
         return bool(geometry._arrays.flags[geometry.slot.index] & bit)
 
     def write(geometry: Geometry, value: object) -> None:
-        is_set = truth(name, value, geometry.place)
-        if bit == SENSOR and not is_set and geometry._placed.shape.is_sensor:
+        # usual case, without a text for messages
+        is_set = value if type(value) is bool else truth(name, value, geometry.place)
+        simulation, slot = geometry._simulation, geometry.slot
+        if bit == SENSOR and not is_set and slot.shape.placed.shape.is_sensor:
             raise InvalidValueError(name, value, 'True for a line', geometry.place)
-        geometry._simulation.thread_guard.check()
-        arrays, index, simulation = geometry._arrays, geometry.slot.index, geometry._simulation
+        simulation.thread_guard.check()
+        arrays, index = simulation.cache.geometry, slot.index
         flags = arrays.flags[index]
         if bit == SENSOR and flags & STATIC:
             # a static geometry with contact forces may need other stages
@@ -162,8 +164,10 @@ class Geometry(DeclaredAttributes):
 
     @material.setter
     def material(self, value: Material | str) -> None:
-        simulation, arrays, index = self._simulation, self._arrays, self.index
-        materials = simulation.registry.materials
+        simulation = self._simulation
+        arrays, materials = simulation.cache.geometry, simulation.registry.materials
+        # valid with the arrays
+        index = self.slot.index
         if (value if isinstance(value, str) else getattr(value, 'name', None)) in materials:
             simulation.write(arrays, 'material', index, materials.number(value))
             return

@@ -56,6 +56,7 @@ from sim_bridge.simulation.staleness import (
     CONTACT_MATERIALS,
     CONTACTS,
     GEOMETRY,
+    GEOMETRY_ARRAYS,
     GROUPS,
     INITIAL,
     JOINT_VELOCITIES,
@@ -142,7 +143,7 @@ class Cache:
         ROBOT_ARRAYS, '_fields', 'The arrays of force fields to step with, and to observe with.'
     )
     geometry = Cached[Geometry](
-        ALL_ARRAYS,
+        GEOMETRY_ARRAYS,
         'contacts.geometry',
         'The arrays of all geometries; replaced after an addition or exclusion.',
     )
@@ -268,7 +269,9 @@ class Cache:
 
     def _wake(self) -> None:
         """Wake all bodies, since parameters have changed."""
-        self._staleness.wake_bodies(self.robots.state.idle, self.robots.enabled_bodies())
+        idle = self.robots.state.idle
+        if np.count_nonzero(idle):
+            self._staleness.wake_bodies(idle, self.robots.enabled_bodies())
         self._staleness.flags &= ~REST
 
     def _renew_sleep(self) -> None:

@@ -118,6 +118,8 @@ def closure(stale: int) -> int:
 
 ROBOT_ARRAYS = PARTS | MEDIUM | SLEEP | CONNECTION | REST
 ALL_ARRAYS = ROBOT_ARRAYS | GEOMETRY | CONTACT_MATERIALS | GROUPS | CONTACTS | PAIRS
+# geometry values do not depend on sleeping bodies and kept pairs
+GEOMETRY_ARRAYS = ALL_ARRAYS & ~(REST | PAIRS)
 TO_OBSERVE = ROBOT_ARRAYS | OBSERVER | OBSERVATION
 TO_STEP = ALL_ARRAYS | OBSERVER | STEPPER | JOINT_VELOCITIES
 AT_FIRST = sum(each.value for each in Stale) & ~(REST | JOINT_VELOCITIES | PUSHES | APPLIED)
@@ -190,6 +192,8 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'q': _COMPARED,
             'dq': _COMPARED,
             'u': _COMPARED,
+            # q[:7] of a free base, placed by `set_base_pose`
+            'base_q': _PARAMETER,
             'target': OBSERVATION,
             'course': OBSERVATION,
             'sleep': SLEEP,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import math
 from operator import attrgetter
 from typing import Any, ClassVar, NoReturn
 
@@ -169,7 +170,7 @@ class AnyJoint(DeclaredAttributes):
 
     @q.setter
     def q(self, value: Number | Vector) -> None:
-        self._backend.check_movable('q', self.place)
+        self._backend.check_movable('q')
         values = self._checked('q', value, self.coordinates[0])
         if isinstance(values, np.ndarray) and self.type in WITH_QUATERNION:
             values[-4:] = unit_quaternion(values[-4:], self.place, 'quaternion of q')
@@ -182,7 +183,7 @@ class AnyJoint(DeclaredAttributes):
 
     @dq.setter
     def dq(self, value: Number | Vector) -> None:
-        self._backend.check_movable('dq', self.place)
+        self._backend.check_movable('dq')
         self._backend.write('v', slice(None), self._checked('dq', value, self.coordinates[1]))
 
     @property
@@ -300,6 +301,9 @@ class AnyJoint(DeclaredAttributes):
     def _checked(self, what: str, value: object, size: int) -> FloatArray | float:
         """Return `size` finite numbers; raise InvalidValueError otherwise."""
         if size == 1:
+            if type(value) is float and math.isfinite(value):
+                # usual case, without a text for messages
+                return value
             return finite_number(what, value, self.place)
         expected = '' if size else 'nothing: the joint has no coordinates'
         return finite_vector(what, value, size, self.place, expected)

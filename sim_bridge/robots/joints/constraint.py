@@ -134,12 +134,17 @@ class ConstraintJointBackend:
         self._simulation.cache.settle()
         return self._values.u
 
-    def check_movable(self, what: str, place: str) -> None:
-        """Raise StateError, except for an angular motor's q with independent axes."""
+    def check_movable(self, what: str, place: str = '') -> None:
+        """
+        Raise StateError, except for an angular motor's q with independent axes.
+
+        place: for the message, if not the joint.
+        """
         if what == 'q' and self.has_user_axes:
             return
         raise StateError(
-            f'{what} of {place} follows from its links: move the links, or set its motor'
+            f'{what} of {place or self.place} follows from its links: move the links, or set its '
+            'motor'
         )
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:

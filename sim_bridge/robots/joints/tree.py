@@ -116,13 +116,16 @@ class TreeJointBackend:
         """Return a context for several writes: either all take effect, or none."""
         return Change(self.robot.simulation.staleness)
 
-    def check_movable(self, what: str, place: str) -> None:
+    def check_movable(self, what: str, place: str = '') -> None:
         """Do nothing: tree joint positions and velocities can be set."""
 
     def set_positions(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite positions."""
-        write_view = self.robot.simulation.staleness.write_view
-        write_view(State, 'q', self.positions(), rows, values)
+        slot = self.slot
+        part = slot.part
+        start = part.at.q + slot.blueprint.joint_q.get(self.name, 0)
+        own = part.state.q[start : start + self.coordinates[0]]
+        self.robot.simulation.staleness.write_view(State, 'q', own, rows, values)
 
     def write(self, field: str, index: Any, values: Any) -> None:
         """
@@ -148,7 +151,11 @@ class TreeJointBackend:
 
     def set_efforts(self, rows: slice, values: np.ndarray | float) -> None:
         """Set finite efforts."""
-        self.write('u', rows, values)
+        slot = self.slot
+        part = slot.part
+        start = part.at.v + slot.blueprint.joint_v.get(self.name, 0)
+        own = part.state.u[start : start + self.coordinates[1]]
+        self.robot.simulation.staleness.write_view(State, 'u', own, rows, values)
 
     def parameters(self, array: str) -> np.ndarray:
         """Return (nv, k) rows in model array 'passive', 'limits', 'motor' or 'stop'."""
