@@ -75,7 +75,7 @@ from sim_bridge.simulation.staleness import (
     TO_STEP,
 )
 from sim_bridge.simulation.stepper import Stepper
-from sim_bridge.simulation.thread_guard import ThreadGuard
+from sim_bridge.simulation.thread_guard import guarded, ThreadGuard
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
 _Value = TypeVar('_Value')
@@ -184,19 +184,20 @@ class Cache:
         if self._staleness.flags & ALL_ARRAYS:
             self.refresh(ALL_ARRAYS)
 
+    @guarded
     def refresh(self, wanted: int = TO_STEP) -> None:
         """Recompute stale results among the flags `wanted`, in dependency order."""
-        thread = get_ident()
-        before = self._guard.holder
+        thread, guard = get_ident(), self._guard
+        before = guard.holder
         if before and before != thread:
-            self._guard.check()
-        self._guard.holder = thread
+            before = guard.admit()
+        guard.holder = thread
         self._staleness.refreshes += 1
         try:
             self._refresh(wanted)
         finally:
             # a refresh can call another one
-            self._guard.holder = before
+            guard.holder = before
 
     def _refresh(self, wanted: int) -> None:
         staleness = self._staleness

@@ -19,7 +19,7 @@ from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import Energy, Momentum
 from sim_bridge.simulation.registry import Registry
 from sim_bridge.simulation.staleness import Staleness, TO_OBSERVE
-from sim_bridge.simulation.thread_guard import ThreadGuard
+from sim_bridge.simulation.thread_guard import guarded, ThreadGuard
 
 
 class Observation:
@@ -37,12 +37,13 @@ class Observation:
         self._registry, self._staleness, self._cache = registry, staleness, cache
         self._guard, self._calls = guard, calls
 
+    @guarded
     def sites(self) -> np.ndarray:
         """Return (ns, 30) the sites, as written by `engine.pipeline.observe`."""
         thread, guard, cache = get_ident(), self._guard, self._cache
         before = guard.holder
         if self._calls.is_closed or (before and before != thread):
-            guard.check()
+            before = guard.admit()
         guard.holder = thread
         try:
             if self._staleness.flags & TO_OBSERVE:

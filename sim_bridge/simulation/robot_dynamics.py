@@ -111,13 +111,15 @@ class Operation:
         )
         result = out if fits else np.empty(shape)
         call = self._at_many
-        # other threads would write into the same arrays
-        with self._simulation.thread_guard.alone():
+
+        def run() -> bool:
             for number, array in enumerate(rows.values(), self._first):
                 call.replace(number, np.atleast_2d(array))
             call.replace(self._result, result.reshape(count, *self._rows))
-            is_done = call()
-        if not is_done:
+            return bool(call())
+
+        # other threads would write into the same arrays
+        if not self._simulation.thread_guard.run_alone(run):
             self._refuse(*values)
         if not fits:
             out[...] = result

@@ -46,7 +46,7 @@ from sim_bridge.simulation.staleness import (
 )
 from sim_bridge.simulation.step_hooks import StepHooks
 from sim_bridge.simulation.stepper import Stepper
-from sim_bridge.simulation.thread_guard import ThreadGuard
+from sim_bridge.simulation.thread_guard import guarded, ThreadGuard
 from sim_bridge.simulation.user_contacts import UserContactArrays
 
 # after a step
@@ -91,6 +91,7 @@ class StepRunner:
         self._counter, self._fields = run.counter, registry.fields
         self.hooks = StepHooks()
 
+    @guarded
     def step(self, n: int = 1, contacts: UserContactArrays | None = None) -> None:
         """
         Advance by n steps, with user contacts in the first step.
@@ -102,7 +103,7 @@ class StepRunner:
         thread, guard, staleness, cache = get_ident(), self._guard, self._staleness, self._cache
         before, first = guard.holder, self._counter.value
         if before:
-            guard.check()
+            before, first = guard.admit(), self._counter.value
         guard.holder = thread
         try:
             if contacts is not None:

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+import sys
 import threading
 from threading import get_ident
+from types import CodeType
+from typing import Any, TypeVar
 
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.simulation.python_calls import PythonCalls
+
+_Value = TypeVar('_Value')
+_Function = TypeVar('_Function', bound=Callable[..., Any])
+_GUARDED: set[CodeType] = set()
+
+
+def guarded(function: _Function) -> _Function:
+    """
+    Register a function that sets `holder`; its local variable `guard` is the thread guard.
+
+    The function's presence on a thread's stack tells whether the thread is still inside.
+    """
+    assert 'guard' in function.__code__.co_varnames
+    _GUARDED.add(function.__code__)
+    return function
 
 
 class ThreadGuard:
@@ -17,7 +34,8 @@ class ThreadGuard:
 
     holder: identifier of that thread; 0 for none. Guarded calls take long or replace arrays;
     reading and writing numbers is not guarded. No call may come between reading and setting
-    `holder`, since another thread could come in.
+    `holder`, since another thread could come in. An interrupt can keep a thread from clearing
+    `holder` when it leaves; the next thread sees from its stack that it has left, and clears it.
     """
 
     def __init__(self, calls: PythonCalls):
@@ -29,20 +47,56 @@ class ThreadGuard:
         """Raise StateError if another thread is in a call, or a step is calling a function."""
         inside, own = self.holder, get_ident()
         if inside not in (0, own):
+            self._check_other(inside)
+        self._calls.check()
+
+    def admit(self) -> int:
+        """
+        Check, then return the holder to be set when the own thread leaves.
+
+        This is 0, or the own thread within another guarded call.
+        """
+        own = get_ident()
+        while True:
+            self.check()
+            # another thread can have come in since
+            before = self.holder
+            if before in (0, own):
+                return before
+
+    def run_alone(self, call: Callable[[], _Value]) -> _Value:
+        """Make a call with other threads kept out; raise StateError if one is in already."""
+        return _run_alone(self, call)
+
+    def _check_other(self, inside: int) -> None:
+        """Raise StateError if another thread is in a call; clear `holder` if it is not."""
+        own = get_ident()
+        if self._is_inside(inside):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
             present, other = (repr(names.get(each, each)) for each in (own, inside))
             raise StateError(
                 f'thread {present} uses a world while thread {other} steps or changes it. Let one '
                 'thread at a time do so, by a lock, or give each its own by World.copy'
             )
-        self._calls.check()
+        if self.holder == inside:
+            self.holder = 0
 
-    @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Keep other threads out meanwhile; raises StateError if one is in already."""
-        self.check()
-        before, self.holder = self.holder, get_ident()
-        try:
-            yield
-        finally:
-            self.holder = before
+    def _is_inside(self, thread: int) -> bool:
+        """Return whether a thread's stack has a call guarded by this object."""
+        frame = sys._current_frames().get(thread)
+        while frame is not None:
+            if frame.f_code in _GUARDED and frame.f_locals.get('guard') is self:
+                return True
+            frame = frame.f_back
+        return False
+
+
+@guarded
+def _run_alone(guard: ThreadGuard, call: Callable[[], _Value]) -> _Value:
+    thread = get_ident()
+    before = guard.admit()
+    guard.holder = thread
+    try:
+        return call()
+    finally:
+        guard.holder = before

@@ -21,6 +21,7 @@ from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.ray_search import options_of, RaySearch, Struck
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.thread_guard import guarded
 from sim_bridge.world.bodies import Body, numbers_of_all
 
 _ALL = np.zeros(0, np.int64)
@@ -111,6 +112,7 @@ class RayQueries:
         self._geometries: Sequence[Geometry] = ()
         self._changes = -1
 
+    @guarded
     def first(
         self,
         p0: object,
@@ -129,7 +131,7 @@ class RayQueries:
         thread, guard = get_ident(), self._simulation.thread_guard
         before = guard.holder
         if before and before != thread:
-            guard.check()
+            before = guard.admit()
         guard.holder = thread
         try:
             found = search.single.cast(start, end, allowed, options)
@@ -142,6 +144,7 @@ class RayQueries:
             return None
         return RayHit(self._geometries[index], point, normal, distance, depth)
 
+    @guarded
     def cast(
         self,
         p0: object,
@@ -165,7 +168,7 @@ class RayQueries:
         thread, guard = get_ident(), self._simulation.thread_guard
         before = guard.holder
         if before and before != thread:
-            guard.check()
+            before = guard.admit()
         guard.holder = thread
         try:
             struck = find(starts.reshape(-1, 3), ends.reshape(-1, 3), count, allowed, options)

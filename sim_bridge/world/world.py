@@ -909,10 +909,11 @@ class World(DeclaredAttributes):
         `sb.contact_problems` has its solvers. Raises InvalidValueError for contacts in another
         world and for invalid numbers; StateError if the mass matrix is singular.
         """
-        with self.simulation.thread_guard.alone():
-            return contact_problem(
+        return self.simulation.thread_guard.run_alone(
+            lambda: contact_problem(
                 self, self.simulation, self.save(), contacts, time_step, bias, joint_laws
             )
+        )
 
     def overlaps(
         self,

@@ -407,11 +407,10 @@ def test_another_thread_keeps_out():
     simulation = _ARM.simulation
 
     def stay():
-        with simulation.thread_guard.alone():
-            inside.set()
-            leave.wait()
+        inside.set()
+        leave.wait()
 
-    other = threading.Thread(target=stay)
+    other = threading.Thread(target=simulation.thread_guard.run_alone, args=(stay,))
     other.start()
     inside.wait()
     try:
