@@ -130,7 +130,7 @@ class ContactListeners:
     def _hearing(
         self, event: int, a: int, b: int, rows: slice, time: float
     ) -> Iterable[tuple[Heard, Listener]]:
-        """Return the listeners to an event, with the event for each."""
+        """Return the listeners for an event, with the event for each."""
         side = self._part.side
         for number, listener in enumerate(self._informed):
             if not listener.events & event or listener not in self.listeners:

@@ -179,9 +179,10 @@ class ContactTerms:
 
     def contact_rows(self, axes: np.ndarray, turning: np.ndarray | None = None) -> np.ndarray:
         """
-        Return (3 n, nv) relative velocity rows for the first body, along axes (n, 3, 3).
+        Return (3 n, nv) rows for the first body's velocity relative to the second, along axes.
 
-        turning: contact numbers (t,); then (3 t, nv) angular velocity rows about their axes.
+        axes: (n, 3, 3) columns x, y, z. turning: contact numbers (t,); then (3 t, nv) angular
+        velocity rows about their axes.
         """
         which = np.arange(len(axes)) if turning is None else turning
         directions = np.ascontiguousarray(axes[which].transpose(0, 2, 1)).reshape(-1, 3)

@@ -91,7 +91,7 @@ class SolverSettings(NamedTuple):
     Limits for a contact solver.
 
     sweeps: largest number of sweeps. touching: gap below which geometries touch [m]. tolerance:
-    natural-map residual in a solution [m/s].
+    natural-map residual accepted as a solution [m/s].
     """
 
     sweeps: int

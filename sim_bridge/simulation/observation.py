@@ -1,4 +1,4 @@
-"""Observation in a simulation's present state: sites, wrenches, energy, momentum."""
+"""Queries about a simulation in its present state: sites, wrenches, energy, momentum."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from sim_bridge.simulation.thread_guard import guarded, ThreadGuard
 
 
 class Observation:
-    """A simulation's observation in its present state."""
+    """Queries about a simulation in its present state."""
 
     def __init__(
         self,
