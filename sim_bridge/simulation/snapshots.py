@@ -28,6 +28,7 @@ from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
 from sim_bridge.simulation.slots import GeometryPlace, LinkMedium
 from sim_bridge.simulation.staleness import (
+    APPLIED,
     GEOMETRY,
     JOINT_VELOCITIES,
     MEDIUM,
@@ -114,6 +115,9 @@ def restore(simulation: Simulation, snapshot: Snapshot) -> None:
 
 
 def _restore(simulation: Simulation, snapshot: Snapshot) -> None:
+    # the snapshot replaces these forces: without this the refresh below would compute them
+    simulation.staleness.mark_pending(APPLIED, False)
+    simulation.cache.applied.clear()
     _restore_settings(simulation, snapshot.settings)
     # these wake all sleepers, so the state comes last
     simulation.cache.make_room(contact_room(snapshot.state))
