@@ -6,7 +6,6 @@ import ast
 from collections.abc import Iterable, Iterator
 import io
 import math
-from pathlib import Path
 import re
 import tokenize
 from typing import NamedTuple
@@ -56,8 +55,3 @@ def excess(counted: Count) -> dict[str, str]:
         for word, number in counted.words.items()
         if number > math.ceil(LIMITS[word] * counted.total / 1e4)
     }
-
-
-def python_files(folder: Path) -> list[Path]:
-    """Return the modules of a folder, without its subfolders."""
-    return sorted(folder.glob('*.py'))
