@@ -24,13 +24,9 @@ _RENAMED = {'MadeContact': 'UserContact', 'contact': 'contact_problems'}
 def __getattr__(name: str) -> object:
     """Import a public name at its first use."""
     if name in _RENAMED:
-        import warnings
+        from sim_bridge.foundation.deprecation import warn_renamed
 
-        warnings.warn(
-            f'{__name__}.{name} is now called {__name__}.{_RENAMED[name]}',
-            DeprecationWarning,
-            stacklevel=2,
-        )
+        warn_renamed(f'{__name__}.{name}', f'{__name__}.{_RENAMED[name]}')
         return getattr(sys.modules[__name__], _RENAMED[name])
     if name not in _MODULE_OF:
         from sim_bridge.foundation.errors import close_match

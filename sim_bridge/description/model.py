@@ -16,7 +16,6 @@ import enum
 import math
 from types import MappingProxyType
 from typing import Any
-import warnings
 
 import numpy as np
 
@@ -26,6 +25,7 @@ from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
 from sim_bridge.description.sensor_kinds import SensorKind, WrenchSettings
 from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.deprecation import warn_renamed
 from sim_bridge.foundation.names import counted
 from sim_bridge.shapes.mesh_files import MeshArrays
 
@@ -452,9 +452,7 @@ class SensorDescription:
             new, value = f'settings.{name}', getattr(settings, name)
         else:
             raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
-        warnings.warn(
-            f'SensorDescription.{name} is now called {new}', DeprecationWarning, stacklevel=2
-        )
+        warn_renamed(f'SensorDescription.{name}', new)
         return value
 
 

@@ -12,7 +12,8 @@ import contextlib
 import difflib
 import enum
 import reprlib
-import warnings
+
+from sim_bridge.foundation.deprecation import warn_renamed
 
 # Values and names come from files and messages and may have any size. Long ones are shortened:
 # a million numbers per log line, once a second, would fill a disk.
@@ -180,9 +181,7 @@ class InvalidValueError(SimBridgeError, ValueError):
     @property
     def what(self) -> str:
         """The quantity, by its name before 0.2."""
-        warnings.warn(
-            'InvalidValueError.what is now called quantity', DeprecationWarning, stacklevel=2
-        )
+        warn_renamed('InvalidValueError.what', 'quantity')
         return self.quantity
 
 

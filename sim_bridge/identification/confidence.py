@@ -13,13 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-import warnings
 
 import numpy as np
 from scipy.linalg import qr
 from scipy.stats import t as student
 
 from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.deprecation import warn_renamed
 from sim_bridge.identification.fit import Solution
 from sim_bridge.identification.parameters import PRIOR, Quantity
 
@@ -53,7 +53,7 @@ class Estimate(NamedTuple):
     @property
     def is_told(self) -> bool:
         """Deprecated name of `is_identifiable`."""
-        warnings.warn('is_told is now called is_identifiable', DeprecationWarning, stacklevel=2)
+        warn_renamed('is_told', 'is_identifiable')
         return self.is_identifiable
 
 

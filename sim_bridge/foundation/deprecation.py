@@ -1,0 +1,10 @@
+"""Warnings for names that users should no longer use."""
+
+from __future__ import annotations
+
+import warnings
+
+
+def warn_renamed(old: str, new: str) -> None:
+    """Warn that a name was renamed, at the caller of the function that calls this."""
+    warnings.warn(f'{old} is now called {new}', DeprecationWarning, stacklevel=3)
