@@ -112,8 +112,8 @@ def test_kernels_equal_numba():
         *wrong,
         sep='\n',
     )
-    # most other kernels take tables, unsupported by Numba
-    assert kernels > 0.35 * len(all_kernels())
+    # 353 on 2026-11-29; other kernels take tables, unsupported by Numba
+    assert kernels > 340
     assert count > 1000
     # a nearly singular banded system amplifies rounding
     assert len(wrong) <= 3, '\n'.join(wrong)
