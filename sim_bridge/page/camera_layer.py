@@ -14,7 +14,7 @@ from sim_bridge.page.grid import add_grid, fit_grid
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Mesh, Notice, Structure
-from sim_bridge.page.widgets import set_value
+from sim_bridge.page.widgets import in_order, set_value
 
 _NOTHING = 'nothing'
 _DIRECTION = np.array([0.75, -0.55, 0.4])  # from the target to the camera
@@ -46,8 +46,8 @@ class CameraLayer(PlainLayer):
             with gui.add_folder('World', expand_by_default=False, order=_LAST):
                 self._grid_on = gui.add_checkbox('Grid', True)
                 self._axes_on = gui.add_checkbox('Axes of the world', False)
-        self._grid_on.on_update(lambda _: self._show(self._grid, self._grid_on))
-        self._axes_on.on_update(lambda _: self._show(self._axes, self._axes_on))
+        self._grid_on.on_update(in_order(lambda _: self._show(self._grid, self._grid_on)))
+        self._axes_on.on_update(in_order(lambda _: self._show(self._axes, self._axes_on)))
         save.on_click(self._save)
 
     def show(self, structure: Structure) -> None:

@@ -9,7 +9,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import Structure
-from sim_bridge.page.widgets import any_decimals, update_node
+from sim_bridge.page.widgets import any_decimals, in_order, update_node
 
 _BOX = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 _FACES = np.array(
@@ -55,7 +55,7 @@ class FramesLayer(PlainLayer):
             self._loops_on,
             self._size,
         ):
-            widget.on_update(lambda _: self._renew())
+            widget.on_update(in_order(lambda _: self._renew()))
         self._is_stale = True
         self._nodes: list[viser.SceneNodeHandle] = []
         self._structure: Structure | None = None

@@ -12,7 +12,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import JointRecord, Notice, Structure
-from sim_bridge.page.widgets import set_value
+from sim_bridge.page.widgets import in_order, set_value
 
 _MEASURED = 'measured'
 # slider range for joints without limits
@@ -35,8 +35,8 @@ class JointsLayer(PlainLayer):
             self._control = gui.add_dropdown(
                 'Command', (_MEASURED,), hint='Quantity commanded by the sliders; measured: none'
             )
-        self._robot.on_update(lambda _: self._renew())
-        self._control.on_update(lambda _: self._choose())
+        self._robot.on_update(in_order(lambda _: self._renew()))
+        self._control.on_update(in_order(lambda _: self._choose()))
         self._sliders: list[tuple[JointRecord, Any]] = []
         self._is_stale = self._can_release = False
         self._count = 0
@@ -103,7 +103,11 @@ class JointsLayer(PlainLayer):
                     disabled=control == _MEASURED,
                 )
             slider.on_update(
-                self._explain if control == _MEASURED else partial(self._command, joint, control)
+                in_order(
+                    self._explain
+                    if control == _MEASURED
+                    else partial(self._command, joint, control)
+                )
             )
             self._sliders.append((joint, slider))
 

@@ -10,6 +10,7 @@ from sim_bridge.page.history import History, Value
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Structure
+from sim_bridge.page.widgets import in_order
 
 _COLORS = ('#1f77b4', '#ff7f0e', '#2ca02c', '#d62728', '#9467bd', '#8c564b', '#e377c2', '#17becf')
 _MOST = 8  # curves
@@ -48,8 +49,8 @@ class PlotsLayer(PlainLayer):
             self._plot = gui.add_uplot(
                 (np.zeros(1), np.zeros(1)), _series(self._labels), aspect=1.0, scales=_scales()
             )
-        add.on_click(lambda _: self._add(self._what.value))
-        clear.on_click(lambda _: self._clear())
+        add.on_click(in_order(lambda _: self._add(self._what.value)))
+        clear.on_click(in_order(lambda _: self._clear()))
 
     def show(self, structure: Structure) -> None:
         """List the available values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.records import LinkRecord, Structure
-from sim_bridge.page.widgets import set_value
+from sim_bridge.page.widgets import in_order, set_value
 
 
 class PushLayer(PlainLayer):
@@ -31,7 +31,7 @@ class PushLayer(PlainLayer):
                 hint='Simulated time; 0: one step',
             )
             push = gui.add_button('Push')
-        push.on_click(lambda _: self._push())
+        push.on_click(in_order(lambda _: self._push()))
 
     def show(self, structure: Structure) -> None:
         """List the movable links."""

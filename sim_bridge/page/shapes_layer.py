@@ -15,6 +15,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT
 from sim_bridge.page.poses import Poses, quaternions
 from sim_bridge.page.records import Mesh, MeshFile, Notice, Part, Reshaping, Structure
+from sim_bridge.page.widgets import in_order
 
 _VISUAL, _COLLISION, _BOTH = 'Visual', 'Collision', 'Both'
 _ROLES = {
@@ -36,7 +37,7 @@ class ShapesLayer(PlainLayer):
         self._structure: Structure | None = None
         self._root = context.root
         self._holder: int | None = None
-        self.server.on_client_disconnect(self._leave)
+        self.server.on_client_disconnect(in_order(self._leave))
         self._batches: list[Batch] = []
         self._slices: list[slice] = []
         self._parts: list[Part] = []
@@ -59,7 +60,7 @@ class ShapesLayer(PlainLayer):
             self._opacity = gui.add_slider('Opacity', 0.05, 1.0, 0.05, 1.0)
             self._wireframe = gui.add_checkbox('Wireframe', False)
         for widget in (self._what, self._colors, self._opacity, self._wireframe):
-            widget.on_update(lambda _: self._renew())
+            widget.on_update(in_order(lambda _: self._renew()))
 
     def show(self, structure: Structure) -> None:
         """Request the mesh files; the next frame gives the poses."""
@@ -197,7 +198,7 @@ class ShapesLayer(PlainLayer):
         )
         if 'drag' in structure.abilities:
             for handle in batch.handles:
-                handle.on_drag('left', modifier='cmd/ctrl')(partial(self._drag, rows))
+                handle.on_drag('left', modifier='cmd/ctrl')(in_order(partial(self._drag, rows)))
         return batch
 
     def _appearance(self, mesh: Mesh | MeshFile) -> Appearance:

@@ -8,7 +8,7 @@ from sim_bridge.page.channel import Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Structure
-from sim_bridge.page.widgets import set_value
+from sim_bridge.page.widgets import in_order, show_value
 
 _TIME = NUMBERS.index('time')
 _SHOWN_S = 1.0  # how long a mark is shown [s]
@@ -33,10 +33,10 @@ class TapeLayer(PlainLayer):
             self._before = gui.add_button('Mark before', hint='Page Up', visible=False)
             self._next = gui.add_button('Next mark', hint='Page Down', visible=False)
             self._said = gui.add_markdown('')
-        self._bar.on_update(self._seek)
-        self._chosen.on_update(self._choose)
-        self._before.on_click(lambda _: self._jump(-1))
-        self._next.on_click(lambda _: self._jump(1))
+        self._bar.on_update(in_order(self._seek))
+        self._chosen.on_update(in_order(self._choose))
+        self._before.on_click(in_order(lambda _: self._jump(-1)))
+        self._next.on_click(in_order(lambda _: self._jump(1)))
 
     def show(self, structure: Structure) -> None:
         """Show a recording's time and marks."""
@@ -49,8 +49,12 @@ class TapeLayer(PlainLayer):
             # added late: without a recording they would be listed as commands without effect
             self._has_keys = True
             gui = self.server.gui
-            gui.add_command('Mark before', hotkey='pageup').on_trigger(lambda _: self._jump(-1))
-            gui.add_command('Next mark', hotkey='pagedown').on_trigger(lambda _: self._jump(1))
+            gui.add_command('Mark before', hotkey='pageup').on_trigger(
+                in_order(lambda _: self._jump(-1))
+            )
+            gui.add_command('Next mark', hotkey='pagedown').on_trigger(
+                in_order(lambda _: self._jump(1))
+            )
         self._bar.min, self._bar.max = tape.begin, max(tape.end, tape.begin + 1e-3)
         self._marks = [(mark.time, f'{mark.kind}: {mark.text}') for mark in tape.marks]
         self._chosen.options = (
@@ -64,7 +68,7 @@ class TapeLayer(PlainLayer):
     def update(self, frame: Frame, poses: Poses) -> None:
         """Show the time, and the events just before it."""
         self._now = float(frame.numbers[_TIME])
-        set_value(self._bar, min(max(self._now, self._bar.min), self._bar.max))
+        show_value(self.server, self._bar, min(max(self._now, self._bar.min), self._bar.max))
         shown = [
             f'- {time:.3f} s {text.translate(_SPECIAL)}'
             for time, text in self._marks

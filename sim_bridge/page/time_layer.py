@@ -9,7 +9,7 @@ from sim_bridge.page.channel import Frame, NUMBERS
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import Notice, Structure
-from sim_bridge.page.widgets import any_decimals, plain, set_value
+from sim_bridge.page.widgets import any_decimals, in_order, plain, set_value, show_value
 
 _TIME, _IS_PAUSED = NUMBERS.index('time'), NUMBERS.index('is_paused')
 _SPEED = NUMBERS.index('wanted_speed')
@@ -64,16 +64,20 @@ class TimeLayer(PlainLayer):
                 restore, self._forget = gui.add_button('Restore'), gui.add_button('Delete')
             self._messages = gui.add_markdown('')
         any_decimals(self._speed)
-        self._play.on_click(lambda _: self._toggle())
-        self._step.on_click(lambda _: self._take_steps())
-        self._speed.on_update(self._set_speed)
-        self._reset.on_click(lambda _: self.ask('reset'))
-        save.on_click(lambda _: self.ask('save', name=self._name.value))
-        restore.on_click(lambda _: self._ask_of_kept('restore'))
-        self._forget.on_click(lambda _: self._ask_of_kept('forget'))
-        gui.add_command('Pause or play', hotkey='space').on_trigger(lambda _: self._toggle())
-        gui.add_command('Step', hotkey='arrowright').on_trigger(lambda _: self._take_steps())
-        gui.add_command('Reset', hotkey='R').on_trigger(lambda _: self.ask('reset'))
+        self._play.on_click(in_order(lambda _: self._toggle()))
+        self._step.on_click(in_order(lambda _: self._take_steps()))
+        self._speed.on_update(in_order(self._set_speed))
+        self._reset.on_click(in_order(lambda _: self.ask('reset')))
+        save.on_click(in_order(lambda _: self.ask('save', name=self._name.value)))
+        restore.on_click(in_order(lambda _: self._ask_of_kept('restore')))
+        self._forget.on_click(in_order(lambda _: self._ask_of_kept('forget')))
+        gui.add_command('Pause or play', hotkey='space').on_trigger(
+            in_order(lambda _: self._toggle())
+        )
+        gui.add_command('Step', hotkey='arrowright').on_trigger(
+            in_order(lambda _: self._take_steps())
+        )
+        gui.add_command('Reset', hotkey='R').on_trigger(in_order(lambda _: self.ask('reset')))
 
     def show(self, structure: Structure) -> None:
         """Show the controls that the simulator supports."""
@@ -99,7 +103,7 @@ class TimeLayer(PlainLayer):
         wanted = float(frame.numbers[_SPEED])
         if wanted != self._wanted:
             self._wanted = wanted
-            set_value(self._speed, wanted)
+            show_value(self.server, self._speed, wanted)
 
     def notice(self, notice: Notice) -> None:
         """Show the last warnings and errors, and the snapshot list."""

@@ -6,7 +6,7 @@ from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.records import JointRecord, Structure
-from sim_bridge.page.widgets import any_decimals, plain, set_value
+from sim_bridge.page.widgets import any_decimals, in_order, plain, set_value
 
 
 class TrajectoryLayer(PlainLayer):
@@ -40,10 +40,10 @@ class TrajectoryLayer(PlainLayer):
             clear = gui.add_button('Clear points')
             self._error = gui.add_markdown('')
         any_decimals(self._seconds)
-        self._robot.on_update(lambda _: self._list_joints())
-        add.on_click(lambda _: self._add())
-        follow.on_click(lambda _: self._follow())
-        clear.on_click(lambda _: self._clear())
+        self._robot.on_update(in_order(lambda _: self._list_joints()))
+        add.on_click(in_order(lambda _: self._add()))
+        follow.on_click(in_order(lambda _: self._follow()))
+        clear.on_click(in_order(lambda _: self._clear()))
 
     def show(self, structure: Structure) -> None:
         """List the robots with joints."""

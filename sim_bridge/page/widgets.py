@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Coroutine
 import re
 from typing import Any
 
@@ -16,6 +17,30 @@ def set_value(widget: Any, value: Any) -> None:
     """Set an input's changed value; viser's types hide its setter."""
     if widget.value != value:
         widget.value = value
+
+
+def show_value(server: viser.ViserServer, widget: Any, value: Any) -> None:
+    """
+    Set an input to a value from the simulator, from any thread.
+
+    It is set on viser's event loop, never between a user's input and its callback (`in_order`).
+    """
+    if widget.value != value:
+        server.get_event_loop().call_soon_threadsafe(set_value, widget, value)
+
+
+def in_order(function: Callable[[Any], object]) -> Callable[[Any], Coroutine[Any, Any, None]]:
+    """
+    Return a callback that runs with each user's input, on viser's event loop.
+
+    viser runs plain functions on a thread pool: two inputs can change places there, and a function
+    can read a value set by the simulator in the meantime. The function must not block.
+    """
+
+    async def call(event: Any) -> None:
+        function(event)
+
+    return call
 
 
 def any_decimals(*widgets: Any) -> None:
