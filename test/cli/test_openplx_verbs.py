@@ -54,6 +54,16 @@ def test_check_lists_the_inputs_that_a_world_has(capsys):
     assert shown == list(sb.World().load_openplx(path).inputs)
 
 
+def test_a_model_that_is_a_body_has_its_inputs(tmp_path, capsys):
+    """Show the inputs of a root body; the world has the same."""
+    path = tmp_path / 'bob.openplx'
+    path.write_text(PENDULUM.partition('Swing')[0], encoding='utf-8')
+    assert main(['check', str(path), '--json']) == 0
+    shown = json.loads(capsys.readouterr().out)['openplx']['inputs']
+    assert shown == ['linear_velocity_world_input', 'angular_velocity_world_input']
+    assert shown == list(sb.World().load_openplx(path).inputs)
+
+
 def test_a_model_that_the_file_lacks_is_refused_with_those_that_it_has(scene, capsys):
     """Name the models in the file."""
     assert main(['check', str(scene), '--model', 'Nope']) != 0

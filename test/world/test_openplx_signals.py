@@ -532,3 +532,19 @@ Scene is Physics3D.System:
     assert bob.p == pytest.approx([0.0, 0.0, -1.0], abs=1e-9)
     with pytest.raises(sb.InvalidValueError, match='above 0'):
         target.set(0.0)
+
+
+def test_signals_of_a_model_that_is_a_body_act_on_it():
+    """Set the velocity of a root body, and read its motion and a connector's."""
+    world = sb.World(time_step=STEP, gravity=(0.0, 0.0, 0.0))
+    text = BAR.partition('Scene is')[0] + (
+        '    tip_output is Physics3D.Signals.MateConnector.PositionOutput:\n        source: tip\n'
+    )
+    scene = world.load_openplx(text, 'Bar')
+    scene.inputs['linear_velocity_world_input'].set((0.0, 2.0, 0.0))
+    world.step(1000)
+    np.testing.assert_allclose(scene.link('.').p, [0, 2, 0], atol=1e-12)
+    np.testing.assert_allclose(
+        scene.outputs['position_output'].read(), scene.link('.').p, atol=1e-12
+    )
+    np.testing.assert_allclose(scene.outputs['tip_output'].read(), [1, 2, 0], atol=1e-12)

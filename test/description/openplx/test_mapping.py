@@ -420,6 +420,8 @@ face is Physics.Signals.SignalInterface:
             'unsupported-bundle',
             'spring is',
         ),
+        ('thing is Physics3D.Bodies.Body', 'not-a-rigid-body', 'thing is'),
+        ('thing is Physics.Bodies.Body', 'not-a-rigid-body', 'thing is'),
         (
             'a is Bob:\n    box is Physics3D.Geometries.Box:\n        size: '
             'Math.Vec3.from_xyz(1, -1, 1)',

@@ -189,6 +189,21 @@ def test_mates_wait_until_a_freedom_is_removed():
     np.testing.assert_array_equal(result.transforms['b'].position, [1, 0, 0])
 
 
+@pytest.mark.parametrize('order', ['ab', 'ba'])
+@pytest.mark.parametrize('kind', ['lock', 'hinge'])
+def test_without_a_world_the_body_defined_first_is_held(order, kind):
+    """Force the frame that the file defines first, whichever connector the mate names first."""
+    for one in (
+        mate('m', kind, 'a', at(0, 0, 1), 'b', at(0, 0, -2)),
+        mate('m', kind, 'b', at(0, 0, -2), 'a', at(0, 0, 1)),
+    ):
+        transforms = snap([SnapFrame(name) for name in order], [one]).transforms
+        assert transforms[order[0]].is_identity
+        np.testing.assert_allclose(
+            transforms['b'].position - transforms['a'].position, [0, 0, 3], atol=1e-15
+        )
+
+
 def test_disabled_mates_are_left_out():
     """Neither place a frame by a disabled mate, nor report its misfit."""
     one = mate('m', 'lock', '', at(1), 'body', at(), enabled=False)

@@ -18,6 +18,7 @@ REFUSED = (
     'Robotics.EndEffectors.',
 )
 _SHOWN = ('Visuals.', 'Physics.Optics.')
+_BODY, _RIGID_BODY = 'Physics.Bodies.Body', 'Physics3D.Bodies.RigidBody'
 _COMPOSITE = ('Robotics.Signals.RobotInput', 'Robotics.Signals.RobotOutput')
 _VECTORS = ('Math.Vec2', 'Math.Vec3', 'Math.Quat', 'Math.Matrix3x3', 'Math.Matrix4x4')
 
@@ -43,6 +44,13 @@ def note_unsupported(root: Object, findings: Findings) -> None:
                 'unsupported-bundle',
                 found.place,
                 f'{names[0]} is not shown, and has no effect on motion',
+            )
+            continue
+        if _BODY in names and _RIGID_BODY not in names:
+            findings.error(
+                'not-a-rigid-body',
+                found.place,
+                f'{names[0]} has no mass properties; simulated bodies are {_RIGID_BODY}',
             )
             continue
         if any(name in _COMPOSITE for name in names):

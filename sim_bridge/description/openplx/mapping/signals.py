@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from sim_bridge.description.openplx.assembly import Assembly, body_of, connectors_of, world_pose
+from sim_bridge.description.openplx.assembly import (
+    Assembly,
+    BODY,
+    body_of,
+    connectors_of,
+    frame_path,
+    world_pose,
+)
 from sim_bridge.description.openplx.mapping.records import Frame, Signal
 from sim_bridge.description.openplx.objects import Object
 from sim_bridge.description.report import Findings
@@ -141,7 +148,8 @@ def _signal(signal: Object, assembly: Assembly) -> _Parts | None:
         frames = tuple(_frame(each, assembly) for each in connectors_of(source, Findings()) or ())
     if signal is source.members.get('target_distance_output'):
         kind = TARGET_DISTANCE
-    return kind, source.path, model, frames
+    path = frame_path(source) if source.is_a(BODY) else source.path
+    return kind, path, model, frames
 
 
 def _frame(connector: Object, assembly: Assembly) -> Frame:

@@ -76,8 +76,7 @@ class Placing:
                 mate = next(undecided, None)
             if mate is None:
                 break
-            side = 0 if self._undefined[mate][0] else 1
-            self._force(self._first_undefined(mate, side), mate)
+            self._force(self._first_undefined_of_mate(mate), mate)
         for number, transform in enumerate(self._structure.transforms):
             if transform is None:
                 self._force(number)
@@ -182,6 +181,11 @@ class Placing:
         """Return the undefined frame nearest to a connector."""
         transforms = self._structure.transforms
         return next(k for k in self._structure.chains[mate][side] if transforms[k] is None)
+
+    def _first_undefined_of_mate(self, mate: int) -> int:
+        """Return the undefined frame nearest to a connector, of both sides the first defined."""
+        sides = [side for side in range(2) if self._undefined[mate][side]]
+        return min(self._first_undefined(mate, side) for side in sides)
 
     def _is_undecided(self, frame: int) -> bool:
         """Whether a frame is undefined, and a mate waits for it."""
