@@ -497,7 +497,7 @@ class Cache:
 
     def restart(self, control: np.ndarray, axis_control: np.ndarray) -> None:
         """
-        Put every robot back to its state at addition, at rest and without efforts.
+        Put every robot back to its state at addition, without efforts.
 
         control, axis_control: as in State, the motors' settings from then on.
         """
@@ -509,6 +509,7 @@ class Cache:
         for joint in self._registry.constraints.values():
             joint.restart()
         self.applied.clear()
+        self.contacts.look_anew()
         staleness.flags &= ~(PUSHES | APPLIED)
         staleness.forget_observations()
 

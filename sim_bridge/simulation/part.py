@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data.model import body_count, Model, model_sizes
 from sim_bridge.engine.data.parts import arrays_of, rows_of
-from sim_bridge.engine.data.state import make_state, State
+from sim_bridge.engine.data.state import DISABLED, make_state, State
 from sim_bridge.engine.pipeline.join import Offsets
 
 _OF_ROBOT = ('nb', 'nq', 'nv')
 """Dimensions along which a robot's numbers are a slice of the world's numbers."""
 _STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
+_OF_START = ('q', 'v', 'v_left', 'hold')
 _PARAMETERS = {
     field: along
     for field, along in rows_of(Model).items()
@@ -44,11 +47,31 @@ def with_own_parameters(model: Model) -> Model:
     return model._replace(**{field: getattr(model, field).copy() for field in _PARAMETERS})
 
 
-def copy_part(part: Part, own: Model) -> Part:
-    """Copy a robot's state and changeable parameters; its own model gives the sizes."""
-    copied = own_part(own)
-    carry_over(own, part, copied)
-    return copied
+def start_part(part: Part, own: Model) -> Part:
+    """
+    Copy a robot's start: configuration, velocities, holds, disabled bodies and parameters.
+
+    Efforts and the last step's results are left out; its own model gives the sizes.
+    """
+    start, counts = own_part(own), model_sizes(own)
+    stretches = {along: (part.at.along(along), 0, counts[along]) for along in _OF_ROBOT}
+    _carry({field: _STATE[field] for field in _OF_START}, part.state, start.state, stretches)
+    _carry(_PARAMETERS, part.model, start.model, stretches)
+    idle = part.state.idle[part.at.body :][: counts['nb']]
+    start.state.idle[idle == DISABLED] = DISABLED
+    return start
+
+
+def is_at_start(part: Part, start: Part, own: Model) -> bool:
+    """Return whether a robot has the configuration and the velocities of its start."""
+    counts = model_sizes(own)
+    return all(
+        np.array_equal(
+            getattr(part.state, field)[part.at.along(along) :][: counts[along]],
+            getattr(start.state, field),
+        )
+        for field, along in (('q', 'nq'), ('v', 'nv'))
+    )
 
 
 def view_part(part: Part, own: Model) -> Part:
@@ -92,7 +115,7 @@ def _carry(
     target: NamedTuple,
     stretches: Mapping[str, tuple[int, int, int]],
 ) -> None:
-    """Copy array slices; stretches: by dimension first target row, source row and count."""
+    """Copy array slices; stretches: first source row, target row and count by dimension."""
     for field, along in fields.items():
         if along in stretches:
             start, to, count = stretches[along]

@@ -103,6 +103,7 @@ class RobotArrays:
         assembly.start_control(self.model, control, self.state)
         self.state.axis_control[:] = axis_control
         self.model.frame[:] = frame
+        _forget_last_step(self.model, self.loops, self.state)
 
     def make_room(self, slots: Sequence[RobotSlot], contacts: int) -> None:
         """Make room for so many contacts in the state; its other arrays are unchanged."""

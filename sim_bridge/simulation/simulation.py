@@ -90,7 +90,7 @@ class Simulation:
         self.registry.expel(slot)
 
     def reset(self) -> None:
-        """Put every robot back to its state at addition, at rest and without efforts."""
+        """Put every robot back to its state at addition, without efforts."""
         self.thread_guard.check()
         self.cache.settle()
         state = self.cache.state
@@ -98,7 +98,7 @@ class Simulation:
 
     def _reset(self, control: np.ndarray, axis_control: np.ndarray) -> None:
         self.cache.restart(control, axis_control)
-        if any(joint.spec.gathers for joint in self.registry.constraints.values()):
+        if self.registry.constraints:
             self.staleness.flags |= JOINT_VELOCITIES
         self.runner.forget_report()
         self.cache.stop_crawlers()

@@ -42,7 +42,7 @@ from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import HeightField
 from sim_bridge.shapes.shape_records import shape_record
 from sim_bridge.shapes.shapes import Shape
-from sim_bridge.simulation.part import copy_part, move_over, own_part, Part
+from sim_bridge.simulation.part import is_at_start, move_over, own_part, Part, start_part
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.self_collision import excluded_bodies
 
@@ -491,7 +491,12 @@ class RobotSlot:
 
     def remember(self) -> None:
         """Make the present state the state for `reset`."""
-        self.initial = copy_part(self.part, self.blueprint.model)
+        self.initial = start_part(self.part, self.blueprint.model)
+
+    @property
+    def is_at_start(self) -> bool:
+        """Whether the configuration and the velocities are those for `reset`."""
+        return is_at_start(self.part, self.initial, self.blueprint.model)
 
     @property
     def trees(self) -> np.ndarray:

@@ -279,7 +279,7 @@ def _settings(simulation: Simulation) -> UserSettings:
 def _joint_settings(simulation: Simulation) -> tuple[bool, list[Any]]:
     """Return whether new constraints must still change velocities, and each joint's softness."""
     joints = simulation.registry.constraints.values()
-    has_new_joints = bool(simulation.staleness.flags & JOINT_VELOCITIES)
+    has_new_joints = bool(joints) and bool(simulation.staleness.flags & JOINT_VELOCITIES)
     return has_new_joints, [joint.softness for joint in joints]
 
 

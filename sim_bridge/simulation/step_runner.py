@@ -8,6 +8,7 @@ import numpy as np
 
 from sim_bridge.compiler.build import build
 from sim_bridge.engine.data.collision_scratch import ABSENT
+from sim_bridge.engine.data.contact_problem import Solution
 from sim_bridge.engine.data.model import Options
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.pipeline.run_stage import run_stage
@@ -157,6 +158,7 @@ class StepRunner:
         stepper = self._cache.current_stepper
         if stepper is not None:
             stepper.progress[:] = 0
+            stepper.handle.part(Solution).residual[:] = 0.0
 
     @property
     def calls_python(self) -> bool:

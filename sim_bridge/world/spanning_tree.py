@@ -195,12 +195,20 @@ class SpanningTree:
         )
 
     def _match_velocities(self, spec: JointSpec) -> None:
-        """Remove link velocities forbidden by a new tree joint."""
+        """
+        Remove link velocities forbidden by a new tree joint.
+
+        Robots at their start begin with the new velocities after resets too.
+        """
         if any(part.any() for part in _relative_motion(spec)):
+            registry = self._simulation.registry
+            at_start = [slot for slot in registry.slots.values() if slot.is_at_start]
             self.constrain(spec.name, spec)
             self._simulation.cache.begin_joints()
-            del self._simulation.registry.constraints[spec.name]
-            self._simulation.registry.reconnect_joints()
+            del registry.constraints[spec.name]
+            registry.reconnect_joints()
+            for slot in at_start:
+                slot.remember()
 
     def _mounted_side(self, spec: JointSpec) -> bool | None:
         """Return True to mount the second link's robot, False the first's, None for neither."""

@@ -1123,11 +1123,11 @@ class World(DeclaredAttributes):
 
     def reset(self, time: bool = False) -> None:
         """
-        Return every robot to its initial state, at rest and without efforts.
+        Return every robot to its initial pose and velocities, without efforts.
 
         The sensor noise restarts. Changed parameters persist, and so do the joints' control modes;
         motor targets become the current positions, or an OpenPLX scene's. Crawlers stop.
-        time: also set the step count to 0.
+        time: also set the step count to 0; later steps then have the bits of a new world's.
         """
         time = truth('time', time)
         finished(partial(self._reset, time))
