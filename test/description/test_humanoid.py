@@ -87,7 +87,8 @@ def test_segments_add_up(tmp_path):
     assert robot.base_pose.position.tolist() == [1, 2, 3]
 
 
-def test_joints_limits_and_motors(tmp_path):
+@pytest.mark.parametrize('track', ['pseudoContinuousTrack', 'crawler'])
+def test_joints_limits_and_motors(tmp_path, track):
     """Read every joint kind, its axis as letter or vector, and limits given as lists."""
     child = (
         'DEF {0} Joint {{ jointType "{1}" jointId {2} {3} children [ DEF S{0} Segment '
@@ -109,7 +110,7 @@ def test_joints_limits_and_motors(tmp_path):
                     ),
                     child.format('S', 'slide', 0, 'jointAxis 0 0 -2 equivalentInertia 7'),
                     child.format('F', 'free', -1, ''),
-                    child.format('C', 'pseudoContinuousTrack', 2, 'jointAxis 0 1 0'),
+                    child.format('C', track, 2, 'jointAxis 0 1 0'),
                 )
             )
             + ']}',

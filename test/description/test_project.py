@@ -146,7 +146,8 @@ def test_the_simulator_item_sets_the_world(tmp_path):
         [('arm', 'file: arm.body')],
         (
             'timestep: 0.004, stepMode: "Iterative (quick step)", gravity: [0, 0, -1], '
-            'numIterations: 20, globalERP: 0.3, globalCFM: "1.0e-7", friction: 0.9, 2Dmode: true'
+            'numIterations: 20, globalERP: 0.3, globalCFM: "1.0e-7", friction: 0.9, '
+            'limitCorrectingVel: true, maxCorrectingVel: "1.0e-2", recording: full'
         ),
     )
     scene = read_scene(path)
@@ -157,12 +158,64 @@ def test_the_simulator_item_sets_the_world(tmp_path):
         'erp': 0.3,
         'cfm': 1e-7,
     }
-    assert [each.message[:11] for each in scene.report.findings] == ['the 2D mode']
+    assert scene.report.findings == ()
     world = sb.World(time_step=0.004)
     world.load_scene(path)
     assert (world.solver, world.iterations, world.erp, world.cfm) == ('iterative', 20, 0.3, 1e-7)
     assert world.gravity.tolist() == [0, 0, -1]
-    assert world.materials['default'].friction == 0.9
+    default = world.materials['default']
+    assert (default.friction, default.max_correcting_velocity) == (0.9, 0.01)
+
+
+def test_the_correcting_velocity_is_limited_for_all_materials(tmp_path):
+    """Limit overlap correction in the material table; without the limit it is unbounded."""
+    (tmp_path / 'table.yaml').write_text('materials: [{name: Ice, roughness: 0.1}]')
+    table = 'materialTableFile: table.yaml'
+    for text, most in (
+        ('max_correcting_velocity: 0.02', 0.02),
+        ('limitCorrectingVel: false', math.inf),
+    ):
+        path = project(tmp_path, [], text, table)
+        found = {each.name: each.max_correcting_velocity for each in read_scene(path).materials}
+        assert found == {'Ice': most, 'default': most}
+
+
+def test_simulator_keys_without_effect_are_named(tmp_path):
+    """Name relaxation and collision detector; a flag at its only possible value is silent."""
+    path = project(
+        tmp_path,
+        [],
+        'over_relaxation: 1.3, surface_velocity_culling_depth: 0.005, enable_joint_limit: true, '
+        '"UseWorldItem\'sCollisionDetector": true, time_length: 10',
+    )
+    assert [each.message for each in read_scene(path).report.findings] == [
+        "UseWorldItem'sCollisionDetector: there is one collision detector, for all bodies",
+        'not simulated: over_relaxation, surface_velocity_culling_depth',
+    ]
+    path = project(tmp_path, [], 'useWorldCollisionDetector: false')
+    assert read_scene(path).report.findings == ()
+
+
+@pytest.mark.parametrize('key', ['2Dmode', 'use_2d_mode'])
+def test_the_2d_mode_holds_root_links_in_planes(tmp_path, key):
+    """Keep y and the rotation about x and z under a sideways force; fall freely along z."""
+    path = project(
+        tmp_path,
+        [
+            ('arm', 'file: arm.body\nroot_translation: [1, 2, 3]\nfix_root: false'),
+            ('fixed', 'file: arm.body\nfix_root: true'),
+        ],
+        f'{key}: true, gravity: [0, 5, -10]',
+    )
+    world = sb.World()
+    world.load_scene(path)
+    root = world.robots['arm'].root_link
+    root.add_torque((3.0, 0.0, 3.0))
+    world.step(1000)
+    assert root.p[:2] == pytest.approx([1, 2], abs=1e-9)
+    assert root.R[:, 1] == pytest.approx([0, 1, 0], abs=1e-9)
+    assert root.p[2] == pytest.approx(-2, abs=0.01)
+    assert list(world.joints) == ['arm_plane']
 
 
 def test_paths_have_variables(tmp_path, monkeypatch):

@@ -50,17 +50,19 @@ def test_crawler_vehicle_drives_and_turns():
     assert robot.root_link.w[2] > 0.3
 
 
-def test_two_touching_crawlers_add_their_speeds(tmp_path):
+@pytest.mark.parametrize('track', ['pseudoContinuousTrack', 'pseudo_continuous_track', 'crawler'])
+def test_two_touching_crawlers_add_their_speeds(tmp_path, track):
     """Carry a vehicle on an upturned one: it moves by the sum of both speeds."""
     path = tmp_path / 'track.body'
-    path.write_text("""format: ChoreonoidBody
+    text = """format: ChoreonoidBody
 formatVersion: 2.0
 links:
   - {name: A, jointType: free, mass: 1, inertia: [0.1, 0, 0, 0.1, 0, 0.1]}
-  - {name: T, parent: A, jointType: pseudoContinuousTrack, jointAxis: Y, mass: 1,
+  - {name: T, parent: A, jointType: TRACK, jointAxis: Y, mass: 1,
      inertia: [0.1, 0, 0, 0.1, 0, 0.1],
      elements: {Shape: {geometry: {type: Box, size: [1, 1, 0.2]}}}}
-""")
+"""
+    path.write_text(text.replace('TRACK', track))
     world = sb.World()
     low = world.load_body(path, 'low', True)
     high = world.load_body(path, 'high', position=(0, 0, 0.2))

@@ -36,6 +36,7 @@ _JOINT_TYPES = MappingProxyType(
         'free': 'free',
         'fixed': 'fixed',
         'pseudoContinuousTrack': 'pseudoContinuousTrack',
+        'crawler': 'crawler',
     }
 )
 _DEVICES = MappingProxyType(

@@ -37,14 +37,15 @@ from sim_bridge.description.poses import read_only
 from sim_bridge.description.yaml.section import Section
 
 _FREE, _TRACK = 'free', 'pseudo_continuous_track'
+# spellings of the track's type: present, of version 1, of the ODE plugin's manual
+_TRACKS = (_TRACK, 'pseudoContinuousTrack', 'crawler')
 _TYPES = {
     'revolute': JointType.REVOLUTE,
     'prismatic': JointType.PRISMATIC,
     'slide': JointType.PRISMATIC,
     'fixed': JointType.FIXED,
     _FREE: JointType.FLOATING,
-    _TRACK: JointType.FIXED,
-    'pseudoContinuousTrack': JointType.FIXED,
+    **dict.fromkeys(_TRACKS, JointType.FIXED),
 }
 # actuation_mode is ignored, since the control mode is chosen at run time; it marked tracks once
 _MODES = ('actuation_mode', 'import', 'lights_on', 'type')
@@ -143,7 +144,7 @@ def _joint_type(section: Section) -> tuple[str, JointType]:
     word = section.choice(key, tuple(_TYPES), 'fixed')
     if section.peek(key_of(section, 'actuation_mode')) == _OLD_TRACK:
         word = _TRACK
-    return (_TRACK if word == 'pseudoContinuousTrack' else word), _TYPES[word]
+    return (_TRACK if word in _TRACKS else word), _TYPES[word]
 
 
 def _limits(section: Section, kind: JointType, reading: Reading) -> JointLimits:

@@ -6,7 +6,8 @@ docs/choreonoid.md explains how each key is used. All other project data concern
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 import math
 import os
@@ -27,6 +28,7 @@ from sim_bridge.description.load import load_description
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.resources import resolve_uri
+from sim_bridge.description.scene.joints import JointSettings, SceneJoint, WORLD
 from sim_bridge.description.scene.model import namespace_for, SceneDescription, SceneRobot
 from sim_bridge.description.scene.values import Values
 from sim_bridge.description.yaml.file import read_mapping
@@ -39,6 +41,32 @@ from sim_bridge.shapes.material import ContactMaterial, DEFAULT, Material
 _DEGREE = math.radians(1.0)
 _SIMULATOR, _ODE = 'SimulatorItem', 'ODESimulatorItem'
 _STEP_MODES = {'Iterative (quick step)': 'iterative', 'Big matrix': 'direct'}
+# of a simulator item: the run's duration and recording, which do not concern the motion
+_RUN_KEYS = (
+    'realtime_sync',
+    'realtime_sync_mode',
+    'recording',
+    'time_range_mode',
+    'time_length',
+    'only_active_control_period',
+    'active_control_time_range_mode',
+    'is_active_control_time_range_mode',
+    'all_link_position_output_mode',
+    'output_all_link_positions',
+    'device_state_output',
+    'output_device_states',
+    'controller_threads',
+    'use_controller_threads',
+    'controller_options',
+    'record_collision_data',
+    'block_scene_view_edit_mode',
+    'time_sync_items',
+    'motion_items',
+    'collision_seq_item',
+)
+# joint ranges and joint-axis inertia hold here whatever these flags are
+_ALWAYS = ('enable_joint_limit', 'joint_limit_mode', 'add_joint_axis_inertia_to_link_inertia')
+_DETECTORS = ('use_world_collision_detector', "UseWorldItem'sCollisionDetector")
 _VARIABLE = re.compile(r'\$\{(\w+)\}')
 
 
@@ -50,12 +78,18 @@ class _Item(NamedTuple):
 
 
 class _Simulator(NamedTuple):
-    """Simulator item. gravity [m/s²], world settings, time_step [s], friction: for all pairs."""
+    """
+    Simulator item.
+
+    gravity [m/s²], world settings, time_step [s]. surface: material fields for all pairs. is_2d:
+    whether root links move in planes normal to y.
+    """
 
     gravity: tuple[float, ...] | None = None
     settings: Values | None = None
     time_step: float | None = None
-    friction: float | None = None
+    surface: Mapping[str, Any] = MappingProxyType({})
+    is_2d: bool = False
 
 
 def read_project(path: Path, findings: Findings) -> SceneDescription:
@@ -78,10 +112,7 @@ def read_project(path: Path, findings: Findings) -> SceneDescription:
     project = _Project(path, findings)
     materials, contacts = project.materials(worlds[0])
     simulator = project.simulator(items)
-    friction = simulator.friction
-    known = {material.name for material in materials}
-    if friction is not None and DEFAULT not in known:
-        materials = (*materials, Material(DEFAULT, friction=friction))
+    materials = _with_surface(materials, simulator.surface)
     robots = tuple(project.robots(items))
     project.warn_of_others(items)
     return SceneDescription(
@@ -90,6 +121,7 @@ def read_project(path: Path, findings: Findings) -> SceneDescription:
         materials,
         contacts,
         robots=robots,
+        joints=project.planes(robots) if simulator.is_2d else (),
         settings=simulator.settings,
         time_step=simulator.time_step,
     )
@@ -263,16 +295,51 @@ class _Project:
             value = _first(data, *keys, least=0.0)
             if value is not None:
                 settings[name] = value
-        if data.flag('use_2d_mode' if data.has('use_2d_mode') else '2Dmode', False):
-            self._warn(
-                chosen.section, 'the 2D mode is not simulated: hold bodies in the plane by joints'
-            )
-        return _Simulator(
+        simulator = _Simulator(
             data.vector('gravity', 3, None),
             Values.given(settings, data),
             step,
-            _first(data, 'friction', least=0.0),
+            _surface(data),
+            data.flag(key_of(data, 'use_2d_mode', '2Dmode'), False),
         )
+        self._warn_of_unsimulated(chosen)
+        return simulator
+
+    def planes(self, robots: Iterable[SceneRobot]) -> tuple[SceneJoint, ...]:
+        """Return the joints of the 2D mode: root links move in planes normal to y."""
+        joints = []
+        for robot in robots:
+            description = self._read[Path(robot.urdf)]
+            if description is None or robot.arguments['fixed_base']:
+                continue
+            root = f'{robot.name}/{description.root}'
+            joints.append(
+                SceneJoint(
+                    f'{robot.name}_plane',
+                    'planar',
+                    (WORLD, root),
+                    ('', 0),
+                    robot.own.replaced('axis', (0.0, 1.0, 0.0)),
+                    JointSettings(robot.own, ()),
+                    (),
+                    True,
+                )
+            )
+        return tuple(joints)
+
+    def _warn_of_unsimulated(self, simulator: _Item) -> None:
+        """Name the simulator item's keys without effect on the motion."""
+        data = simulator.data
+        detector = key_of(data, *_DETECTORS)
+        if data.flag(detector, False):
+            self._warn(
+                simulator.section, f'{detector}: there is one collision detector, for all bodies'
+            )
+        for key in (*_RUN_KEYS, *_ALWAYS):
+            key_of(data, key)
+        unread = data.unread()
+        if unread:
+            self._warn(simulator.section, f'not simulated: {", ".join(unread)}')
 
     def materials(
         self, world: _Item
@@ -371,6 +438,32 @@ def _numbered_joints(description: RobotDescription) -> Iterator[str | None]:
         moves = joint.type is not JointType.FIXED or name in tracks
         if moves and name not in description.joint_ids:
             yield name
+
+
+def _surface(data: Section) -> dict[str, Any]:
+    """Return the material fields that a simulator item sets for all pairs."""
+    surface: dict[str, Any] = {}
+    friction = _first(data, 'friction', least=0.0)
+    if friction is not None:
+        surface['friction'] = friction
+    limits = data.flag(key_of(data, 'limit_correcting_velocity', 'limitCorrectingVel'), None)
+    most = _first(data, 'max_correcting_velocity', 'maxCorrectingVel', least=0.0)
+    if limits is False:
+        surface['max_correcting_velocity'] = math.inf
+    elif most is not None:
+        surface['max_correcting_velocity'] = most
+    return surface
+
+
+def _with_surface(
+    materials: Sequence[Material], surface: Mapping[str, Any]
+) -> tuple[Material, ...]:
+    """Return materials with a simulator item's fields; a table has its own friction."""
+    shared = {name: value for name, value in surface.items() if name != 'friction'}
+    changed = [replace(material, **shared) for material in materials]
+    if surface and DEFAULT not in {material.name for material in materials}:
+        changed.append(Material(DEFAULT, **surface))
+    return tuple(changed)
 
 
 def _first(data: Section, *keys: str, least: float = 1e-9) -> float | None:
