@@ -67,6 +67,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'drop': {},
     'push': {'robot': str, 'link': str, 'force': [float], 'seconds': float},
     'publish_state': {},
+    'complete_state': {},
     'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},
     'functions': {'names': [str]},
     'force_fields': {'text': str},

@@ -175,6 +175,7 @@ class _Player:
             'drop': self._simulator.drop,
             'push': self._simulator.push,
             'publish_state': self._simulator.publish_state,
+            'complete_state': self._simulator.complete_state,
             'configure': lambda **changes: self._simulator.configure(changes),
             'functions': self._refuse_functions,
             'force_fields': self._simulator.set_force_fields,

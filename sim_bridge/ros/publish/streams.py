@@ -99,6 +99,7 @@ class Stream:
         self.message, self._fill, self.copies = message, fill, copies
         self.is_wanted = False
         self.published = 0
+        self._stamp = b''
         self.refresh()
 
     def supply(self, message: Stampable, fill: Callable[[], None] | None) -> None:
@@ -129,6 +130,16 @@ class Stream:
                 self._fill()
             self.published += 1
             self._outlet.publish(self.message.stamped(stamp))
+        self._stamp = stamp
+
+    def is_current(self, stamp: bytes) -> bool:
+        """Return whether the latest readings were published with this stamp."""
+        return self._stamp == stamp
+
+    def catch_up(self, stamp: bytes) -> None:
+        """Publish the present readings with this stamp, unless the latest message has it."""
+        if not self.is_current(stamp):
+            self.publish(stamp)
 
 
 class PreparedStream(Stream):
@@ -142,6 +153,10 @@ class PreparedStream(Stream):
             self._fill()
         self.published += 1
         self._outlet.publish(self.message.content())
+
+    def is_current(self, stamp: bytes) -> bool:
+        """Return whether the latest readings were published with this stamp."""
+        return self._stamp == stamp or self.message.stamp_word.tobytes() == stamp
 
 
 def clock_stream(sink: Sink, rate_hz: float) -> Stream:

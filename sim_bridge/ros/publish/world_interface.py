@@ -118,11 +118,18 @@ class WorldInterface:
         self.contact_events.publish(stamp)
         self.broken_joints.publish(time_ns)
 
-    def publish_state(self, stamp: bytes) -> None:
+    def publish_state(self, time_ns: int, stamp: bytes) -> None:
         """Publish everything, whether due or not."""
         for _, streams in self._groups:
             for stream in streams:
                 stream.publish(stamp)
+        self.broken_joints.publish(time_ns)
+
+    def complete_state(self, stamp: bytes) -> None:
+        """Publish everything without a message with this stamp."""
+        for _, streams in self._groups:
+            for stream in streams:
+                stream.catch_up(stamp)
 
     def resume(self, time_ns: int) -> None:
         """Continue from another time [ns]."""

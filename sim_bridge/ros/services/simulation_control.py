@@ -120,14 +120,25 @@ class SimulationControl:
         on_done: Callable[[Exception | None], None],
         on_tick: Callable[[int], bool] = lambda remaining: True,
     ) -> None:
-        """Take control steps at the usual pace. on_done, on_tick: see `Pacer.step`."""
+        """
+        Take control steps at the usual pace, and publish all of the state after the last one.
+
+        on_done, on_tick: see `Pacer.step`.
+        """
         self._check_active()
         if count < 1:
             raise InvalidValueError('steps', count, 'at least 1')
         if not self._pacer.is_paused:
             raise StateError('the simulation is running; pause it by ~/pause first')
         self._is_stopped = False
-        self._pacer.step(count, on_done, on_tick)
+
+        def completed(error: Exception | None) -> None:
+            try:
+                self._simulator.complete_state()
+            finally:
+                on_done(error)
+
+        self._pacer.step(count, completed, on_tick)
 
     def reset(self, scope: Scope, clock: bool | None = None) -> None:
         """

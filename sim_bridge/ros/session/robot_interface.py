@@ -223,12 +223,33 @@ class RobotInterface:
         for outbox in self._outboxes:
             outbox.publish(time_ns, simulation.run.step_count)
 
-    def publish_state(self, time_ns: int, stamp: bytes) -> None:
-        """Publish the state, due or not, for lockstep answers; without sensor messages."""
+    @property
+    def _controlled(self) -> list[Stream]:
+        """Streams for controllers: joint states, and the scene's outputs."""
+        return [*self._joint_states.streams, *self._outputs]
+
+    @property
+    def _of_state(self) -> list[Stream]:
+        """Streams for the state; sensors measure in steps only."""
+        odometry = [] if self._odometry is None else [self._odometry]
+        return [*self._controlled, *odometry, *(stream for stream, _ in self._reckoned)]
+
+    def show_state(self, time_ns: int, stamp: bytes) -> None:
+        """Publish the controllers' part of the state again, for lockstep answers."""
         self.inbox.ask(time_ns)
-        self._joint_states.publish(stamp)
-        for stream in self._outputs:
+        for stream in self._controlled:
             stream.publish(stamp)
+
+    def publish_state(self, time_ns: int, stamp: bytes) -> None:
+        """Publish the state, due or not, and ask for lockstep answers."""
+        self.inbox.ask(time_ns)
+        for stream in self._of_state:
+            stream.publish(stamp)
+
+    def complete_state(self, stamp: bytes) -> None:
+        """Publish the parts of the state without a message with this stamp."""
+        for stream in self._of_state:
+            stream.catch_up(stamp)
 
     def restart(self) -> None:
         """Start again without commands, after the world has reset the robot."""

@@ -126,7 +126,7 @@ class Simulator:
         time_ns = self.time_ns
         self._sink.pause()
         for interface in self.interfaces:
-            interface.publish_state(time_ns, pack_stamp(time_ns))
+            interface.show_state(time_ns, pack_stamp(time_ns))
 
     def tick(self) -> None:
         """Take one control step and publish its results. Raises SimulationError."""
@@ -197,6 +197,21 @@ class Simulator:
         now = self._step_time_ns
         self._set_clock(now + self._tick_ns, before_ns=now)
         self._publish_all()
+
+    def complete_state(self) -> None:
+        """
+        Publish the state after the last of several steps on the topics where none was due.
+
+        Sensors are left out. /clock comes last.
+        """
+        self.journal.note('complete_state')
+        time_ns = self.time_ns
+        self._sink.begin(time_ns)
+        stamp = pack_stamp(time_ns)
+        for interface in self.interfaces:
+            interface.complete_state(stamp)
+        self.world_interface.complete_state(stamp)
+        self._clock.catch_up(stamp)
 
     # --- jumps -----------------------------------------------------------------------------------
 
@@ -511,7 +526,7 @@ class Simulator:
             interface.resume()
             interface.publish_state(time_ns, stamp)
         self.world_interface.resume(time_ns)
-        self.world_interface.publish_state(stamp)
+        self.world_interface.publish_state(time_ns, stamp)
         self._clock_rate.restart(time_ns)
         self._clock.publish(stamp)
 

@@ -144,6 +144,7 @@ def test_a_replay_repeats_all_actions_between_steps(tmp_path):
         60: lambda: simulator.restore(saved['a'], clock=True),
         70: lambda: simulator.move('double_pendulum', ((0.0, 0.0, 1.0), (0.6, 0.0, 0.0, 0.8))),
         71: simulator.publish_state,
+        75: simulator.complete_state,
         80: lambda: simulator.reset(clock=True, state=False),
         90: lambda: simulator.remove('double_pendulum'),
         91: simulator.publish_state,

@@ -52,6 +52,7 @@ _NOTES: tuple[dict[str, Any], ...] = (
     {'save': {}},
     {'restore': {'number': 1, 'clock': False}},
     {'publish_state': {}},
+    {'complete_state': {}},
     {'move': {'name': 'double_pendulum', 'pose': [[0, 0, 1], [0, 0, 0, 1]], 'twist': None}},
     {'delete': {'name': 'double_pendulum'}},
     {
