@@ -31,6 +31,12 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.placed import Placed
 
 _STOP_ERP = 0.2  # share of a rigid stop's overshoot corrected in one step
+# one row of Model's limits, motor and stop for an axis without forces
+_FREE_LIMITS = np.array([[-np.inf, np.inf, np.inf, np.inf, -np.inf]])
+_FREE_MOTOR = np.array([[0.0, 0.0, np.inf, -np.inf]])
+_FREE_STOP = np.array([[0.0, _STOP_ERP, 0.0]])
+_UPPER = np.triu_indices(3)
+_IDENTITY = np.eye(3)
 
 
 @dataclass(frozen=True)
@@ -126,9 +132,9 @@ def free_axes(count: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarra
     """Return rows of Model's passive, limits, motor and stop for axes without forces."""
     return (
         np.zeros((count, engine.PASSIVE_SIZE)),
-        np.tile([-np.inf, np.inf, np.inf, np.inf, -np.inf], (count, 1)),
-        np.tile([0.0, 0.0, np.inf, -np.inf], (count, 1)),
-        np.tile([0.0, _STOP_ERP, 0.0], (count, 1)),
+        _FREE_LIMITS.repeat(count, axis=0),
+        _FREE_MOTOR.repeat(count, axis=0),
+        _FREE_STOP.repeat(count, axis=0),
     )
 
 
@@ -253,15 +259,18 @@ class _Compiler:
 
     def _check_free_bodies(self, model: engine.Model) -> None:
         """Raise InvalidValueError for free bodies without mass or inertia."""
-        is_free = (model.kind == engine.FREE) | (model.kind == engine.FREE_SINGLE)
-        for body in np.flatnonzero(is_free).tolist():
+        parents, kinds = model.parent.tolist(), model.kind.tolist()
+        for body, kind in enumerate(kinds):
+            if kind not in (engine.FREE, engine.FREE_SINGLE):
+                continue
             # welded bodies move with it
-            moving, masses = [body], list(self._bodies[body].masses)
-            for other in range(body + 1, len(model.parent)):
-                if model.parent[other] in moving and model.kind[other] == engine.WELD:
-                    moving.append(other)
+            moving, masses = {body}, list(self._bodies[body].masses)
+            for other in range(body + 1, len(parents)):
+                if parents[other] in moving and kinds[other] == engine.WELD:
+                    moving.add(other)
                     masses += self._bodies[other].masses
-            mass, inertia = combine(masses)[0], combine(masses)[4:]
+            own = model.inertia[body] if len(moving) == 1 else combine(masses)
+            mass, inertia = own[0], own[4:]
             link = next(name for name, place in self._links.items() if place.body == body)
             place = f'robot {self._description.name!r}, link {link!r}'
             if mass <= 0.0:
@@ -271,9 +280,12 @@ class _Compiler:
                     'a positive mass on this link or on a link fixed to it, or fixed_base=True',
                     place,
                 )
-            alone = not np.any(np.isin(model.parent, moving) & (model.kind != engine.WELD))
+            alone = not any(
+                parent in moving and kind != engine.WELD
+                for parent, kind in zip(parents, kinds, strict=True)
+            )
             matrix = np.zeros((3, 3))
-            matrix[np.triu_indices(3)] = inertia
+            matrix[_UPPER] = inertia
             if alone and np.linalg.eigvalsh(matrix, UPLO='U')[0] <= 0.0:
                 raise InvalidValueError(
                     'inertia of the free body',
@@ -435,6 +447,5 @@ def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:
     inertia = np.zeros((3, 3))
     for mass, com, about_com in parts:
         r = com - center
-        inertia += about_com + mass * (r @ r * np.eye(3) - np.outer(r, r))
-    upper = inertia[np.triu_indices(3)]
-    return np.concatenate([[total], center, upper])
+        inertia += about_com + mass * (r @ r * _IDENTITY - np.outer(r, r))
+    return np.concatenate([[total], center, inertia[_UPPER]])

@@ -43,7 +43,8 @@ def matrix_from_axis_angle(axis: FloatArray, angle: float) -> FloatArray:
 
 def matrix_from_quaternion(xyzw: Sequence[float] | FloatArray) -> FloatArray:
     """Return the (3, 3) rotation for a quaternion x y z w with any nonzero length."""
-    x, y, z, w = np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)
+    # plain floats: numpy takes several times as long with single numbers
+    x, y, z, w = (np.asarray(xyzw, dtype=float) / math.hypot(*xyzw)).tolist()
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],

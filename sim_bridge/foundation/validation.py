@@ -52,7 +52,7 @@ def finite_vector(
 
     quantity, place, expected: for the message of InvalidValueError, raised for anything else.
     """
-    if is_floats(value, size):
+    if is_floats(value, size) or _is_tuple_of_floats(value, size):
         return np.array(value)
     expected = expected or f'{size} finite numbers'
     array = real_array(quantity, value, expected, place)
@@ -74,6 +74,16 @@ def is_floats(value: object, size: int) -> TypeGuard[FloatArray]:
         and value.dtype is _FLOAT
         and value.shape == (size,)
         and math.isfinite(sum(value.tolist()))
+    )
+
+
+def _is_tuple_of_floats(value: object, size: int) -> bool:
+    """Return whether a value is a tuple of `size` plain floats with a finite sum."""
+    return (
+        type(value) is tuple
+        and len(value) == size
+        and set(map(type, value)) == {float}
+        and math.isfinite(sum(value))
     )
 
 

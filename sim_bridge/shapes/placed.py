@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -103,6 +104,14 @@ class Placed:
         if self.shape.is_sensor:
             object.__setattr__(self, 'sensor', True)
         object.__setattr__(self, 'groups', name_set('groups', self.groups, place))
+
+    def of_material(self, material: str) -> Placed:
+        """Return the shape with the name of another material; the other fields stay checked."""
+        if material == self.material:
+            return self
+        changed = copy(self)
+        object.__setattr__(changed, 'material', material)
+        return changed
 
     @property
     def rotation(self) -> FloatArray:

@@ -8,13 +8,14 @@ their number. `assembly` concatenates them when they are needed.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sim_bridge.compilation.compile import Blueprint
 from sim_bridge.engine.data.model import body_count, Model, model_sizes
-from sim_bridge.engine.data.parts import arrays_of, rows_of
+from sim_bridge.engine.data.parts import arrays_of, make, rows_of
 from sim_bridge.engine.data.state import DISABLED, make_state, State
 from sim_bridge.engine.pipeline.join import Offsets
 
@@ -53,13 +54,27 @@ def start_part(part: Part, own: Model) -> Part:
 
     Efforts and the last step's results are left out; its own model gives the sizes.
     """
-    start, counts = own_part(own), model_sizes(own)
+    counts = model_sizes(own)
     stretches = {along: (part.at.along(along), 0, counts[along]) for along in _OF_ROBOT}
+    blank = _at_rest(tuple(counts.items()))
+    state = blank._replace(
+        **{field: getattr(blank, field).copy() for field in (*_OF_START, 'idle')}
+    )
+    start = Part(with_own_parameters(own), state, Offsets(0, 0, 0))
     _carry({field: _STATE[field] for field in _OF_START}, part.state, start.state, stretches)
     _carry(_PARAMETERS, part.model, start.model, stretches)
     idle = part.state.idle[part.at.body :][: counts['nb']]
     start.state.idle[idle == DISABLED] = DISABLED
     return start
+
+
+@lru_cache(maxsize=256)
+def _at_rest(sizes: tuple[tuple[str, int], ...]) -> State:
+    """Return a robot's state of zeros, for all robots with these model sizes; read-only."""
+    state = make(State, {**dict(sizes), 'nc': 0, 'nk': 0, 'na': 0, 'nw': 0})
+    for array in state:
+        array.flags.writeable = False
+    return state
 
 
 def is_at_start(part: Part, start: Part, own: Model) -> bool:

@@ -308,7 +308,7 @@ class RobotRegistry:
         for shape in collisions.shapes:
             own = shape.placed.material
             name = default if own is None else materials.take(own).name
-            shapes.append(shape._replace(placed=replace(shape.placed, material=name)))
+            shapes.append(shape._replace(placed=shape.placed.of_material(name)))
         return replace(collisions, shapes=tuple(shapes))
 
     def _warn_of_materials(self, description: RobotDescription, findings: Findings) -> None:

@@ -52,6 +52,14 @@ def test_loading_takes_calls_in_proportion(work):
     assert large < 4.6 * small
 
 
+@pytest.mark.parametrize(('work', 'most'), [(add_bodies, 1000), (load_objects, 1350)])
+def test_an_object_costs_few_calls(work, most):
+    """Bound the calls for one more object in a world."""
+    work(5)
+    small, large = (calls_of(lambda n=n: work(n)) for n in (50, 150))
+    assert (large - small) / 100 < most
+
+
 def test_chain_of_mimic_joints_resolves_to_its_first_joint():
     """Check the products and sums along a chain of mimic rules."""
     description = sb.load_description(mimic_chain(30))

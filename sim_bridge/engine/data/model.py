@@ -237,20 +237,23 @@ def immobile_bodies(model: Model) -> np.ndarray:
     return immobile
 
 
+_POSITIONS = {
+    GROUND: 0,
+    WELD: 0,
+    REVOLUTE: 1,
+    PRISMATIC: 1,
+    BALL_STAGE: 0,
+    BALL: 4,
+    FREE: 7,
+    FREE_SINGLE: 7,
+    KINEMATIC: 7,
+}
+"""Position coordinates of each joint kind."""
+
+
 def position_count(model: Model) -> int:
     """Return the position coordinate count."""
-    sizes = {
-        GROUND: 0,
-        WELD: 0,
-        REVOLUTE: 1,
-        PRISMATIC: 1,
-        BALL_STAGE: 0,
-        BALL: 4,
-        FREE: 7,
-        FREE_SINGLE: 7,
-        KINEMATIC: 7,
-    }
-    return sum(sizes[int(kind)] for kind in model.kind)
+    return sum(map(_POSITIONS.__getitem__, model.kind.tolist()))
 
 
 def velocity_count(model: Model) -> int:

@@ -13,7 +13,7 @@ Functions here derive from this how a part is made, copied and joined with other
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, get_type_hints, NamedTuple, TypeVar
 
 import numpy as np
@@ -151,13 +151,26 @@ def parameters(part: tuple[Any, ...]) -> dict[str, np.ndarray]:
 
 def make(part: type[P], sizes: Mapping[str, int], **given: np.ndarray) -> P:
     """Return a part with the given arrays; all others are zeros."""
-    arrays = []
+    blanks = _blanks(part, tuple(sizes.items()), tuple(given))
+    arrays = [
+        given[name] if shape is None else np.zeros(shape, dtype) for name, shape, dtype in blanks
+    ]
+    return tuple.__new__(part, arrays)
+
+
+# bodies and robots with equal counts share the shapes: they cost more than the arrays
+@lru_cache(maxsize=256)
+def _blanks(
+    part: type[tuple[Any, ...]], sizes: tuple[tuple[str, int], ...], given: tuple[str, ...]
+) -> list[tuple[str, tuple[int, ...] | None, np.dtype[Any]]]:
+    """Return name, shape (None: given) and dtype for each of a part's arrays."""
+    known, blanks = dict(sizes), list[tuple[str, tuple[int, ...] | None, np.dtype[Any]]]()
     for name, (dtype, dims) in arrays_of(part).items():
         try:
-            arrays.append(given[name] if name in given else np.zeros(dims.shape(sizes), dtype))
+            blanks.append((name, None if name in given else dims.shape(known), dtype))
         except KeyError as error:
             raise KeyError(f'{part.__name__}.{name}: no size of its dimension {error}') from None
-    return tuple.__new__(part, arrays)
+    return blanks
 
 
 def copy(part: P) -> P:

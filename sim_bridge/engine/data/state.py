@@ -37,6 +37,11 @@ NOT_PUSHED, PUSHED, LESS_PUSHED = range(3)
 FRICTION_SHARE, MOTOR_SHARE, STOP_SHARE, TOTAL_SHARE = range(4)
 
 
+# by joint kind: position of a quaternion's w among the coordinates, -1 for none; GROUND is last
+_QUATERNION_W = np.full(KINEMATIC + 2, -1)
+_QUATERNION_W[[BALL, FREE, FREE_SINGLE, KINEMATIC]] = 3, 6, 6, 6
+
+
 class State(NamedTuple):
     """Mutable arrays of one world; coordinates as in `model`."""
 
@@ -165,6 +170,7 @@ def make_state(
     state = make(
         State, {**model_sizes(model), 'nc': contacts, 'nk': loops, 'na': axes, 'nw': samples}
     )
-    for kinds, w in (((BALL,), 3), ((FREE, FREE_SINGLE, KINEMATIC), 6)):
-        state.q[model.q_index[np.isin(model.kind, kinds)] + w] = 1.0
+    w = _QUATERNION_W[model.kind]
+    turns = w >= 0
+    state.q[model.q_index[turns] + w[turns]] = 1.0
     return state

@@ -64,6 +64,8 @@ def _merged_faces(
     loops, kept = [], []
     is_sliver = areas <= 1e-14 * size * size
     is_taken = is_sliver.copy()
+    # lists, because a patch has few triangles, and a hull has many patches
+    neighbours, corners_of = across.tolist(), triangles.tolist()
     for seed in np.argsort(-areas, kind='stable'):
         if is_taken[seed]:
             continue
@@ -72,8 +74,8 @@ def _merged_faces(
             is_near = np.abs(vertices @ planes[seed, :3] - planes[seed, 3]) <= _FLAT * size
             # on a hull thinner than the tolerance all corners are near, even on its other side
             is_alike = is_sliver | ~is_taken & (normals @ planes[seed, :3] > 0.0)
-            patch = _flood(int(seed), across, is_near[triangles].all(axis=1) & is_alike)
-            outline = _outline(triangles[patch])
+            patch = _flood(int(seed), neighbours, corners_of, is_near, is_alike)
+            outline = _outline([corners_of[triangle] for triangle in patch])
             if outline is not None:
                 is_taken[patch] = True
                 loops.append(outline)
@@ -95,12 +97,27 @@ def _triangles_across(triangles: np.ndarray) -> np.ndarray:
     )
 
 
-def _flood(seed: int, across: np.ndarray, may_join: np.ndarray) -> list[int]:
-    """Return the triangles connected to the seed that may join, ascending."""
+def _flood(
+    seed: int,
+    neighbours: list[list[int]],
+    corners_of: list[list[int]],
+    is_near: np.ndarray,
+    is_alike: np.ndarray,
+) -> list[int]:
+    """
+    Return the triangles connected to the seed that are in its plane, ascending.
+
+    neighbours: the three triangles across the edges of each triangle, -1 for none. corners_of: the
+    three vertices of each triangle. is_near: (n,) whether a vertex is in the seed's plane.
+    is_alike: (m,) whether a triangle may join.
+    """
     patch, queue = {seed}, [seed]
     while queue:
-        for other in across[queue.pop()].tolist():
-            if other >= 0 and other not in patch and may_join[other]:
+        for other in neighbours[queue.pop()]:
+            if other < 0 or other in patch or not is_alike[other]:
+                continue
+            a, b, c = corners_of[other]
+            if is_near[a] and is_near[b] and is_near[c]:
                 patch.add(other)
                 queue.append(other)
     return sorted(patch)
@@ -115,13 +132,14 @@ def _find_last(keys: np.ndarray, wanted: np.ndarray) -> np.ndarray:
     return np.where(is_found, order[place], -1)
 
 
-def _outline(triangles: np.ndarray) -> np.ndarray | None:
+def _outline(triangles: list[list[int]]) -> np.ndarray | None:
     """
     Chain a patch's boundary edges (edges in one triangle only), from the least corner.
 
-    Returns None if they make no loop, as for hulls whose triangles cross each other.
+    triangles: corners of each triangle. Returns None if they make no loop, as for hulls whose
+    triangles cross each other.
     """
-    edges = {(int(t[k]), int(t[(k + 1) % 3])) for t in triangles for k in range(3)}
+    edges = {edge for a, b, c in triangles for edge in ((a, b), (b, c), (c, a))}
     follower = {a: b for a, b in sorted(edges) if (b, a) not in edges and a != b}
     if not follower:
         return None
