@@ -6,8 +6,6 @@ argument, the parameter file decides. sim_bridge/cli/launch_plan.py selects and 
 processes.
 """
 
-import sys
-
 from launch.actions import DeclareLaunchArgument, ExecuteProcess, LogInfo, OpaqueFunction, Shutdown
 from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration
@@ -17,6 +15,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from sim_bridge.cli.launch_plan import ARGUMENTS, plan, Process
 from sim_bridge.foundation.errors import StateError
+from sim_bridge.trust.child import python_module
 
 ENDED_WHEN_TOLD = (0, 130, -2, -15)
 
@@ -51,7 +50,7 @@ def _action(process: Process) -> ExecuteProcess:
     """Return the action starting a process; Python programs run as modules, however installed."""
     if process.parameters is None:
         return ExecuteProcess(
-            cmd=[sys.executable, '-m', *process.arguments], name=process.name, output='screen'
+            cmd=python_module(*process.arguments), name=process.name, output='screen'
         )
     parameters = [
         each if isinstance(each, str) else {name: _typed(value) for name, value in each.items()}
@@ -71,9 +70,10 @@ def _action(process: Process) -> ExecuteProcess:
             arguments=process.arguments,
             **shared,
         )
+    python, *arguments = python_module(*process.arguments)
     return Node(
-        executable=sys.executable,
-        arguments=['-m', *process.arguments],
+        executable=python,
+        arguments=arguments,
         name=process.name,
         on_exit=_end_all(process.name),
         **shared,

@@ -21,23 +21,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Compile; return the exit code: 1 if the result cannot be kept."""
-    from sim_bridge.compiler import objects
     from sim_bridge.compiler.build import build, missing
     from sim_bridge.ros.session.units import message_units
     from sim_bridge.simulation.handles import all_units
+    from sim_bridge.trust.folders import folder
 
     start = time.perf_counter()
     units = [*all_units(), *message_units()]
     wanted = missing(units)
     build(units)
-    folder = objects.folder()
+    kept = folder()
     if wanted:
         print(
             f'compiled {len(wanted)} of {len(units)} units in {time.perf_counter() - start:.1f} s'
         )
     else:
         print(f'all {len(units)} units were already compiled')
-    if folder is not None:
-        print(f'in {folder}')
+    if kept is not None:
+        print(f'in {kept}')
     # without compilation, a read-only folder may contain all units
-    return 1 if wanted and folder is None else 0
+    return 1 if wanted and kept is None else 0

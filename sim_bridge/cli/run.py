@@ -32,6 +32,7 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.ros.params.robot_parameters import DEFAULT_CONTROLLER, DEFAULT_ROBOT
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.domain_lock import domain_lock
+from sim_bridge.trust.child import python_module
 
 if TYPE_CHECKING:
     from sim_bridge.cli.watch import Progress, Watch
@@ -166,16 +167,12 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
 
     Raises DescriptionError for a scene file with errors.
     """
-    python = [sys.executable, '-m']
     robots = list(controlled(args, args.controller))
     # the user's parameters come last, so they override the files beside the robot
     beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
-            *python,
-            'sim_bridge',
-            'node',
-            '--ros-args',
+            *python_module('sim_bridge', 'node', '--ros-args'),
             *ros_arguments(
                 args,
                 beside,
@@ -193,9 +190,7 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
             continue
         namespace = '/'.join(filter(None, (args.namespace.strip('/'), name)))
         commands[f'{name} controller'.strip()] = [
-            *python,
-            f'sim_bridge.control.{controller}_controller',
-            '--ros-args',
+            *python_module(f'sim_bridge.control.{controller}_controller', '--ros-args'),
             *namespace_arguments(namespace),
             *own,
             *params_arguments(args.params),

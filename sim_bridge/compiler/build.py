@@ -21,15 +21,14 @@ import warnings
 
 from sim_bridge.compiler import llvm, objects
 from sim_bridge.compiler.progress import Progress, show
+from sim_bridge.trust.child import python_program
+from sim_bridge.trust.folders import folder
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-# Workers use this process's import path. On Ctrl-C they exit without a traceback.
-_BEGIN = (
-    'import ast, runpy, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); '
-    'sys.path[:] = ast.literal_eval(sys.argv.pop(1)); '
-)
+# on Ctrl-C, workers exit without a traceback
+_BEGIN = 'import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_DFL); '
 _WORKER = f'{_BEGIN}runpy.run_path({llvm.__file__!r}, run_name="__main__")'
 _APART = f'{_BEGIN}runpy.run_module("sim_bridge.compiler", run_name="__main__")'
 # crash signals: the same text would crash this process, too
@@ -139,7 +138,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
     if not wanted:
         return
     objects.warn_unless_kept()
-    if not sys.executable or objects.folder() is None:
+    if not sys.executable or folder() is None:
         return
     names = [unit.place for unit in wanted]
     track = _Track(len(wanted), time.perf_counter())
@@ -151,7 +150,7 @@ def build_apart(units: Iterable[Compilable]) -> None:
     problem = ''
     try:
         done = subprocess.run(
-            [sys.executable, '-c', _APART, repr(paths), *names],
+            python_program(_APART, *names, path=paths),
             check=False,
             text=True,
             errors='replace',
@@ -251,9 +250,7 @@ class _Worker:
 
         self._is_unwanted = False
         self._process = subprocess.Popen(
-            [sys.executable, '-c', _WORKER, repr(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
+            python_program(_WORKER), stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         assert self._process.stdin is not None and self._process.stdout is not None
         self._source, self._target = self._process.stdin, self._process.stdout

@@ -20,6 +20,7 @@ from typing import IO, NamedTuple, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import shortened, StateError
 from sim_bridge.sweep.rows import CRASHED, HUNG, processor, Row
+from sim_bridge.trust.child import python_module
 
 if TYPE_CHECKING:
     from sim_bridge.sweep.study import Study
@@ -67,13 +68,7 @@ class Host:
             }
             try:
                 self._process = subprocess.Popen(
-                    [
-                        sys.executable,
-                        '-m',
-                        _WORKER,
-                        str(theirs.fileno()),
-                        str(study.source.resolve()),
-                    ],
+                    python_module(_WORKER, str(theirs.fileno()), str(study.source.resolve())),
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=self._output,

@@ -28,6 +28,7 @@ from sim_bridge.sweep import exit_with_parent
 from sim_bridge.sweep.controllers import Situation
 from sim_bridge.sweep.host import said_by
 from sim_bridge.sweep.plan import ControllerPlan, LAWS
+from sim_bridge.trust.child import python_module
 
 if TYPE_CHECKING:
     from sim_bridge.ros.session.simulator import Simulator
@@ -103,7 +104,7 @@ class NodeSession:
                 for name in own:
                     check_parameter_name(name, module)
                 values = situation.parameters_of(module)
-                words = [sys.executable, '-m', f'sim_bridge.control.{module}']
+                words = python_module(f'sim_bridge.control.{module}')
             else:
                 # the wrapper ends with this process, for any reason
                 words = [sys.executable, '-S', exit_with_parent.__file__, *words]

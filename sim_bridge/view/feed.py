@@ -15,7 +15,6 @@ from pathlib import Path
 from queue import SimpleQueue
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 
@@ -29,6 +28,7 @@ from sim_bridge.page.channel import CONTACTS, Frame, PUSHES, Ring
 from sim_bridge.page.messages import Scene, SimulatorEnd
 from sim_bridge.page.records import Notice, Request, Reshaping
 from sim_bridge.simulation.slots import GeometrySlot
+from sim_bridge.trust.child import python_module
 from sim_bridge.view.structure import describe, mesh_of
 from sim_bridge.view.watch import Watch
 from sim_bridge.world.world import World
@@ -57,7 +57,7 @@ class PageProcess:
         with other:
             os.set_inheritable(other.fileno(), True)
             self._process = subprocess.Popen(
-                [sys.executable, '-m', 'sim_bridge.page.process', str(other.fileno()), str(port)],
+                python_module('sim_bridge.page.process', str(other.fileno()), str(port)),
                 pass_fds=[other.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

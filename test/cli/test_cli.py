@@ -29,6 +29,7 @@ from sim_bridge.ros.params.parameter_files import parameter_in
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.session.loading import load_world
+from sim_bridge.trust.child import python_module
 
 TABLE = str(Path(__file__).resolve().parents[2] / 'config' / 'world_table.yaml')
 
@@ -157,6 +158,13 @@ def test_missing_libraries_are_reported_before_anything_is_read(
     bag = str(tmp_path / 'none.mcap')
     assert main([each.format(bag) for each in arguments]) == cli.USAGE_ERROR
     assert hint in capsys.readouterr().err
+
+
+def after_python(command: list[str]) -> list[str]:
+    """Return the module run by a command, and its arguments."""
+    start = python_module('')
+    assert command[: len(start) - 1] == start[:-1]
+    return command[len(start) - 1 :]
 
 
 def test_run_passes_options_to_the_simulator():
@@ -490,12 +498,12 @@ def test_packages_are_found_without_ros_in_every_verb(tmp_path):
     assert run_apart('replay', bag).endswith('the same\n')
     beside = ['--params-file', str(tmp_path / 'bot' / 'urdf' / 'bot.params.yaml')]
     commands = run_verb.build_commands(parse_run(*robot))
-    assert commands['controller'][2:] == [
+    assert after_python(commands['controller']) == [
         'sim_bridge.control.velocity_controller',
         '--ros-args',
         *beside,
     ]
-    given = commands['simulator'][5:]
+    given = after_python(commands['simulator'])[3:]
     assert given == [
         *beside,
         '-p',
@@ -529,7 +537,7 @@ def test_run_gives_namespace_and_parameter_file_to_both():
 def test_controllers_of_run_exist(controller):
     """Offer only available controllers."""
     commands = run_verb.build_commands(parse_run('--controller', controller))
-    module = commands['controller'][2]
+    module = after_python(commands['controller'])[0]
     assert importlib.util.find_spec(module) is not None
 
 
@@ -548,9 +556,10 @@ def test_controllers_of_run_exist(controller):
 def test_run_chooses_the_controller_that_the_robot_is_for(robot, controller):
     """Take the one with parameters beside the robot, unless the user names another."""
     command = run_verb.build_commands(parse_run(robot))['controller']
-    assert command[2] == f'sim_bridge.control.{controller}_controller'
+    assert after_python(command)[0] == f'sim_bridge.control.{controller}_controller'
     commands = run_verb.build_commands(parse_run(robot, '--controller', 'computed_torque'))
-    assert commands['controller'][2] == 'sim_bridge.control.computed_torque_controller'
+    module = after_python(commands['controller'])[0]
+    assert module == 'sim_bridge.control.computed_torque_controller'
 
 
 def test_run_without_controller():

@@ -16,6 +16,9 @@ import pytest
 from sim_bridge.compiler import build, llvm, objects
 from sim_bridge.compiler.kinds import FLOAT
 from sim_bridge.compiler.unit import Unit
+from sim_bridge.trust import folders, ownership
+
+pytest_plugins = ['other_users']
 
 FILES = {
     'helpers.py': """
@@ -79,7 +82,8 @@ def open_and_read(table: Table):
 # prints one line of JSON: the compiled units, all units' keys and texts, and one result
 PROBE = """
 import hashlib, json, sys
-from sim_bridge.compiler import build, objects
+from sim_bridge.compiler import build
+from sim_bridge.trust import folders
 import kernels, limits, bodies
 units = {each.__name__: each.unit
          for each in (kernels.scale, limits.limit, bodies.read, bodies.open_and_read)}
@@ -101,7 +105,7 @@ print(json.dumps({
     'compiled': sorted(each.name for each in seen if each.name), 'result': result,
     'keys': {name: unit.key for name, unit in units.items()},
     'texts': hashlib.sha256(''.join(unit.emit()[0] for unit in units.values()).encode())
-    .hexdigest(), 'folder': str(objects.folder())}))
+    .hexdigest(), 'folder': str(folders.folder())}))
 """
 UNITS = ['limit', 'open_and_read', 'read', 'scale']
 RESULT = [9.0, [10.0, 2]]
@@ -114,11 +118,11 @@ class Checkout:
         """Copy the compiler, and write the kernels."""
         self.folder, self.cache = folder, cache
         package = folder / 'sim_bridge'
-        shutil.copytree(
-            Path(build.__file__).parent,
-            package / 'compiler',
-            ignore=shutil.ignore_patterns('__pycache__'),
-        )
+        for module in (build, ownership):
+            source = Path(module.__file__).parent
+            shutil.copytree(
+                source, package / source.name, ignore=shutil.ignore_patterns('__pycache__')
+            )
         (package / '__init__.py').touch()
         for name, text in FILES.items():
             (folder / name).write_text(text)
@@ -134,7 +138,7 @@ class Checkout:
         environment = {
             **os.environ,
             'PYTHONPATH': str(self.folder),
-            objects.VARIABLE: str(self.cache),
+            folders.VARIABLE: str(self.cache),
             'PYTHONDONTWRITEBYTECODE': '1',
             **variables,
         }
@@ -176,6 +180,17 @@ def finished(tmp_path_factory):
     folder = tmp_path_factory.mktemp('finished')
     made = Checkout(folder / 'one', folder / 'cache')
     return made, made.run()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Return an empty cache folder of this process."""
+    where = tmp_path / 'cache'
+    ownership.make_private(where)
+    monkeypatch.setattr(objects, 'folder', lambda: where)
+    monkeypatch.setattr(objects, 'folders', lambda: folders.Folders((where,), where, ()))
+    monkeypatch.setattr(objects, '_memory', {})
+    return where
 
 
 # --- sharing -------------------------------------------------------------------------------------
@@ -323,7 +338,7 @@ def test_folder_that_cannot_be_made_warns_and_goes_on(checkout):
         found = checkout.run()
         assert (found['compiled'], found['result'], found['folder']) == (UNITS, RESULT, 'None')
         assert 'compiled kernels cannot be kept' in found['errors']
-        assert objects.VARIABLE in found['errors']
+        assert folders.VARIABLE in found['errors']
 
 
 # a user's view without write permission, also when run as root
@@ -345,7 +360,7 @@ def test_prepared_folder_that_cannot_be_written(finished, checkout):
     found = checkout.run()
     assert (found['compiled'], found['result']) == (['limit', 'scale'], RESULT)
     assert found['errors'].count('compiled kernels cannot be kept') == 1
-    assert str(checkout.cache) in found['errors'] and objects.VARIABLE in found['errors']
+    assert str(checkout.cache) in found['errors'] and folders.VARIABLE in found['errors']
 
 
 def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):
@@ -357,60 +372,62 @@ def test_folder_that_is_lost_warns_and_goes_on(tmp_path, monkeypatch):
     assert objects.find('lost key') == made
 
 
-def test_folder_that_everybody_can_write_is_not_used_unless_it_is_named(tmp_path, monkeypatch):
-    """Run no machine code writable by other users, unless the user names the folder."""
-    monkeypatch.delenv(objects.VARIABLE, raising=False)
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))
-    usual = objects.folder.__wrapped__()
-    assert usual == tmp_path / 'sim_bridge' / 'kernels'
-    usual.chmod(0o777)
-    assert usual not in objects.readable.__wrapped__()
-    assert objects.folder.__wrapped__() != usual
-    monkeypatch.setenv(objects.VARIABLE, str(usual))
-    assert objects.folder.__wrapped__() == usual
+@pytest.mark.parametrize('hostile', ['owner', 'mode', 'link'])
+def test_object_of_another_user_is_not_loaded(cache, tmp_path, hostile, other_user):
+    """Run no machine code that another user wrote or can write; replace it by an own one."""
+    key = 'a' * 32
+    objects.keep(key, objects.Object(b'planted', '"int"'))
+    path = cache / f'{key}.object'
+    if hostile == 'owner':
+        other_user.take(path)
+    elif hostile == 'mode':
+        path.chmod(0o666)
+    else:
+        path.rename(tmp_path / 'planted')
+        path.symlink_to(tmp_path / 'planted')
+    objects._memory.clear()
+    with pytest.warns(RuntimeWarning, match=f'{path} is not loaded'):
+        assert objects.find(key) is None
+    objects.keep(key, objects.Object(b'own', '"int"'))
+    objects._memory.clear()
+    assert objects.find(key).code == b'own'
 
 
-def test_objects_are_found_where_nothing_can_be_written(tmp_path, monkeypatch):
+def test_refused_folder_is_named_before_compilation(monkeypatch):
+    """Say why kernels are kept elsewhere, or nowhere."""
+    for written, text in {None: 'cannot be kept', Path('/t'): 'are kept in /t'}.items():
+        found = folders.Folders((), written, ('/home/x can be written by all users',))
+        monkeypatch.setattr(objects, 'folders', lambda found=found: found)
+        with pytest.warns(RuntimeWarning, match=f'{text}: /home/x can be written'):
+            objects.warn_unless_kept.__wrapped__()
+
+
+def test_objects_are_found_where_nothing_can_be_written(cache, monkeypatch):
     """Read from a prepared folder, as in a container image."""
-    monkeypatch.setenv(objects.VARIABLE, str(tmp_path))
-    monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
-    monkeypatch.setattr(objects, '_memory', {})
     made = objects.Object(b'code', '"int"')
     objects.keep('a' * 32, made)
-    monkeypatch.setattr(objects, '_memory', {})
+    objects._memory.clear()
+    monkeypatch.setattr(objects, 'folders', lambda: folders.Folders((cache,), None, ()))
     monkeypatch.setattr(objects, 'folder', lambda: None)
-    monkeypatch.setattr(objects, 'readable', objects.readable.__wrapped__)
     assert objects.find('a' * 32) == made
 
 
-def test_folder_is_the_users_cache_unless_it_is_named(tmp_path, monkeypatch):
-    """Keep objects in the folder from the environment, else in the user's cache."""
-    monkeypatch.delenv(objects.VARIABLE, raising=False)
-    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path / 'xdg'))
-    assert objects.folder.__wrapped__() == tmp_path / 'xdg' / 'sim_bridge' / 'kernels'
-    monkeypatch.setenv(objects.VARIABLE, str(tmp_path / 'named'))
-    assert objects.folder.__wrapped__() == tmp_path / 'named'
-
-
-def test_unused_objects_are_deleted_after_a_month(tmp_path, monkeypatch):
+def test_unused_objects_are_deleted_after_a_month(cache):
     """Delete old objects, keep recently used ones."""
-    monkeypatch.setattr(objects, 'folder', lambda: tmp_path)
-    monkeypatch.setattr(objects, 'readable', lambda: (tmp_path,))
-    monkeypatch.setattr(objects, '_memory', {})
     old, used = 'a' * 32, 'b' * 32
-    foreign = tmp_path / 'notes.txt'
+    foreign = cache / 'notes.txt'
     foreign.write_text('of somebody who named this folder')
     os.utime(foreign, (0, 0))
     for name, days in [(old, 40), (used, 20)]:
         objects.keep(name, objects.Object(b'code', '"int"'))
-        path = tmp_path / f'{name}.object'
+        path = cache / f'{name}.object'
         os.utime(path, (path.stat().st_mtime - days * 24 * 3600,) * 2)
-    monkeypatch.setattr(objects, '_memory', {})
+    objects._memory.clear()
     assert objects.find(used).code == b'code'
     objects._prune.__wrapped__()
-    assert sorted(path.name for path in tmp_path.iterdir()) == [f'{used}.object', 'notes.txt']
+    assert sorted(path.name for path in cache.iterdir()) == [f'{used}.object', 'notes.txt']
     # the age counts from the last use, recorded as modification time
-    assert (tmp_path / f'{used}.object').stat().st_mtime > path.stat().st_mtime - 24 * 3600
+    assert (cache / f'{used}.object').stat().st_mtime > path.stat().st_mtime - 24 * 3600
 
 
 # --- several at once -----------------------------------------------------------------------------

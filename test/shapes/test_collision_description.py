@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import coal
@@ -15,6 +16,9 @@ import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes import mesh_cache
 from sim_bridge.shapes.meshes import kept
+from sim_bridge.trust import folders
+
+pytest_plugins = ['other_users']
 
 INERTIAL = (
     '<inertial><mass value="1"/>'
@@ -141,7 +145,7 @@ def test_meshes_become_hulls_or_stay(tmp_path):
 
 def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
     """Decompose a mesh once for all processes, and again if the cache is damaged."""
-    monkeypatch.setattr(kept.objects, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(folders, 'folder', lambda: tmp_path)
     filled = np.array([[True, True], [True, False]])[:, :, None]
     vertices, triangles = cells([np.array([0.0, 1.0, 3.0])] * 2 + [np.array([0.0, 1.0])], filled)
     trimesh.Trimesh(vertices, triangles).export(tmp_path / 'corner.stl')
@@ -165,6 +169,22 @@ def test_meshes_become_several_hulls_that_are_kept(tmp_path, monkeypatch):
             file.write_bytes(file.read_bytes()[:100])
     assert len(made) == 1
     mesh_cache._hulls.cache_clear()
+
+
+def test_kept_hulls_of_another_user_are_not_used(tmp_path, monkeypatch, other_user):
+    """Decompose again, and replace the file."""
+    monkeypatch.setattr(folders, 'folder', lambda: tmp_path)
+    monkeypatch.setattr(kept, 'decompose', lambda mesh: (mesh.convex_hull(),))
+    mesh = sb.TriangleMesh(
+        np.vstack([np.zeros(3), np.eye(3)]), [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
+    )
+    kept.kept_hulls(mesh)
+    (file,) = (tmp_path / 'hulls').iterdir()
+    other_user.take(file)
+    monkeypatch.setattr(kept, 'decompose', lambda mesh: (mesh.convex_hull(),) * 2)
+    assert len(kept.kept_hulls(mesh)) == 2
+    assert len(kept.kept_hulls(mesh)) == 2
+    assert file.stat().st_uid == os.getuid()
 
 
 def test_robots_share_mesh_files(tmp_path):

@@ -7,7 +7,7 @@ which is linked to them. Importing the module loads them, so ROS finds them by n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 import contextlib
 from functools import partial
@@ -21,10 +21,11 @@ import sys
 import sysconfig
 import tempfile
 
-from sim_bridge.compiler import objects
 from sim_bridge.foundation.errors import InterfaceBuildError
 from sim_bridge.ros.interfaces import definitions, store
 from sim_bridge.ros.interfaces.definitions import Package
+from sim_bridge.trust.folders import subfolder, VARIABLE
+from sim_bridge.trust.ownership import close_to_others, locked
 
 _HASHES = 'rosidl_generator_type_description'
 _GENERATORS = {
@@ -95,21 +96,51 @@ def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
     found = store.find(files)
     if found is not None:
         return found, False
-    cache = objects.folder()
+    cache = subfolder(store.FOLDER)
     if cache is None:
-        raise InterfaceBuildError(
-            f'there is no cache folder; set {objects.VARIABLE} to a writable one'
-        )
-    path = cache / 'interfaces' / store.key_of(files, beside)
-    path.parent.mkdir(exist_ok=True, mode=0o700)
-    with store.locked(path):
-        if path.is_dir():
-            return path, False
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f'{path.name}.') as folder:
-            made = Path(folder) / 'prefix'
-            _Builder(Path(folder), made).build([definitions.read(file) for file in files])
-            made.rename(path)
+        raise InterfaceBuildError(f'there is no cache folder; set {VARIABLE} to a writable one')
+    path = cache / store.key_of(files, beside)
+    with locked(path.with_suffix('.lock'), wait=True):
+        found = store.find(files)
+        if found is not None:
+            return found, False
+        with _work_folder(path) as folder:
+            made = folder / 'prefix'
+            _Builder(folder, made).build([definitions.read(file) for file in files])
+            _close(made)
+            _replace(path, made, folder)
     return path, True
+
+
+@contextlib.contextmanager
+def _work_folder(path: Path) -> Iterator[Path]:
+    """Make a private folder beside a path, and delete it in the end."""
+    with tempfile.TemporaryDirectory(
+        dir=path.parent, prefix=f'{path.name}.', ignore_cleanup_errors=True
+    ) as folder:
+        yield Path(folder)
+
+
+def _close(made: Path) -> None:
+    """Take the write permission of others from a tree, and make the folders for bytecode."""
+    for folder, _, names in os.walk(made):
+        if any(name.endswith('.py') for name in names):
+            # made by a later import, it would have the modes of that process's umask
+            Path(folder, '__pycache__').mkdir(exist_ok=True)
+    for each in (made, *made.rglob('*')):
+        close_to_others(each)
+
+
+def _replace(path: Path, made: Path, aside: Path) -> None:
+    """Move a tree to its place; one there, refused by `store.find`, goes to a work folder."""
+    try:
+        if os.path.lexists(path):
+            path.rename(aside / 'refused')
+        made.rename(path)
+    except OSError as error:
+        raise InterfaceBuildError(
+            f'{path} cannot be replaced: {error.strerror}; remove it'
+        ) from None
 
 
 class _Builder:
@@ -392,6 +423,8 @@ class _Builder:
     def _run(self, command: list[str]) -> None:
         done = subprocess.run(
             command,
+            # other users may have put modules into this process's working directory
+            cwd=self._folder,
             env=self._environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -8,9 +8,7 @@ therefore never stale.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-import contextlib
-import fcntl
+from collections.abc import Iterable
 import hashlib
 import importlib.util
 import os
@@ -18,9 +16,14 @@ from pathlib import Path
 import platform
 import re
 import sys
+import warnings
 
-from sim_bridge.compiler import objects
 from sim_bridge.ros.interfaces import definitions
+from sim_bridge.trust.folders import folders
+from sim_bridge.trust.ownership import check_tree, UntrustedFileError
+
+FOLDER = 'interfaces'
+"""Name of the folder for all generated packages, in a cache folder."""
 
 # metadata folders: generators, linked wheels, numpy
 _WHEELS = re.compile(
@@ -67,8 +70,25 @@ def find(files: Iterable[Path] | None = None) -> Path | None:
     if beside is None:
         return None
     key = key_of(definitions.files() if files is None else files, beside)
-    found = (folder / 'interfaces' / key for folder in objects.readable())
-    return next((path for path in found if path.is_dir()), None)
+    paths = (folder / FOLDER / key for folder in folders().searched)
+    return next((path for path in paths if _is_usable(path)), None)
+
+
+def _is_usable(path: Path) -> bool:
+    """Return whether packages exist and may be imported; warns if another user controls them."""
+    if not path.is_dir():
+        return False
+    try:
+        check_tree(path)
+    except UntrustedFileError as error:
+        warnings.warn(
+            f'the generated message packages in {path} are not used: {error.filename} '
+            f'{error.strerror}; `sim_bridge interfaces` generates them again',
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
 
 
 def absence(package: str) -> str:
@@ -106,11 +126,3 @@ def offer(prefix: Path | None = None) -> None:
     if folder not in sys.path:
         sys.path.append(folder)
     append('AMENT_PREFIX_PATH', prefix)
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Hold a lock for a path: one process at a time runs the block."""
-    with open(path.with_suffix('.lock'), 'w') as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sim_bridge.compiler import objects
+from sim_bridge.trust.folders import subfolder
 
 
 def mesh_folder() -> Path | None:
     """Return the folder, beside the compiled kernels; None if it cannot be written."""
-    folder = objects.folder()
-    return None if folder is None else folder / 'meshes'
+    return subfolder('meshes')

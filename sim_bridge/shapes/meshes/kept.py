@@ -5,16 +5,16 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
-import os
 from pathlib import Path
 import zipfile
 
 import numpy as np
 
-from sim_bridge.compiler import objects
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.shapes.meshes.decomposition import decompose
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
+from sim_bridge.trust.folders import subfolder
+from sim_bridge.trust.ownership import read_trusted, write_private
 
 # increased whenever `decompose` returns other hulls for the same mesh
 _VERSION = b'1'
@@ -27,8 +27,8 @@ def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
     The cache is in the compiled kernels' folder, if it is writable.
     """
     content = mesh.vertices.tobytes() + mesh.triangles.tobytes()
-    folder, key = objects.folder(), hashlib.sha256(_VERSION + content).hexdigest()
-    path = None if folder is None else folder / 'hulls' / f'{key}.npz'
+    folder, key = subfolder('hulls'), hashlib.sha256(_VERSION + content).hexdigest()
+    path = None if folder is None else folder / f'{key}.npz'
     corners = None if path is None else _read(path)
     if corners is None:
         corners = [hull.vertices for hull in decompose(mesh)]
@@ -40,9 +40,9 @@ def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
 
 
 def _read(path: Path) -> list[FloatArray] | None:
-    """Return hull corners; None if they are missing or damaged."""
+    """Return hull corners; None if they are missing, damaged, or another user's."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(read_trusted(path)), allow_pickle=False) as arrays:
             found = [np.asarray(arrays[f'arr_{k}']) for k in range(len(arrays.files))]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
@@ -50,16 +50,6 @@ def _read(path: Path) -> list[FloatArray] | None:
 
 
 def _write(path: Path, corners: list[FloatArray]) -> None:
-    import tempfile
-
     content = io.BytesIO()
     np.savez(content, *corners)
-    path.parent.mkdir(exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix='.new')
-    try:
-        with os.fdopen(handle, 'wb') as file:
-            file.write(content.getvalue())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    write_private(path, content.getvalue())

@@ -13,6 +13,8 @@ import pytest
 
 from sim_bridge.foundation.errors import InterfaceBuildError
 from sim_bridge.ros.interfaces import build, definitions, store
+from sim_bridge.trust import ownership
+from sim_bridge.trust.folders import Folders
 
 pytestmark = [pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
 
@@ -112,8 +114,8 @@ def test_missing_tools_are_named(tmp_path, monkeypatch):
     assert store.find([path]) is None
 
 
-def test_processes_that_build_at_once_build_once(tmp_path):
-    """Let all but one wait; give all of them the same usable package."""
+def test_processes_that_build_at_once_build_once(tmp_path, monkeypatch):
+    """Let all but one wait; give all of them the same usable package, closed to other users."""
     path = tmp_path / 'one_msgs.txt'
     path.write_text('package one_msgs 1.0.0\ndepends std_msgs\n\ninterface msg/A.msg\nint32 a\n')
     script = (
@@ -130,6 +132,7 @@ def test_processes_that_build_at_once_build_once(tmp_path):
             env=environment,
             stdout=subprocess.PIPE,
             text=True,
+            umask=0,
         )
         for _ in range(3)
     ]
@@ -139,6 +142,18 @@ def test_processes_that_build_at_once_build_once(tmp_path):
     assert {value for *_, value in told} == {'3'}
     left = [each.name for each in (tmp_path / 'cache' / 'interfaces').iterdir()]
     assert len(left) == 2, 'the package and its lock'
+    prefix = Path(told[0][0])
+    ownership.check_tree(prefix)
+    # neither a replaced library nor a planted one is used
+    monkeypatch.setattr(store, 'folders', lambda: Folders((tmp_path / 'cache',), None, ()))
+    assert store.find([path]) == prefix
+    [*_, library] = prefix.rglob('*.so')
+    for hostile in (library.with_name('libplanted.so'), library):
+        hostile.touch()
+        hostile.chmod(0o777)
+        with pytest.warns(RuntimeWarning, match=f'{hostile} can be written by all users'):
+            assert store.find([path]) is None
+        hostile.unlink()
 
 
 # like `ros2 interface show`, in a Python without sim_bridge

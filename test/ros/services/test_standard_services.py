@@ -19,9 +19,9 @@ from simulation_interfaces.srv import GetEntities
 from standard_simulation import LATCHED, result, stamps
 from std_msgs.msg import Float64MultiArray, String
 
-from sim_bridge.compiler import objects
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.interfaces import build, store
+from sim_bridge.trust.folders import folder
 
 pytest_plugins = ['node_fixtures', 'standard_simulation']
 
@@ -487,7 +487,7 @@ def test_goals_end_when_the_simulation_is_unloaded(graph, start_process):
 def test_without_the_packages_the_node_names_the_remedy(graph, start_process, tmp_path):
     """Offer nothing from absent packages, and report it."""
     # with its kernels, to avoid compiling them again
-    for kernels in objects.folder().glob('*.object'):
+    for kernels in folder().glob('*.object'):
         shutil.copy(kernels, tmp_path)
     environment = {**os.environ, 'SIM_BRIDGE_CACHE_DIR': str(tmp_path)}
     hidden = {str(store.python_path(build.build()[0]))}
