@@ -15,6 +15,7 @@ from sim_bridge.batch.rows import Rows, SITES
 from sim_bridge.batch.thread_pool import ThreadPool
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
 from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
+from sim_bridge.foundation import forks
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
@@ -42,6 +43,7 @@ class Batch(DeclaredAttributes):
 
     __slots__ = (
         '_base',
+        '_is_torn',
         '_threads',
         '_lock',
         '_noises',
@@ -110,6 +112,8 @@ class Batch(DeclaredAttributes):
         self.robots: Final[ByName[BatchRobot]] = robots_of(
             list(work.robots.values()), self._rows, self._sites
         )
+        self._is_torn = False
+        forks.in_child(self, Batch._begin_in_child)
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -222,12 +226,23 @@ class Batch(DeclaredAttributes):
     @contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the worlds for this thread; raises StateError if another thread uses them."""
+        if self._is_torn:
+            raise StateError(
+                'the process was forked while another thread was using this batch, so its worlds '
+                'are incomplete in the child process. Create the batch in the child, or fork '
+                'between its calls'
+            )
         if not self._lock.acquire(blocking=False):
             raise StateError('another thread is using this batch; let threads take turns')
         try:
             yield
         finally:
             self._lock.release()
+
+    def _begin_in_child(self) -> None:
+        """Adapt to a forked child process: start other threads, or refuse incomplete worlds."""
+        self._is_torn = self._lock.locked()
+        self._threads.start_again()
 
     def _connect(self) -> None:
         self._threads.connect(self._rows, self._task)

@@ -33,8 +33,17 @@ class ThreadPool:
         self._advance: list[Call] = []
         self._observe: list[Call] = []
         self._pool: ThreadPoolExecutor | None = None
-        if len(simulations) > 1:
-            self._pool = ThreadPoolExecutor(len(simulations) - 1, 'batch')
+
+    def start_again(self) -> None:
+        """Start other threads at the next call, in a forked child process."""
+        self._pool = None
+
+    @property
+    def _threads(self) -> ThreadPoolExecutor:
+        """The threads beside the calling one."""
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(len(self._simulations) - 1, 'batch')
+        return self._pool
 
     def connect(self, rows: Rows, task: np.ndarray) -> None:
         """Use these arrays from now on. task: (n, TASK_SIZE), see `advance_worlds`."""
@@ -76,8 +85,9 @@ class ThreadPool:
 
     def _share(self, calls: Sequence[Call], argument: int, which: np.ndarray) -> None:
         """Run calls for worlds; each thread takes one portion at a time."""
+        has_threads = len(calls) > 1
         share = max(-(-len(which) // (_SHARES * len(calls))), 1)
-        if self._pool is None:
+        if not has_threads:
             share = max(len(which), 1)
         # the interpreter lock makes `next` atomic
         shares = count(0, share)
@@ -88,8 +98,8 @@ class ThreadPool:
                 call()
 
         others = []
-        if self._pool is not None and len(which) > share:
-            others = [self._pool.submit(work, call) for call in calls[1:]]
+        if has_threads and len(which) > share:
+            others = [self._threads.submit(work, call) for call in calls[1:]]
         work(calls[0])
         for other in others:
             other.result()

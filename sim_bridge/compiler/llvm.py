@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
+import os
 import re
 import sys
 import threading
@@ -132,6 +133,11 @@ def _linker() -> Any:
 # linked objects by name; these references keep their machine code loaded
 _loaded: dict[str, tuple[Any, ...]] = {}
 _loading = threading.Lock()
+if hasattr(os, 'register_at_fork'):
+    # a process is forked between two objects, never while LLVM holds its own locks
+    os.register_at_fork(
+        before=_loading.acquire, after_in_parent=_loading.release, after_in_child=_loading.release
+    )
 
 
 def load(

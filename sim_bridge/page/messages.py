@@ -46,6 +46,10 @@ class SimulatorEnd:
         """End the connection; waiting threads get EOFError."""
         _close(self._socket)
 
+    def leave(self) -> None:
+        """Close this process's descriptor; the connection lasts in the parent process."""
+        self._socket.close()
+
 
 class PageEnd:
     """Page's end of the connection; requests may come from any thread."""

@@ -9,6 +9,7 @@ from threading import get_ident
 from types import CodeType
 from typing import Any, TypeVar
 
+from sim_bridge.foundation import forks
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.simulation.python_calls import PythonCalls
 
@@ -42,6 +43,12 @@ class ThreadGuard:
         """Let everyone in, except functions called within steps."""
         self.holder = 0
         self._calls = calls
+        self._is_torn = False
+        forks.in_child(self, ThreadGuard._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Adapt to a forked child process: a call of another thread is never completed there."""
+        self._is_torn = self._is_torn or self.holder not in (0, get_ident())
 
     def check(self) -> None:
         """Raise StateError if another thread is in a call, or a step is calling a function."""
@@ -71,6 +78,12 @@ class ThreadGuard:
     def _check_other(self, inside: int) -> None:
         """Raise StateError if another thread is in a call; clear `holder` if it is not."""
         own = get_ident()
+        if self._is_torn:
+            raise StateError(
+                'the process was forked while another thread was stepping or changing this world, '
+                'so it is incomplete in the child process. Create the world in the child, or fork '
+                'between its calls'
+            )
         if self._is_inside(inside):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
             present, other = (repr(names.get(each, each)) for each in (own, inside))

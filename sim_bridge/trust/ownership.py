@@ -148,6 +148,9 @@ def locked(path: Path, *, wait: bool) -> Iterator[bool]:
             pass
         yield True
     finally:
+        # a child process forked meanwhile has the file open, too
+        with contextlib.suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from sim_bridge.engine.data.state import ASLEEP, State
 from sim_bridge.engine.pipeline.observe import SITE_SIZE
+from sim_bridge.foundation import forks
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError, StateError
 from sim_bridge.page.channel import CONTACTS, Frame, PUSHES, Ring
@@ -79,14 +80,30 @@ class PageProcess:
         ]
         for thread in self._threads:
             thread.start()
+        self._is_own = True
+        forks.in_child(self, PageProcess._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Leave the page to the parent process, in a forked child process."""
+        self._is_own = False
+        self._end.leave()
 
     @property
     def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.poll() is None
+        """Whether the process runs and belongs to this process, not to its parent."""
+        return self._is_own and self._process.poll() is None
+
+    def check_own(self) -> None:
+        """Raise StateError in a forked child process."""
+        if not self._is_own:
+            raise StateError(
+                'the page belongs to the process that opened it, before it was forked; open '
+                'another one in the child process with World.view'
+            )
 
     def wait(self) -> str:
         """Wait until the server is open; return its address. Raises StateError on failure."""
+        self.check_own()
         if not self._opened.wait(_START_TIMEOUT) or not self.url:
             raise StateError(f'the page cannot be opened: {self._failure or "it does not start"}')
         return self.url
@@ -101,7 +118,13 @@ class PageProcess:
             yield self._inbox.popleft()
 
     def close(self) -> None:
-        """End the process and its threads, except the calling thread."""
+        """
+        End the process and its threads, except the calling thread.
+
+        Without effect in a forked child process: the page is the parent's.
+        """
+        if not self._is_own:
+            return
         # the process has nothing to clean up
         self._process.kill()
         self._process.wait()

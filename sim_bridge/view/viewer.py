@@ -49,10 +49,9 @@ class Viewer(DeclaredAttributes):
         without viser.
         """
         instance_of('world', world, World, 'a World')
-        if isinstance(world.simulation.runner.hooks.watcher, Viewer):
-            raise StateError(
-                f'this world already has a page: {world.simulation.runner.hooks.watcher!r}'
-            )
+        watcher = world.simulation.runner.hooks.watcher
+        if isinstance(watcher, Viewer) and watcher.is_open:
+            raise StateError(f'this world already has a page: {watcher!r}')
         self._world = world
         self._control = ScriptControl(world, speed_from(speed), truth('paused', paused))
         self._snapshots: tuple[str, ...] = ()
@@ -118,7 +117,12 @@ class Viewer(DeclaredAttributes):
         return self._control.speed
 
     def sync(self) -> None:
-        """Show the present state, and execute the page's requests; `World.step` calls this."""
+        """
+        Show the present state, and execute the page's requests; `World.step` calls this.
+
+        Raises StateError in a forked child process; steps there go on without a page.
+        """
+        self._page.check_own()
         control = self._control
         for request in self._page.requests():
             try:
@@ -150,6 +154,8 @@ class Viewer(DeclaredAttributes):
 
     def failed(self, error: Exception) -> None:
         """Show an error raised by a step, and the world's present state."""
+        if not self.is_open:
+            return
         self._page.tell(Notice('error', f'{type(error).__name__}: {error}'))
         self._control.drop()
         self.sync()
@@ -159,11 +165,11 @@ class Viewer(DeclaredAttributes):
         control, now = self._control, time.monotonic()
         if now >= self._due:
             self._due = now + _PERIOD
-            self.sync()
             if not self.is_open:
                 # a closed page ends the view
                 self.close()
                 return
+            self.sync()
         while not control.may_step() and self.is_open:
             self.sync()
             time.sleep(_PAUSE)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from threading import get_ident
 from typing import Any, NamedTuple
 
+from sim_bridge.foundation import forks
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.robots.owners import World
@@ -29,7 +31,14 @@ class HookedSteps:
     def __init__(self, world: World, simulation: Simulation):
         """Step a simulation; its hooks receive the world or its robots."""
         self._world, self._simulation = world, simulation
-        self._is_running = False
+        # the thread calling the hooks, 0 for none
+        self._thread = 0
+        forks.in_child(self, HookedSteps._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Adapt to a forked child process: another thread's hooks do not go on there."""
+        if self._thread != get_ident():
+            self._thread = 0
 
     def records(self) -> tuple[HookRecord, ...]:
         """Return the hooks as plain data, for `restore`."""
@@ -56,9 +65,16 @@ class HookedSteps:
         removed meanwhile.
         """
         n = whole_number('n', n)
-        if self._is_running:
-            raise StateError('a step hook has called World.step, which calls step hooks')
-        self._is_running = True
+        if self._thread:
+            # also refuses other threads
+            self._simulation.thread_guard.check()
+            if self._thread == get_ident():
+                raise StateError('a step hook has called World.step, which calls step hooks')
+            raise StateError(
+                'another thread is calling the step hooks of this world. Let one thread at a time '
+                'step it, by a lock, or give each its own by World.copy'
+            )
+        self._thread = get_ident()
         try:
             for step in range(n):
                 self._take_one(contacts if step == 0 else ())
@@ -66,7 +82,7 @@ class HookedSteps:
                 if watcher is not None:
                     watcher.stepped()
         finally:
-            self._is_running = False
+            self._thread = 0
 
     def _take_one(self, contacts: Iterable[UserContact]) -> None:
         simulation = self._simulation

@@ -481,3 +481,27 @@ def test_a_page_ends_with_its_world():
     gc.collect()
     assert not page.is_alive
     assert not threads & set(threading.enumerate())
+
+
+def test_a_forked_child_leaves_the_page_to_its_parent():
+    """Step, close and open in a child: the parent's page stays, and shows the parent's world."""
+    world = sb.World(STEP)
+    with world.view(browser=False) as viewer:
+        world.step(3)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)
+            try:
+                with pytest.raises(StateError, match='before it was forked'):
+                    viewer.sync()
+                world.step(200)
+                viewer.close()
+                os._exit(0 if not viewer.is_open and world.step_count == 203 else 2)
+            finally:
+                os._exit(1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert viewer.is_open
+        world.step()
+        with PageClient(viewer.url) as client:
+            client.wait_for('Pause')
+            assert says(client) < 0.01

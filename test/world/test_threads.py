@@ -142,3 +142,24 @@ def test_functions_that_set_the_holder_are_guarded():
                 decorators = [ast.unparse(each) for each in node.decorator_list]
                 assert 'guarded' in decorators, f'{path}: {node.name}'
     assert len(found) >= 6
+
+
+def test_a_thread_that_steps_beside_hooks_is_told_so():
+    """Refuse another thread's step while a hook runs, with another reason than a hook's step."""
+    world, inside, goes_on = made(), threading.Event(), threading.Event()
+
+    def wait(world) -> None:
+        with pytest.raises(sb.StateError, match='a step hook has called'):
+            world.step()
+        inside.set()
+        goes_on.wait()
+
+    world.before_step(wait)
+    thread = threading.Thread(target=world.step)
+    thread.start()
+    inside.wait()
+    with pytest.raises(sb.StateError, match='another thread is calling the step hooks'):
+        world.step()
+    goes_on.set()
+    thread.join()
+    assert world.step_count == 2

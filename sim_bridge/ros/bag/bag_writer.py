@@ -18,6 +18,7 @@ import shutil
 import threading
 import time
 
+from sim_bridge.foundation import forks
 from sim_bridge.foundation.errors import RecordingError
 from sim_bridge.foundation.names import counted, free_name
 from sim_bridge.ros.bag.bag_files import BagFiles, Layout
@@ -122,6 +123,14 @@ class Recorder:
             raise RecordingError(folder, err.strerror or str(err)) from err
         self._thread = threading.Thread(target=self._run, name='recorder', daemon=True)
         self._thread.start()
+        self._is_own = True
+        forks.in_child(self, Recorder._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        """Leave the bag to the parent process, in a forked child process."""
+        self._is_own, self._is_ending = False, True
+        self._queue.clear()
+        self.error = RecordingError(self.folder, 'it belongs to the process before its fork')
 
     @property
     def is_open(self) -> bool:
@@ -169,9 +178,13 @@ class Recorder:
             self._appended_count += 1
 
     def discard(self) -> None:
-        """End the recording and delete the unneeded bag; a bag on a stalled disk is kept."""
+        """
+        End the recording and delete the unneeded bag.
+
+        A bag on a stalled disk is kept, and in a forked child process that of the parent.
+        """
         self.close()
-        if not self._thread.is_alive():
+        if self._is_own and not self._thread.is_alive():
             shutil.rmtree(self.folder)
 
     def close(self) -> None:

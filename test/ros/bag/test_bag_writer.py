@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 from types import SimpleNamespace
 
@@ -199,3 +200,25 @@ def test_an_unneeded_bag_on_a_stalled_disk_is_kept(tmp_path, disk):
     disk.awake()
     made.discard()
     assert not (tmp_path / 'bag').exists()
+
+
+def test_a_forked_child_leaves_the_bag_to_its_parent(tmp_path):
+    """Write, close and discard in a child: the parent records on, and alone."""
+    recorder = Recorder(tmp_path / 'bag', waits=True, queue_bytes=10_000)
+    channel = recorder.add_topic(Topic('/a', STRING, '', ''))
+    recorder.write(channel, 1, 1, bytes(100))
+    child = os.fork()
+    if child == 0:
+        signal.alarm(60)
+        try:
+            for number in range(200):
+                recorder.write(channel, number, number, bytes(100))
+            recorder.discard()
+            os._exit(0 if 'before its fork' in str(recorder.error) else 2)
+        finally:
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
+    recorder.write(channel, 2, 2, bytes(100))
+    recorder.close()
+    assert recorder.error is None
+    assert [each.time_ns for each in read_bag(tmp_path / 'bag')] == [1, 2]
