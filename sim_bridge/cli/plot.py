@@ -157,8 +157,8 @@ def _split(words: list[str]) -> tuple[list[Path], list[str]]:
 
 def _check_is_no_topic(text: str, bag: Path) -> None:
     """Raise InvalidValueError, listing the available fields, for a topic without a field."""
-    from sim_bridge.ros.bag.fields import message_class
     from sim_bridge.ros.bag.reader import Bag
+    from sim_bridge.ros.wire.message_types import message_class
 
     name = text.strip().lstrip('/')
     for topic in Bag(bag).topics:

@@ -11,7 +11,6 @@ import numpy as np
 
 from sim_bridge.foundation.errors import brief, SimBridgeError
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.bag.fields import message_class
 from sim_bridge.ros.bag.mcap_reader import Message
 from sim_bridge.ros.bag.notes import content_of
 from sim_bridge.ros.bag.recording import EVENTS, INPUTS, MISSED, REFUSED
@@ -19,6 +18,7 @@ from sim_bridge.ros.command.inputs import SENDERS_LEFT
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.contact_messages import BEGIN, CONTACT, CONTACT_EVENT
+from sim_bridge.ros.wire.message_types import message_class
 
 _MOST_KEPT = 1000  # events kept per kind
 _WARN, _ERROR = 30, 40  # rcl_interfaces/Log levels

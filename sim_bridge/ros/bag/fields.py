@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-import importlib
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,6 @@ import numpy as np
 from sim_bridge.foundation.errors import (
     DamagedBagError,
     InvalidValueError,
-    MissingPackageError,
-    ReplayError,
-    shortened,
     StateError,
     UnknownNameError,
 )
@@ -24,6 +20,7 @@ from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
 from sim_bridge.ros.bag.reader import Bag
 from sim_bridge.ros.bag.units import joint_types, OfJoint, Unit, unit_of_field
 from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.message_types import message_class
 
 _MOST_COLUMNS = 64
 # fields naming the items in a number list; fields naming each message in a list
@@ -47,21 +44,6 @@ def bag_time(first: Message) -> Callable[[Message], float]:
         return lambda message: 1e-9 * time_of(message)
     begin = first.time_ns
     return lambda message: 1e-9 * (message.time_ns - begin)
-
-
-def message_class(type_name: str) -> type:
-    """Return a message type's class; raises MissingPackageError, ReplayError."""
-    package, _, kind = type_name.replace('/msg/', '/').partition('/')
-    if not package.isidentifier() or not kind.isidentifier():
-        raise ReplayError(f'{shortened(type_name)!r} is not a message type')
-    try:
-        found = getattr(importlib.import_module(f'{package}.msg'), kind)
-    except (ImportError, AttributeError) as err:
-        raise MissingPackageError(
-            f'reading messages of {type_name}', f'source a workspace that contains {package}'
-        ) from err
-    assert isinstance(found, type)
-    return found
 
 
 def read_series(

@@ -16,11 +16,12 @@ from sim_bridge.page.records import Mark
 from sim_bridge.page.tape import Tape
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.events import Events
-from sim_bridge.ros.bag.fields import bag_time, message_class
+from sim_bridge.ros.bag.fields import bag_time
 from sim_bridge.ros.bag.reader import Bag
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.bag.summary import summarize
 from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.message_types import message_class
 from sim_bridge.view.taping import Taping
 from sim_bridge.world.world import World
 

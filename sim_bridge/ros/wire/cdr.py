@@ -8,7 +8,6 @@ make the messages and bags from equal runs differ.
 from __future__ import annotations
 
 from functools import cache
-import importlib
 import re
 import sys
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from typing import Any, Literal
 from rclpy.serialization import deserialize_message, serialize_message
 
 from sim_bridge.foundation.errors import MalformedMessageError
+from sim_bridge.ros.wire.message_types import message_class
 
 # The CDR head has four bytes: two for encoding and byte order, two unused. Numbers are aligned to
 # multiples of their size, counted from the head's end.
@@ -87,7 +87,7 @@ class _Walk:
                 self._copy(1, length - 1)
                 self.place += 1  # terminating zero
         else:
-            kind = _message_type(item)
+            kind = message_class(item)
             for _ in range(count):
                 self.message(kind)
 
@@ -127,16 +127,9 @@ def _uniform(item: str) -> tuple[int, int] | None:
     if item.startswith(('string', 'wstring')):
         return None
     size, total = None, 0
-    for part, count in _fields(_message_type(item)):
+    for part, count in _fields(message_class(item)):
         inner = _uniform(part)
         if count is None or inner is None or inner[0] != (size or inner[0]):
             return None
         size, total = inner[0], total + inner[1] * count
     return None if size is None else (size, total)
-
-
-@cache
-def _message_type(name: str) -> type:
-    package, _, kind = name.partition('/')
-    found: type = getattr(importlib.import_module(f'{package}.msg'), kind)
-    return found
