@@ -62,6 +62,8 @@ def package_folders(
         for above in (base, *base.parents):
             if above.name == package:
                 yield above
+        # folders beside the file, named as packages by some robots
+        yield base / package
 
 
 def ament_share(package: str) -> Iterator[Path]:

@@ -87,6 +87,16 @@ def test_folders_above_the_description(mesh):
         assert resolve_uri('package://bot/meshes/a.stl', base=base) == mesh
 
 
+def test_folders_beside_the_description_stand_for_packages(mesh):
+    """Find package://meshes in the description's folder, after folders above it."""
+    base = mesh.parents[1]
+    assert resolve_uri('package://meshes/a.stl', base=base) == mesh
+    above = base.parent / 'meshes' / 'a.stl'
+    above.parent.mkdir()
+    above.touch()
+    assert resolve_uri('package://meshes/a.stl', base=base) == above
+
+
 def test_given_paths_come_first(mesh, tmp_path, monkeypatch):
     """Prefer a package path to the environment."""
     other = tmp_path / 'other' / 'bot' / 'meshes' / 'a.stl'

@@ -238,6 +238,29 @@ WARNINGS = {
         )
     ],
     'unknown-reference': [({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9)],
+    'unknown-joint': [
+        (
+            {9: '<transmission name="t">\n<joint name="elbw"/></transmission></robot>'},
+            'transmission/joint',
+            't',
+            'name',
+            'elbw',
+            10,
+        )
+    ],
+    'no-effect': [
+        (
+            {
+                9: '<transmission name="t">\n<mechanicalReduction>5</mechanicalReduction>'
+                '</transmission></robot>'
+            },
+            'transmission/mechanicalReduction',
+            't',
+            '',
+            '5',
+            10,
+        )
+    ],
     'not-simulated': [
         (
             {9: gazebo('<turnGravityOff>true</turnGravityOff>', 'elbow')},

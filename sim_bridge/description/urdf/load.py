@@ -36,6 +36,7 @@ from sim_bridge.description.urdf.schema import (
     SHAPE,
 )
 from sim_bridge.description.urdf.sensors import read_sensors
+from sim_bridge.description.urdf.transmissions import with_transmissions
 from sim_bridge.description.xml.document import Document, Element, parse_document, read_source
 from sim_bridge.description.xml.schema import clean, clean_or_drop
 
@@ -86,6 +87,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     links = {name: build_link(node, appearances, findings) for name, node in parts.links.items()}
     joints = {name: build_joint(node, findings) for name, node in parts.joints.items()}
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
+    joints = with_transmissions(root, joints, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
     check_mimic_limits(joints, findings)
     links = gazebo_contact.with_contact(root, links, findings)
