@@ -11,10 +11,13 @@ from launch.event_handlers import OnProcessExit
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
+from launch_ros.substitutions import ExecutableInPackage
 
 from launch import LaunchContext, LaunchDescription, LaunchDescriptionEntity
 from sim_bridge.cli.launch_plan import ARGUMENTS, plan, Process
 from sim_bridge.foundation.errors import StateError
+from sim_bridge.ros.process.exit_with_parent import tied
+from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 from sim_bridge.trust.child import python_module
 
 ENDED_WHEN_TOLD = (0, 130, -2, -15)
@@ -47,10 +50,19 @@ def launch_processes(context: LaunchContext) -> list[LaunchDescriptionEntity]:
 
 
 def _action(process: Process) -> ExecuteProcess:
-    """Return the action starting a process; Python programs run as modules, however installed."""
+    """
+    Return the action starting a process; Python programs run as modules, however installed.
+
+    `launch` ends without its children at SIGTERM. They end with it: nodes of this package by
+    themselves, others tied to it.
+    """
+    on_exit = {'on_exit': _end_all(process)} if process.is_vital else {}
     if process.parameters is None:
         return ExecuteProcess(
-            cmd=python_module(*process.arguments), name=process.name, output='screen'
+            cmd=tied(python_module(*process.arguments), gently=True),
+            name=process.name,
+            output='screen',
+            **on_exit,
         )
     parameters = [
         each if isinstance(each, str) else {name: _typed(value) for name, value in each.items()}
@@ -62,20 +74,18 @@ def _action(process: Process) -> ExecuteProcess:
         'parameters': parameters,
         'output': 'screen',
         'emulate_tty': True,
+        **on_exit,
     }
     if process.package:
-        return Node(
-            package=process.package,
-            executable=process.executable,
-            arguments=process.arguments,
-            **shared,
-        )
+        python, *options = tied(gently=True)
+        program = ExecutableInPackage(package=process.package, executable=process.executable)
+        return Node(executable=python, arguments=[*options, program, *process.arguments], **shared)
     python, *arguments = python_module(*process.arguments)
     return Node(
         executable=python,
         arguments=arguments,
         name=process.name,
-        on_exit=_end_all(process.name),
+        additional_env={ENDS_WITH_STDIN: '1'},
         **shared,
     )
 
@@ -85,16 +95,17 @@ def _typed(value: object) -> object:
     return ParameterValue(value, value_type=str) if isinstance(value, str) else value
 
 
-def _end_all(name: str) -> object:
+def _end_all(process: Process) -> object:
     """
     Return the handler for a process's end: all processes end, so no controller runs alone.
 
     If the process failed, the launch fails too: its exit code would be 0 otherwise.
     """
+    loss = f': {process.loss}' if process.loss else ''
 
     def on_exit(event: OnProcessExit, context: LaunchContext) -> list[Shutdown]:
         if not context.is_shutdown and event.returncode not in ENDED_WHEN_TOLD:
-            raise StateError(f'{name} has ended with exit code {event.returncode}')
-        return [Shutdown(reason=f'{name} has ended')]
+            raise StateError(f'{process.name} has ended with exit code {event.returncode}{loss}')
+        return [Shutdown(reason=f'{process.name} has ended')]
 
     return on_exit

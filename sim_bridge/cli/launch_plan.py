@@ -115,7 +115,7 @@ class Process:
 
     package, executable: ROS package and its executable; '' for Python modules, which `arguments`
     name. parameters: files and values, later ones override earlier ones; None if the process is
-    not a node. is_vital: whether its end ends all processes.
+    not a node. is_vital: whether its end ends all processes. loss: consequence of its failure.
     """
 
     name: str
@@ -125,6 +125,7 @@ class Process:
     package: str = ''
     executable: str = ''
     is_vital: bool = True
+    loss: str = ''
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,11 @@ class _Planner:
                 "launch argument 'rosbag'", folder, 'a folder that does not exist yet'
             )
         return Process(
-            'rosbag2', '', None, ['sim_bridge', 'qos', '--record', folder, *space], is_vital=False
+            'rosbag2',
+            '',
+            None,
+            ['sim_bridge', 'qos', '--record', folder, *space],
+            loss=f'the recording {folder!r} is incomplete, or missing',
         )
 
     def _scene_publishers(self) -> Iterator[Process]:

@@ -20,11 +20,11 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.domain_lock import any_domain
+from sim_bridge.ros.process.exit_with_parent import tied
 from sim_bridge.ros.process.lifeline import ENDS_WITH_STDIN
 from sim_bridge.ros.process.polling import PollingNode
 from sim_bridge.ros.process.rclpy_compat import make_executor
 from sim_bridge.ros.publish.sinks import GraphSink
-from sim_bridge.sweep import exit_with_parent
 from sim_bridge.sweep.controllers import Situation
 from sim_bridge.sweep.host import said_by
 from sim_bridge.sweep.plan import ControllerPlan, LAWS
@@ -106,8 +106,7 @@ class NodeSession:
                 values = situation.parameters_of(module)
                 words = python_module(f'sim_bridge.control.{module}')
             else:
-                # the wrapper ends with this process, for any reason
-                words = [sys.executable, '-S', exit_with_parent.__file__, *words]
+                words = tied(words)
             given = [
                 item
                 for name, value in {**values, **own}.items()

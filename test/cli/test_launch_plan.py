@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from sim_bridge.cli.launch_plan import ARGUMENTS, plan
+from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 
 DEFAULTS = {each.name: each.default for each in ARGUMENTS}
@@ -174,3 +177,12 @@ def test_arguments_that_launch_ignores_are_remarked():
     """Report a name similar to an argument, and no other: it may be another file's."""
     remarks = plan(DEFAULTS, ['frame_prefx', 'rate', 'arm_count']).remarks
     assert remarks == ["launch argument 'frame_prefx' is ignored. Did you mean 'frame_prefix'?"]
+
+
+def test_the_document_lists_the_arguments(repository):
+    """Name every argument, and the choices of `controller`, in docs/command_line.md."""
+    text = (repository / 'docs' / 'command_line.md').read_text().partition('\nArguments: ')[2]
+    listed = ' '.join(text.partition('. `--show-args`')[0].split())
+    (choices,) = re.findall(r'`controller` \((.*?)\)', listed)
+    assert re.findall(r'`(\w+)`', listed) == [each.name for each in ARGUMENTS]
+    assert choices.split(', ') == [*CONTROLLERS, NO_CONTROLLER]

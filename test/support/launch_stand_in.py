@@ -2,8 +2,9 @@
 A stand-in for `launch` and `launch_ros`, which have no wheels and may not be installed.
 
 It has everything used by our launch file, with the same behaviour: arguments with defaults and
-choices, parameters from files, output marked by process, one `on_exit` for each node, and exit
-code 1 after any exception.
+choices, parameters from files, a pipe as standard input and output marked by process, one
+`on_exit` for each process, and exit code 1 after any exception. SIGTERM ends it without a word to
+its processes.
 """
 
 from __future__ import annotations
@@ -81,15 +82,15 @@ class Node:
         parameters,
         output,
         emulate_tty,
-        package=None,
         arguments=(),
         name=None,
+        additional_env=None,
         on_exit=None,
     ):
         assert output == 'screen'
         assert emulate_tty
-        assert package is None, 'packages of ROS need the real launch_ros'
         self.exec_name, self.on_exit = exec_name, on_exit
+        self.environment = additional_env or {}
         names = ['-r', f'__node:={name}'] if name else []
         names += ['-r', f'__ns:=/{namespace.strip("/")}'] if namespace else []
         files = [item for each in parameters for item in ('--params-file', _file_of(each))]
@@ -99,9 +100,19 @@ class Node:
 class ExecuteProcess:
     """A process that is no node."""
 
-    def __init__(self, *, cmd, name, output):
+    def __init__(self, *, cmd, name, output, on_exit=None):
         assert output == 'screen'
-        self.command, self.exec_name, self.on_exit = cmd, name, None
+        self.command, self.exec_name, self.on_exit = cmd, name, on_exit
+        self.environment = {}
+
+
+def ExecutableInPackage(*, package, executable):
+    """Return the path of a package's executable."""
+    for prefix in os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep):
+        path = Path(prefix) / 'lib' / package / executable
+        if path.exists():
+            return str(path)
+    raise RuntimeError(f'{executable} of {package} is not found')
 
 
 def _file_of(parameters) -> str:
@@ -130,6 +141,7 @@ class LaunchService:
         )
         self.processes: list[subprocess.Popen] = []
         signal.signal(signal.SIGINT, lambda *_: self._shut_down('SIGINT'))
+        signal.signal(signal.SIGTERM, lambda *_: os._exit(1))
         threads: list[threading.Thread] = []
         self._attempt(lambda: threads.extend(self._start(file, given)))
         for thread in threads:
@@ -157,7 +169,12 @@ class LaunchService:
 
     def _launch(self, node: Node | ExecuteProcess) -> threading.Thread:
         process = subprocess.Popen(
-            node.command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            node.command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **node.environment},
         )
         self.processes.append(process)
         label = f'{node.exec_name}-{len(self.processes)}'
@@ -219,6 +236,7 @@ _MODULES = {
     'launch_ros': {},
     'launch_ros.actions': {'Node': Node},
     'launch_ros.parameter_descriptions': {'ParameterValue': ParameterValue},
+    'launch_ros.substitutions': {'ExecutableInPackage': ExecutableInPackage},
 }
 
 

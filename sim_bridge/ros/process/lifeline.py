@@ -4,7 +4,7 @@ Pipes between a supervisor and its children, for a common end and an ordered sta
 The supervisor holds the other end of the child's standard input. When the supervisor ends in any
 way, even killed, the operating system closes this end. A waiting child joins the graph once the
 supervisor writes; the supervisor does so when the leading child has reported readiness. This works
-on every system with pipes.
+on every system with pipes. The launch file uses it too: `launch` gives each child such a pipe.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import signal
 import threading
 
-# set by the supervisor for its direct children only
+# set by the supervisor, and by the launch file, for direct children only
 ENDS_WITH_STDIN = 'SIM_BRIDGE_ENDS_WITH_STDIN'
 WAITS_FOR_STDIN = 'SIM_BRIDGE_WAITS_FOR_STDIN'
 # file descriptor
@@ -31,7 +31,8 @@ def hold_lifeline() -> None:
     supervisor is gone before.
     """
     waits = os.environ.pop(WAITS_FOR_STDIN, '')
-    if os.environ.pop(ENDS_WITH_STDIN, ''):
+    # a terminal, as under a debugger, is no pipe from the supervisor
+    if os.environ.pop(ENDS_WITH_STDIN, '') and not os.isatty(_STDIN):
         if waits and not os.read(_STDIN, 1):
             raise KeyboardInterrupt
         threading.Thread(target=_wait_for_end, name='lifeline', daemon=True).start()

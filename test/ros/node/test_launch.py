@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
+from pathlib import Path
+import select
 import signal
 import subprocess
+import sys
 
 import pytest
 from ros_graph import nanoseconds, PATIENCE_S
@@ -15,6 +18,8 @@ from sensor_msgs.msg import JointState
 pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings('ignore::DeprecationWarning')
+
+INDEX = Path('share', 'ament_index', 'resource_index', 'packages')
 
 
 @pytest.fixture
@@ -27,6 +32,54 @@ def start_launch(start_process, repository):
         return start_process(runner, file, *arguments, **options)
 
     return start
+
+
+@pytest.fixture
+def tools(tmp_path) -> Path:
+    """Return the folder of a ROS installation."""
+    folder = tmp_path / 'tools'
+    (folder / INDEX).mkdir(parents=True)
+    return folder
+
+
+def add_program(tools: Path, package: str, program: str, text: str) -> None:
+    """Add an executable Python program of a ROS package to a ROS installation."""
+    (tools / INDEX / package).touch()
+    path = tools / program
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'#!{sys.executable}\n{text}')
+    path.chmod(0o755)
+
+
+def with_tools(tools: Path) -> dict[str, str]:
+    """Return the environment in which a ROS installation is sourced."""
+    prefixes = [str(tools), *filter(None, [os.environ.get('AMENT_PREFIX_PATH', '')])]
+    return {
+        **os.environ,
+        'AMENT_PREFIX_PATH': os.pathsep.join(prefixes),
+        'PATH': f'{tools}{os.pathsep}{os.environ["PATH"]}',
+    }
+
+
+# until a signal, whose number it leaves beside itself
+WAITING = """
+import signal
+def end(number, frame):
+    with open(__file__ + '.end', 'w') as file:
+        file.write(str(number))
+    raise SystemExit
+for number in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(number, end)
+print('it waits', flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def descendants(pid: int) -> list[int]:
+    """Return the children of a process, and theirs."""
+    children = Path(f'/proc/{pid}/task/{pid}/children').read_text().split()
+    return [each for child in map(int, children) for each in (child, *descendants(child))]
 
 
 def end(process: subprocess.Popen) -> str:
@@ -125,3 +178,47 @@ def test_the_end_of_one_node_ends_all(start_launch, tmp_path):
     assert process.returncode == 1
     assert "'elbow'" in output
     assert 'sim_bridge has ended with exit code 2' in output
+
+
+def test_a_failed_recorder_ends_the_launch(start_launch, tools, tmp_path):
+    """Name the missing recording and fail; the other processes end."""
+    add_program(tools, 'ros2bag', 'ros2', 'raise SystemExit("no storage plugin")')
+    bag = tmp_path / 'bag'
+    process = start_launch(
+        'robot:=pendulum', 'controller:=none', f'rosbag:={bag}', env=with_tools(tools)
+    )
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 1, output
+    assert 'no storage plugin' in output
+    assert f"rosbag2 has ended with exit code 1: the recording '{bag}' is" in output
+    assert output.count('process has finished cleanly') == 1
+
+
+@pytest.mark.parametrize('number', [signal.SIGTERM, signal.SIGKILL])
+def test_a_killed_launch_leaves_no_orphans(graph, start_launch, tools, tmp_path, number):
+    """Tell nodes, recorder and foreign programs to end, as Ctrl-C does."""
+    add_program(tools, 'ros2bag', 'ros2', WAITING)
+    name = 'robot_state_publisher'
+    add_program(tools, name, f'lib/{name}/{name}', WAITING)
+    process = start_launch(
+        'robot:=pendulum',
+        'controller:=pd',
+        'robot_state_publisher:=true',
+        f'rosbag:={tmp_path / "bag"}',
+        env=with_tools(tools),
+    )
+    graph.wait_for_next(graph.listen(JointState, '/joint_states'))
+    lines = []
+    while ''.join(lines).count('it waits') < 2:  # the foreign programs
+        lines.append(process.stdout.readline())
+        assert lines[-1], ''.join(lines)
+    pids = descendants(process.pid)
+    assert len(pids) == 6, pids  # two nodes, and two foreign programs with their wrappers
+    ends = [os.pidfd_open(pid) for pid in pids]
+    process.send_signal(number)
+    for each in ends:
+        readable, _, _ = select.select([each], [], [], PATIENCE_S)
+        os.close(each)
+        assert readable
+    told = [Path(f'{tools / each}.end').read_text() for each in ('ros2', f'lib/{name}/{name}')]
+    assert told == [str(int(signal.SIGINT))] * 2
