@@ -49,7 +49,7 @@ class DeferredActionServer:
         guard, source = node.faults.guard, f'action {name!r}'
         self._goals = HeldGoals(
             ActionServer(
-                node,
+                node.expiry_clocks.node_for_server(),
                 action_type,
                 name,
                 execute_callback=lambda goal: None,

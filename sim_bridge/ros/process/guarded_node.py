@@ -17,6 +17,7 @@ from rclpy.node import Node
 
 from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.ros.process.faults import described, Faults
+from sim_bridge.ros.process.rclpy_compat import ExpiryClocks
 
 if TYPE_CHECKING:
     from rclpy.parameter import Parameter
@@ -40,12 +41,15 @@ class GuardedMixin(_Mixed):
 
     faults: Faults
     """Exceptions of callbacks so far."""
+    expiry_clocks: ExpiryClocks
+    """Clocks of its action servers."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         """Create the node."""
         # the node creates services during its construction
         self.faults = Faults(lambda: self.get_logger())
         super().__init__(*args, **options)
+        self.expiry_clocks = ExpiryClocks(self)
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **options: Any

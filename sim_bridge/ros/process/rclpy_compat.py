@@ -15,6 +15,7 @@ from typing import Any, TYPE_CHECKING
 if TYPE_CHECKING:
     from rclpy.action import ActionServer
     from rclpy.action.server import ServerGoalHandle
+    from rclpy.clock import Clock
     from rclpy.executors import Executor
     from rclpy.node import Node
     from rclpy.parameter import Parameter
@@ -129,6 +130,45 @@ def silence(entity: Any) -> None:
 def action_servers(node: Node) -> list[Any]:
     """Return a node's action servers, listed by `Node` among its waitables."""
     return [each for each in node.waitables if hasattr(each, 'action_type')]
+
+
+class ExpiryClocks:
+    """
+    Clocks of a node's action servers, one for each.
+
+    A server forgets old results by a timer on its node's clock. The EventsExecutor visits all
+    timers on a clock when one of them is due or changes, and prints warnings from eight timers on.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Start without clocks. They live as long as the node: rcl uses them to the very end."""
+        self._node = node
+        self._clocks: list[Clock] = []
+
+    def node_for_server(self) -> Any:
+        """Return the node for a new action server: the same, with a clock unused by servers."""
+        used = [server._node.get_clock() for server in action_servers(self._node)]
+        for clock in self._clocks:
+            if clock not in used:
+                return _ClockedNode(self._node, clock)
+        from rclpy.clock import Clock, ClockType
+
+        # clients wait in real time
+        self._clocks.append(Clock(clock_type=ClockType.SYSTEM_TIME))
+        return _ClockedNode(self._node, self._clocks[-1])
+
+
+class _ClockedNode:
+    """A node with another clock; everything else is the node's own."""
+
+    def __init__(self, node: Node, clock: Clock) -> None:
+        self._node, self._clock = node, clock
+
+    def get_clock(self) -> Clock:
+        return self._clock
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._node, name)
 
 
 class HeldGoals:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 from types import SimpleNamespace
 
+from action_msgs.msg import GoalStatus
 import pytest
 import rclpy
 from rclpy.context import Context
@@ -18,6 +20,8 @@ from std_msgs.msg import Int32
 from std_srvs.srv import Trigger
 
 from sim_bridge.ros.process import rclpy_compat
+
+pytest_plugins = ['node_fixtures']
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
@@ -208,3 +212,80 @@ def test_action_servers_have_the_private_names_in_use(bench):
     ):
         assert hasattr(server, name)
     server.destroy()
+
+
+# action servers with results, some of them created after others were destroyed
+MANY_SERVERS = """
+import rclpy
+from rclpy.action import ActionServer
+from rclpy.signals import SignalHandlerOptions
+from test_msgs.action import Fibonacci
+from sim_bridge.ros.process.guarded_node import GuardedNode
+from sim_bridge.ros.process.rclpy_compat import make_executor
+
+rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+node = GuardedNode('many')
+executor = make_executor()
+executor.add_node(node)
+
+def serve(goal):
+    goal.succeed()
+    return Fibonacci.Result(sequence=[7])
+
+def create(names):
+    clocks = node.expiry_clocks
+    return [
+        ActionServer(clocks.node_for_server(), Fibonacci, name, serve, result_timeout=0.1)
+        for name in names
+    ]
+
+def spin():
+    for _ in range(50):
+        executor.spin_once(timeout_sec=0.01)
+
+create(f'kept_{number}' for number in range(10))
+spin()
+for _ in range(3):
+    servers = create(f'brief_{number}' for number in range(20))
+    spin()
+    for server in servers:
+        server.destroy()
+servers = create(f'late_{number}' for number in range(10))
+spin()
+assert len(node.expiry_clocks._clocks) == 30
+print('ready', flush=True)
+try:
+    while True:
+        executor.spin_once(timeout_sec=0.1)
+except KeyboardInterrupt:
+    executor.shutdown()
+    node.destroy_node()
+    rclpy.try_shutdown()
+"""
+
+
+def test_many_action_servers_give_no_warning(graph, start_process):
+    """Serve goals of many servers, and let results expire, without a word from the executor."""
+    from test_msgs.action import Fibonacci
+
+    process = start_process('-c', MANY_SERVERS)
+    assert process.stdout.readline() == 'ready\n'
+    for name in ('kept_0', 'late_9'):
+        client = graph.action_client(Fibonacci, name, '/many')
+        accepted = client.send_goal_async(Fibonacci.Goal(order=1))
+        graph.wait(accepted.done, 'an answer')
+        result = accepted.result().get_result_async()
+        graph.wait(result.done, 'a result')
+        assert list(result.result().result.sequence) == [7]
+        # forgotten after 0.1 s
+        again = accepted.result()
+
+        def is_forgotten(again=again) -> bool:
+            asked = again.get_result_async()
+            graph.wait(asked.done, 'an answer')
+            return asked.result().status == GoalStatus.STATUS_UNKNOWN
+
+        graph.wait(is_forgotten, 'the end of the result')
+    process.send_signal(signal.SIGINT)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert (process.returncode, output) == (0, '')
