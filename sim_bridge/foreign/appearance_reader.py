@@ -8,10 +8,8 @@ SciPy, because it doubles trimesh's starting time.
 from __future__ import annotations
 
 import io
-import json
 import re
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 import warnings
 from xml.etree import ElementTree
 
@@ -24,6 +22,7 @@ from sim_bridge.foreign.mesh_reader import plain_dae, readable  # isort: split
 
 import trimesh
 
+from sim_bridge.foreign import gltf
 from sim_bridge.foreign.vertices import merge_vertices
 
 # False: all files are passed as content, and all modules are already imported
@@ -31,7 +30,6 @@ MAY_READ = False
 
 _MOST_SIDE = 1024  # [pixels] larger pictures are scaled down
 _UNKNOWN = '0.6 0.6 0.6 1'  # colour for a part with a missing picture
-_GLTF = ('.gltf', '.glb')
 # import Pillow's format modules before the process is confined
 Image.init()
 Image.MAX_IMAGE_PIXELS = 1 << 26
@@ -55,13 +53,8 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     suffix = request['suffix']
     if request.get('names'):
         return {'names': _names(suffix, data)}, b''
-    files: dict[str, bytes] = {}
-    sizes = request['files']
-    at = len(data) - sum(size for _, size in sizes)
-    data, rest = data[:at], data[at:]
-    for name, size in sizes:
-        files[name], rest = rest[:size], rest[size:]
-    pieces = _Pieces(suffix in _GLTF)
+    data, files = gltf.parted(request, data)
+    pieces = _Pieces(suffix in (gltf.GLTF, gltf.GLB))
     for part in _parts(suffix, data, files):
         pieces.add(part)
     return pieces.answer()
@@ -82,40 +75,12 @@ def _names(suffix: str, data: bytes) -> list[str]:
             for each in image.iter()
             if _tag(each) == 'init_from' and (text := each.text)
         ]
-    if suffix == '.gltf':
-        tree = json.loads(data)
-        return [
-            uri
-            for key in ('buffers', 'images')
-            for each in tree.get(key, ())
-            if (uri := each.get('uri', 'data:')) and not uri.startswith('data:')
-        ]
+    if suffix == gltf.GLTF:
+        return gltf.names_in(data, 'buffers', 'images')
     if suffix == '.ply':
         found = re.findall(rb'^comment TextureFile\s+(.+?)\s*$', data[:10000], re.MULTILINE)
         return [name.decode(errors='replace') for name in found]
     return []
-
-
-class _Beside(trimesh.resolvers.Resolver):
-    """Source of referenced files for trimesh."""
-
-    def __init__(self, files: dict[str, bytes]):
-        self._files = files
-
-    def get(self, name: str) -> bytes:
-        for each in (name, unquote(name)):
-            if each in self._files:
-                return self._files[each]
-        raise KeyError(name)
-
-    def keys(self) -> list[str]:
-        return list(self._files)
-
-    def write(self, name: str, data: bytes) -> None:
-        raise NotImplementedError
-
-    def namespaced(self, namespace: str) -> _Beside:
-        raise NotImplementedError
 
 
 class _Part(NamedTuple):
@@ -126,11 +91,11 @@ class _Part(NamedTuple):
     visual: Any
 
 
-def _parts(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
+def _parts(suffix: str, data: bytes, files: gltf.Beside) -> list[_Part]:
     """Return a file's meshes at their places in its scene."""
     if suffix != '.dae':
         return _loaded(suffix, readable(suffix, data), files)
-    plain = _loaded(suffix, plain_dae(data), {})
+    plain = _loaded(suffix, plain_dae(data), files)
     try:
         # defects in unused materials make pycollada drop meshes
         colored = _loaded(suffix, _mended(plain_dae(data, appearance=True)), files)
@@ -183,9 +148,9 @@ def _tag(element: ElementTree.Element) -> str:
     return element.tag.rpartition('}')[2]
 
 
-def _loaded(suffix: str, data: bytes, files: dict[str, bytes]) -> list[_Part]:
+def _loaded(suffix: str, data: bytes, files: gltf.Beside) -> list[_Part]:
     scene = trimesh.load_scene(
-        io.BytesIO(data), file_type=suffix[1:], process=False, resolver=_Beside(files)
+        io.BytesIO(data), file_type=suffix[1:], process=False, resolver=files
     )
     if suffix == '.dae':
         scene = scene.convert_units('meters')

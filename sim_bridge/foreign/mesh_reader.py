@@ -19,6 +19,7 @@ for _name in ('scipy', 'PIL'):
 import numpy as np  # noqa: E402
 import trimesh  # noqa: E402
 
+from sim_bridge.foreign import gltf  # noqa: E402
 from sim_bridge.foreign.vertices import merge_vertices  # noqa: E402
 
 # False: the file is passed as content, and all modules are already imported
@@ -37,13 +38,24 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
     Return the surface in a file: vertex and triangle counts, then both arrays.
 
-    request: 'suffix', the format. The arrays are vertices (n, 3) as 8-byte floats [m], and
-    triangles (m, 3) as 8-byte integers, in the machine's byte order.
+    request: 'suffix', the format; 'names': whether only the names of a .gltf file's buffers are
+    requested, returned as 'names'; 'files': the buffers, as for `gltf.parted`. The arrays are
+    vertices (n, 3) as 8-byte floats [m], and triangles (m, 3) as 8-byte integers, in the machine's
+    byte order.
     """
     suffix = request['suffix']
+    if request.get('names'):
+        return {'names': gltf.names_in(data, 'buffers')}, b''
+    data, beside = gltf.parted(request, data)
     is_dae = suffix == '.dae'
     content = io.BytesIO(plain_dae(data) if is_dae else readable(suffix, data))
-    scene = trimesh.load_scene(content, file_type=suffix[1:], process=False, skip_materials=True)
+    scene = trimesh.load_scene(
+        content,
+        file_type=suffix[1:],
+        process=False,
+        skip_materials=True,
+        resolver=beside if suffix == gltf.GLTF else None,
+    )
     for part in scene.geometry.values():
         # drop the textures: joining parts with texture coordinates would also join their pictures
         part.visual = trimesh.visual.ColorVisuals()
@@ -107,7 +119,9 @@ def _tag(element: ElementTree.Element) -> str:
 
 def readable(suffix: str, data: bytes) -> bytes:
     """Return a file in trimesh's form, text in UTF-8; raises ValueError if it is no STL."""
-    if suffix in ('.ply', '.glb'):
+    if suffix in (gltf.GLTF, gltf.GLB):
+        gltf.check(suffix, data)
+    if suffix in ('.ply', gltf.GLB):
         return data
     if suffix == '.stl' and len(data) >= _STL_HEADER.size:
         (count,) = _STL_HEADER.unpack_from(data)

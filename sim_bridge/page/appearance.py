@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-import errno
 import os
 from pathlib import Path
 from queue import SimpleQueue
 import threading
 from typing import NamedTuple
-from urllib.parse import unquote
 
 import numpy as np
 
+from sim_bridge.foreign.beside import BUFFERS, read_beside, request_with
 from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, sharing
 from sim_bridge.page.records import Color
@@ -22,7 +21,7 @@ _LIMITS = Limits(seconds=60.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 # a mesh file may name any other file; only these types are read, by a confined process
 _BESIDE = (
     '.mtl',
-    '.bin',
+    *BUFFERS,
     '.png',
     '.jpg',
     '.jpeg',
@@ -77,12 +76,7 @@ def read_appearance(path: str | Path) -> Appearance:
     content = read_file(path, DATA_BYTES)
     with sharing():
         files, missing = _beside(path, suffix, content)
-        fields, answer = read_apart(
-            _READER,
-            _LIMITS,
-            {'suffix': suffix, 'files': [(name, len(data)) for name, data in files.items()]},
-            b''.join([content, *files.values()]),
-        )
+        fields, answer = read_apart(_READER, _LIMITS, *request_with(suffix, content, files))
     return Appearance(tuple(_pieces(fields, answer)), missing)
 
 
@@ -96,7 +90,7 @@ def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], 
         if name in files or name in missing:
             continue
         try:
-            files[name] = _read_beside(path, name)
+            files[name] = read_beside(path, name, _BESIDE)
         except (OSError, ValueError):
             missing.append(name)
             continue
@@ -108,17 +102,6 @@ def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], 
 def _names(suffix: str, content: bytes) -> list[str]:
     fields, _ = read_apart(_READER, _LIMITS, {'suffix': suffix, 'names': True}, content)
     return [name for name in fields.get('names', ()) if isinstance(name, str)][:_MOST_BESIDE]
-
-
-def _read_beside(path: Path, name: str) -> bytes:
-    """Read a referenced file: a path relative to the file's folder, or else a name beside it."""
-    plain = unquote(name).removeprefix('file://').replace('\\', '/')
-    if not plain.lower().endswith(_BESIDE):
-        raise OSError(errno.EINVAL, 'neither a picture nor a material', name)
-    for each in (path.parent / plain, path.parent / Path(plain).name):
-        if each.is_file():
-            return read_file(each, DATA_BYTES)
-    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
 
 
 def _pieces(fields: dict[str, object], data: bytes) -> Iterator[Piece]:

@@ -9,11 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.foreign.beside import BUFFERS
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.shapes.meshes.kept import kept_hulls
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
 _SHAPES_KEPT = 256
+_Version = tuple[tuple[int, int], ...]
 
 
 class ColoredSurface(NamedTuple):
@@ -55,7 +57,7 @@ def colored_surfaces_of_file(path: str, part: str = '') -> tuple[ColoredSurface,
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
-def _colored(path: str, part: str, _: tuple[int, int]) -> tuple[ColoredSurface, ...]:
+def _colored(path: str, part: str, _: _Version) -> tuple[ColoredSurface, ...]:
     # imported here, since most worlds have no VRML files
     from sim_bridge.foreign.vrml.text import VrmlError
     from sim_bridge.shapes.vrml_files import colored_surfaces
@@ -85,26 +87,29 @@ def _colored(path: str, part: str, _: tuple[int, int]) -> tuple[ColoredSurface, 
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
-def _hulls(
-    path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]
-) -> tuple[ConvexHull, ...]:
+def _hulls(path: Path, scale: tuple[float, ...], part: str, _: _Version) -> tuple[ConvexHull, ...]:
     return kept_hulls(TriangleMesh.from_file(path, scale, part=part))
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
-def _hull(path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]) -> ConvexHull:
+def _hull(path: Path, scale: tuple[float, ...], part: str, _: _Version) -> ConvexHull:
     return ConvexHull.from_file(path, scale, part)
 
 
 @lru_cache(maxsize=_SHAPES_KEPT)
-def _mesh(path: Path, scale: tuple[float, ...], part: str, _: tuple[int, int]) -> TriangleMesh:
+def _mesh(path: Path, scale: tuple[float, ...], part: str, _: _Version) -> TriangleMesh:
     return TriangleMesh.from_file(path, scale, part=part)
 
 
-def _version(path: str | Path) -> tuple[int, int]:
-    """Return a file's version: time of the last change, and size."""
+def _version(path: str | Path) -> _Version:
+    """Return a file's version: time of the last change, and size; with buffers beside a .gltf."""
+    path = Path(path)
     try:
-        status = Path(path).stat()
+        files = [path]
+        if path.suffix.lower() == '.gltf':
+            beside = sorted(path.parent.iterdir())
+            files += [each for each in beside if each.suffix.lower() in BUFFERS]
+        states = [each.stat() for each in files]
     except OSError as err:
         raise InvalidValueError('mesh file', str(path), 'a file that exists') from err
-    return status.st_mtime_ns, status.st_size
+    return tuple((status.st_mtime_ns, status.st_size) for status in states)

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foreign.beside import BUFFERS, read_beside, request_with
 from sim_bridge.foreign.files import DATA_BYTES, read_file
-from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, start
+from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError, sharing, start
 from sim_bridge.foundation.arrays import FloatArray, IntArray, Vector
-from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.errors import brief, InvalidValueError
 from sim_bridge.foundation.validation import finite_vector
 
 VRML_SUFFIX = '.wrl'
@@ -26,6 +27,7 @@ FORMATS = ('.stl', '.obj', '.dae', '.ply', '.glb', '.gltf', '.off', VRML_SUFFIX)
 LIMITS = Limits(seconds=30.0, memory_bytes=4 << 30, answer_bytes=1 << 30)
 
 _READER = 'sim_bridge.foreign.mesh_reader'
+_MOST_BUFFERS = 64
 # bytes of a vertex or triangle: three 8-byte numbers
 _ROW_BYTES = 24
 
@@ -51,8 +53,8 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
 
     scale: factors along the axes; if they mirror, the triangles are reversed, so that their
     normals still point outwards. A DAE file's unit is applied; its up axis is ignored, as in
-    RViz and Gazebo, and so is glTF's up axis, y. A .gltf file must contain its data. Raises
-    InvalidValueError, naming the file, if it is missing, unreadable or without triangles.
+    RViz and Gazebo, and so is glTF's up axis, y. The buffers of a .gltf file may be beside it.
+    Raises InvalidValueError, naming the file, if it is missing, unreadable or without triangles.
     """
     if not isinstance(path, (str, Path)):
         raise InvalidValueError('mesh file', path, 'a path')
@@ -68,10 +70,7 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
         if suffix == VRML_SUFFIX:
             mesh = _of_vrml(path, part)
         else:
-            counts, arrays = read_apart(
-                _READER, LIMITS, {'suffix': suffix}, read_file(path, DATA_BYTES)
-            )
-            mesh = _arrays(counts, arrays)
+            mesh = _arrays(*_read(path, suffix))
     except OSError as err:
         reason = f' ({err.strerror})' if err.strerror else ''
         raise InvalidValueError(
@@ -84,6 +83,29 @@ def load_mesh(path: str | Path, scale: Vector = (1.0, 1.0, 1.0), part: str = '')
     if not np.isfinite(mesh.vertices).all():
         raise InvalidValueError('mesh file', str(path), 'a file with finite coordinates')
     return _scaled(mesh, scale, path)
+
+
+def _read(path: Path, suffix: str) -> tuple[Mapping[str, object], bytes]:
+    """Return the reader's answer for a file, which may have buffers in other files."""
+    content = read_file(path, DATA_BYTES)
+    files: dict[str, bytes] = {}
+    with sharing():
+        if suffix == '.gltf':
+            fields, _ = read_apart(_READER, LIMITS, {'suffix': suffix, 'names': True}, content)
+            names = fields.get('names')
+            for name in names[:_MOST_BUFFERS] if isinstance(names, list) else ():
+                files[str(name)] = _buffer(path, str(name))
+        return read_apart(_READER, LIMITS, *request_with(suffix, content, files))
+
+
+def _buffer(path: Path, name: str) -> bytes:
+    try:
+        return read_beside(path, name, BUFFERS)
+    except (OSError, ValueError) as err:
+        reason = getattr(err, 'strerror', None) or str(err)
+        raise InvalidValueError(
+            'mesh file', str(path), f'a file with its buffer {brief(name)} beside it ({reason})'
+        ) from err
 
 
 def _of_vrml(path: Path, part: str) -> MeshArrays:

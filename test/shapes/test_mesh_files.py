@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+import json
 
 import coal
 import numpy as np
@@ -83,6 +84,46 @@ def test_formats_agree(solid, tmp_path, suffix):
     assert mesh.is_closed
     assert len(mesh.vertices) == len(solid.vertices)
     assert mesh.mass_properties(1.0).mass == pytest.approx(solid.volume, rel=1e-5)
+
+
+def gltf_beside(solid, folder):
+    """Write a .gltf with buffers beside it; return its path."""
+    for name, content in trimesh.exchange.gltf.export_gltf(trimesh.Scene(solid)).items():
+        (folder / name).write_bytes(content)
+    return folder / 'model.gltf'
+
+
+def test_a_gltf_has_its_buffers_beside_it(solid, tmp_path):
+    """Read buffers from other files; notice their changes and name a missing one."""
+    path = gltf_beside(solid, tmp_path)
+    mesh = mesh_of_file(path)
+    assert mesh.mass_properties(1.0).mass == pytest.approx(solid.volume, rel=1e-5)
+    gltf_beside(solid.copy().apply_scale(2.0), tmp_path)
+    assert mesh_of_file(path).mass_properties(1.0).mass == pytest.approx(
+        8.0 * solid.volume, rel=1e-5
+    )
+    (tmp_path / 'gltf_buffer_0.bin').unlink()
+    with pytest.raises(sb.InvalidValueError, match=r"buffer 'gltf_buffer_0\.bin' beside it \(No "):
+        sb.ConvexHull.from_file(path)
+
+
+@pytest.mark.parametrize(
+    ('change', 'message'),
+    [
+        (
+            {'extensionsRequired': ['KHR_draco_mesh_compression', 'KHR_materials_unlit']},
+            'requires KHR_draco_mesh_compression;',
+        ),
+        ({'buffers': [{'uri': '../../etc/passwd', 'byteLength': 4}]}, 'its type is none of .bin'),
+        ({'buffers': 5}, 'a valid mesh file'),
+    ],
+)
+def test_gltf_that_cannot_be_read_is_named(solid, tmp_path, change, message):
+    """Refuse required extensions, and buffers with another suffix."""
+    path = gltf_beside(solid, tmp_path)
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(sb.InvalidValueError, match=message):
+        sb.ConvexHull.from_file(path)
 
 
 def test_dae_follows_nodes_and_unit_but_not_materials_or_up_axis(tmp_path):
