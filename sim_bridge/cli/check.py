@@ -29,7 +29,7 @@ from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.parameter_files import parameter_blocks
+from sim_bridge.ros.params.parameter_files import read_parameter_file
 from sim_bridge.world.world import World
 
 if TYPE_CHECKING:
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from sim_bridge.description.model import RobotDescription
+    from sim_bridge.ros.params.parameter_files import ParameterFile
 
 SOUND, DEFECTIVE = 0, 1
 # [m] smaller gaps are rounding, also in values written with few digits
@@ -164,32 +165,42 @@ def _checked_robot(description: RobotDescription | None, report: Report) -> _Che
 def _check_yaml(path: Path) -> _Checked:
     """Check a scene, study or parameter file, distinguished by its keys."""
     findings = Findings()
+    parameters = _parameter_file(path)
+    if parameters is not None:
+        from sim_bridge.cli.parameter_check import parameter_data
+
+        data = parameter_data(parameters, findings)
+        return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': data})
     content = read_mapping(path, findings)
     if content is None:
         return _Checked(findings.report(str(path)), {'kind': 'scene', 'scene': None})
-    blocks = list(parameter_blocks(content))
-    if 'world' in content and not blocks:
+    if 'world' in content:
         return _check_scene(path)
-    if 'study' in content and not blocks:
+    if 'study' in content:
         return _check_study(path)
-    if not blocks:
-        known = (
-            'world, for a scene; study, for a sweep; NODE containing ros__parameters, for '
-            'parameters. Joints closing loops are checked with their robot, by '
-            '--extra-joints'
-        )
-        findings.error(
-            'unknown-kind',
-            Place('file', path.name),
-            f'has none of the keys {known}',
-            '',
-            ', '.join(map(str, content)),
-        )
-        return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': None})
-    from sim_bridge.cli.parameter_check import parameter_data
+    known = (
+        'world, for a scene; study, for a sweep; NODE containing ros__parameters, for '
+        'parameters. Joints closing loops are checked with their robot, by '
+        '--extra-joints'
+    )
+    findings.error(
+        'unknown-kind',
+        Place('file', path.name),
+        f'has none of the keys {known}',
+        '',
+        ', '.join(map(str, content)),
+    )
+    return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': None})
 
-    data = parameter_data(content, findings)
-    return _Checked(findings.report(str(path)), {'kind': 'parameters', 'parameters': data})
+
+def _parameter_file(path: Path) -> ParameterFile | None:
+    """Return a parameter file's content; None for a file without a parameter block."""
+    try:
+        file = read_parameter_file(path)
+    except InvalidValueError:
+        # the other readers report the defect
+        return None
+    return file if file.has_blocks else None
 
 
 def study_text(study: Any, most: int | None) -> str:

@@ -17,7 +17,7 @@ from sim_bridge.description.resources import (
     SCENE_SUFFIXES,
     shipped_robots,
 )
-from sim_bridge.ros.params.parameter_files import names_of_nodes
+from sim_bridge.ros.params.parameter_names import names_of_nodes
 
 Completer = Callable[..., Iterable[str]]
 

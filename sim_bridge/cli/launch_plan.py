@@ -169,7 +169,9 @@ class _Planner:
         self._robots = list(robots_of(chosen['world'], chosen['robot'], self._packages))
         for _, robot, _ in self._robots:
             find_robot(robot, package_paths=self._packages)
-        own = [robot for namespace, robot, _ in self._robots if not namespace]
+        # a robot of the scene may be without a namespace
+        self._has_own = bool(chosen['robot'] or not chosen['world'])
+        own = [robot for namespace, robot, _ in self._robots if self._has_own and not namespace]
         self._simulator_files = self._files(*own, in_scene=True)
         # user settings override project settings
         project = project_parameters(chosen['world'])
@@ -203,7 +205,7 @@ class _Planner:
             space = '/'.join(filter(None, (self._namespace, namespace)))
             if NO_CONTROLLER not in (chosen['controller'], controller):
                 name = f'{chosen["controller"] or controller}_controller'
-                files = self._files(robot, in_scene=bool(namespace))
+                files = self._files(robot, in_scene=bool(namespace) or not self._has_own)
                 processes.append(
                     Process(name, space, [*files, self._sim_time], [f'sim_bridge.control.{name}'])
                 )

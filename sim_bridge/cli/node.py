@@ -7,8 +7,14 @@ import sys
 
 from sim_bridge.cli.environment import require_ros, set_prefix, set_threads
 from sim_bridge.cli.help import HelpFormatter
-from sim_bridge.cli.simulated import add_simulated, check_simulated, controlled, ros_arguments
+from sim_bridge.cli.simulated import (
+    add_simulated,
+    arguments_beside_robot,
+    check_simulated,
+    ros_arguments,
+)
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.params.node_arguments import words_without_parameters
 
 _EPILOG = """\
 for example:
@@ -60,14 +66,11 @@ def run(args: argparse.Namespace) -> int:
 
     from sim_bridge.ros.node.main import main, MANAGED
 
-    beside: list[str] = []
-    if args.robot or args.world:
-        beside = [item for name, _, own in controlled(args) if not name for item in own]
-    own = ros_arguments(args, beside)
+    own = ros_arguments(args, arguments_beside_robot(args) if args.robot else ())
     arguments = [sys.argv[0], *(['--ros-args', *own, '--'] if own else []), *args.forwarded]
     expected = 'ROS arguments, after --ros-args, such as -p robot:=arm'
     try:
-        others = remove_ros_args(arguments)[1:]
+        others = remove_ros_args(words_without_parameters(arguments))[1:]
     except RuntimeError as err:  # base class of rclpy's errors; the classes themselves are private
         raise InvalidValueError('arguments', ' '.join(args.forwarded), expected, str(err)) from err
     if others:

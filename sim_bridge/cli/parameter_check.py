@@ -2,50 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 import importlib.util
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.resources import find_robot
-from sim_bridge.foundation.errors import brief, plain, SimBridgeError
-from sim_bridge.ros.params.parameter_files import is_foreign, names_of_nodes, parameter_blocks
+from sim_bridge.foundation.errors import plain, SimBridgeError
+from sim_bridge.ros.params.parameter_names import is_foreign, names_of_nodes
 
-_ANY_NODE = ('*', '**')
+if TYPE_CHECKING:
+    from sim_bridge.ros.params.parameter_files import ParameterBlock, ParameterFile
 
 
-def parameter_data(content: Mapping[str, Any], findings: Findings) -> list[dict[str, Any]]:
+def parameter_data(file: ParameterFile, findings: Findings) -> list[dict[str, Any]]:
     """
     Return the parameters given to each node pattern, one mapping per block.
 
-    content: mapping with the line numbers of its keys. Unknown names and wrong values are noted as
-    findings.
+    Unknown names and wrong values are noted as findings.
     """
     tables = _tables()
     if tables is None:
         findings.warning(
             'values-unchecked', Place('file'), 'values are not checked, which needs rclpy'
         )
+    for problem in file.problems:
+        findings.error('not-yaml', Place('node', problem.key, problem.line), problem.message)
     blocks = []
-    for pattern, block, line in parameter_blocks(content):
-        place = Place('node', pattern, line)
-        node = pattern.rsplit('/', 1)[-1]
-        takers = (
-            [*names_of_nodes()]
-            if node in _ANY_NODE
-            else [each for each in names_of_nodes() if each == node]
+    for block in file.blocks:
+        takers = [*names_of_nodes()] if block.is_for_all else _takers(block)
+        if takers:
+            _check(block, takers, tables, findings)
+        blocks.append(
+            {
+                'pattern': block.pattern,
+                'taken_by': takers,
+                'parameters': dict(block.values),
+                'line': block.line,
+            }
         )
-        if not isinstance(block, Mapping):
-            findings.error('not-yaml', place, 'must hold names and values', 'ros__parameters')
-            continue
-        values = {}
-        for name, value, at in _flat(block, ''):
-            here = Place('parameter', name, at)
-            values[name] = brief(value) if isinstance(value, Mapping) else value
-            if takers and not is_foreign(name):
-                _check(name, value, takers, tables, here, findings)
-        blocks.append({'pattern': pattern, 'taken_by': takers, 'parameters': values, 'line': line})
     return blocks
+
+
+def _takers(block: ParameterBlock) -> list[str]:
+    """Return the node addressed by a block for one node, if it is in this package."""
+    name = block.pattern.rpartition('/')[2]
+    return [name] if name in names_of_nodes() else []
 
 
 def _tables() -> Mapping[str, type] | None:
@@ -58,40 +60,28 @@ def _tables() -> Mapping[str, type] | None:
 
 
 def _check(
-    name: str,
-    value: object,
-    takers: list[str],
-    tables: Mapping[str, type] | None,
-    place: Place,
-    findings: Findings,
+    block: ParameterBlock, takers: list[str], tables: Mapping[str, type] | None, findings: Findings
 ) -> None:
-    block = name.split('.')[0]
-    known = {each: names_of_nodes()[each] for each in takers}
-    owners = [node for node, names in known.items() if name in names or names.get(block)]
-    if not owners:
-        names = [each for names in known.values() for each in names]
-        message = unknown('parameter', name, names)
-        findings.warning('unknown-parameter', place, f'{message}; ignored', '', plain(value))
-        return
-    try:
-        if name == 'robot' and value:
-            find_robot(str(value))
-        if tables is not None:
-            from sim_bridge.ros.params.parameter_table import specifications
+    """Note unknown names and rejected values."""
+    names = [each for node in takers for each in names_of_nodes()[node]]
+    for name, value in block.values.items():
+        if name.partition('.')[0] not in names and not is_foreign(name):
+            message = unknown('parameter', name, names)
+            place = Place('parameter', name, block.lines[name])
+            findings.warning('unknown-parameter', place, f'{message}; ignored', '', plain(value))
+    refused: dict[tuple[str, str], None] = {}
+    if 'sim_bridge' in takers and block.values.get('robot'):
+        try:
+            find_robot(plain(block.values['robot']))
+        except SimBridgeError as err:
+            refused['robot', str(err)] = None
+    if tables is not None:
+        # imported here, since the tables need ROS
+        from sim_bridge.ros.params.parameter_table import refused_values
 
-            for node in owners:
-                specification = specifications(tables[node]).get(name)
-                if specification is not None:
-                    specification.check(value)
-    except SimBridgeError as err:
-        findings.error('bad-value', place, str(err), '', plain(value))
-
-
-def _flat(block: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any, int]]:
-    """Yield each parameter in a block: its name joined by dots, its value and its line."""
-    lines = getattr(block, 'lines', {})
-    for name, value in block.items():
-        if isinstance(value, Mapping) and value:
-            yield from _flat(value, f'{prefix}{name}.')
-        else:
-            yield f'{prefix}{name}', value, lines.get(name, 0)
+        for node in takers:
+            found = refused_values(tables[node], block.values)
+            refused |= {(name, str(err)): None for name, err in found}
+    for name, message in refused:
+        place = Place('parameter', name, block.lines[name])
+        findings.error('bad-value', place, message, '', plain(block.values[name]))

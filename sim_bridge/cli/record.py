@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
 def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParameters:
     """Return the parameters: beside the robot, then the file, then the command line."""
     from sim_bridge.ros.params.nearby_files import values_nearby
-    from sim_bridge.ros.params.parameter_files import parameter_in
+    from sim_bridge.ros.params.node_arguments import parameter_in
     from sim_bridge.ros.params.parameter_table import from_flat
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
@@ -126,6 +126,7 @@ def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParamete
     values = project_parameters(world)
     values.update(values_nearby(node, world, args.robot or '', args.package_path, args.params))
     values.update(parameters_of(args))
-    values.update(map(parameter_in, args.parameter))
+    for word in args.parameter:
+        values.update(parameter_in(word))
     values['record'] = os.fspath(args.output)
     return from_flat(SimulatorParameters, values, lambda text: console.line(f'warning: {text}'))

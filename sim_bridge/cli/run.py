@@ -19,6 +19,7 @@ from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.page_address import PageAddress
 from sim_bridge.cli.simulated import (
     add_simulated,
+    arguments_beside_robot,
     check_simulated,
     controlled,
     namespace_arguments,
@@ -168,14 +169,13 @@ def build_commands(args: argparse.Namespace) -> dict[str, list[str]]:
     Raises DescriptionError for a scene file with errors.
     """
     robots = list(controlled(args, args.controller))
-    # the user's parameters come last, so they override the files beside the robot
-    beside = [item for name, _, own in robots if not name for item in own]
     commands = {
         'simulator': [
             *python_module('sim_bridge', 'node', '--ros-args'),
             *ros_arguments(
                 args,
-                beside,
+                # the user's parameters come last, so they override the file beside the robot
+                arguments_beside_robot(args),
                 real_time_factor=args.real_time_factor,
                 paused=args.paused or None,
                 record=args.record,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
-import json
 from pathlib import Path
 
 from sim_bridge.cli import completers
@@ -17,7 +16,10 @@ from sim_bridge.description.resources import (
     SCENE_SUFFIXES,
 )
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.params.parameter_files import check_parameter_name, parameter_in, parameters_in
+from sim_bridge.ros.params.node_arguments import node_of, parameter_in, parameter_words
+from sim_bridge.ros.params.parameter_files import parameters_in
+from sim_bridge.ros.params.parameter_names import check_parameter_name
+from sim_bridge.ros.params.parameter_text import as_argument
 from sim_bridge.ros.params.robot_parameters import (
     DEFAULT_ROBOT,
     parameter_file_beside,
@@ -28,7 +30,7 @@ from sim_bridge.ros.params.robot_parameters import (
 
 ROBOT_HELP = 'a shipped robot by name, a URDF, xacro or OpenPLX file by path or as package://…'
 
-_ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
+_ROS_ARGS = '--ros-args'
 
 
 class _RobotOrScene(argparse.Action):
@@ -148,8 +150,10 @@ def check_simulated(args: argparse.Namespace) -> None:
     if args.params:
         # otherwise each process would report the file's errors in the middleware's words
         parameters_in(args.params, '')
-    for name in (*dict(map(parameter_in, args.parameter)), *_ros_parameters(args.forwarded)):
-        check_parameter_name(name, 'sim_bridge')
+    for word in (*args.parameter, *parameter_words([_ROS_ARGS, *args.forwarded])):
+        if node_of(word).rpartition('/')[2] in ('', 'sim_bridge'):
+            for name in parameter_in(word):
+                check_parameter_name(name, 'sim_bridge')
 
 
 def parameters_of(args: argparse.Namespace) -> dict[str, object]:
@@ -175,11 +179,11 @@ def ros_arguments(
     override them. more: further parameters; None for missing ones.
     """
     values = {**parameters_of(args), **{k: v for k, v in more.items() if v is not None}}
-    words = [f'{name}:={_as_yaml(value)}' for name, value in values.items()]
+    words = [f'{name}:={as_argument(value)}' for name, value in values.items()]
     project = [
         item
         for name, value in project_parameters(args.world or '').items()
-        for item in ('-p', f'{name}:={_as_yaml(value)}')
+        for item in ('-p', f'{name}:={as_argument(value)}')
     ]
     return [
         *namespace_arguments(args.namespace),
@@ -189,6 +193,12 @@ def ros_arguments(
         *params_arguments(args.params),
         *(item for word in (*words, *args.parameter) for item in ('-p', word)),
     ]
+
+
+def arguments_beside_robot(args: argparse.Namespace) -> list[str]:
+    """Return the arguments giving a node the parameter file beside the robot, not the scene's."""
+    robot = args.robot or ('' if args.world else DEFAULT_ROBOT)
+    return params_arguments(parameter_file_beside(robot, args.package_path)) if robot else []
 
 
 def namespace_arguments(name: str) -> list[str]:
@@ -210,6 +220,8 @@ def controlled(
     controller: for all robots; None for each robot's own (possibly NO_CONTROLLER).
     """
     world = args.world or ''
+    # a robot of the scene may be without a namespace
+    has_own = bool(args.robot or not world)
     for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):
         kind = NO_CONTROLLER if NO_CONTROLLER in (controller, own) else controller or own
         yield (
@@ -217,28 +229,11 @@ def controlled(
             kind,
             [
                 *params_arguments(parameter_file_beside(robot, args.package_path)),
-                *params_arguments(parameter_file_of_scene(world) if namespace else None),
+                *params_arguments(
+                    parameter_file_of_scene(world) if namespace or not has_own else None
+                ),
             ],
         )
-
-
-def _ros_parameters(forwarded: Sequence[str]) -> Iterator[str]:
-    """Yield the simulator parameter names among ROS arguments."""
-    is_ros = True
-    for word, following in zip(forwarded, [*forwarded[1:], ''], strict=False):
-        if word in (_ROS_ARGS, _END_OF_ROS_ARGS):
-            is_ros = word == _ROS_ARGS
-        elif is_ros and word in ('-p', '--param') and ':=' in following:
-            node, _, name = following.partition(':=')[0].rpartition(':')
-            if node in ('', 'sim_bridge'):
-                yield name
-
-
-def _as_yaml(value: object) -> str:
-    """Return a value in ROS parameter syntax."""
-    if isinstance(value, (list, bool)):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value)
 
 
 def _xacro_argument(text: str) -> str:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
-from rclpy.node import Node
 
 import sim_bridge as sb
 from sim_bridge.control.controller import JointController
@@ -15,6 +14,7 @@ from sim_bridge.control.joint_loop import ControlledRobot, ControllerParameters,
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class ComputedTorqueLaw:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the process exit code."""
 
-    def program(node: Node) -> JointController[ComputedTorqueParameters]:
+    def program(node: GuardedMixin) -> JointController[ComputedTorqueParameters]:
         return JointController(node, ComputedTorqueParameters, ComputedTorqueLaw)
 
     return process.run('computed_torque_controller', program, args)

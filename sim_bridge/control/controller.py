@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic
 
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from sim_bridge.control.joint_loop import ControlledRobot, JointLoop, Law, Parameters
 from sim_bridge.foundation.errors import MalformedMessageError, SimBridgeError, StateError
-from sim_bridge.ros.params.parameter_table import declare
+from sim_bridge.ros.params.declaration import declare
 from sim_bridge.ros.process import realtime
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
 
@@ -27,7 +27,7 @@ class JointController(Generic[Parameters]):
 
     def __init__(
         self,
-        node: Node,
+        node: GuardedMixin,
         table: type[Parameters],
         make_law: Callable[[ControlledRobot, Parameters], Law],
     ) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
-from rclpy.node import Node
 
 import sim_bridge as sb
 from sim_bridge.control.controller import JointController
@@ -15,6 +14,7 @@ from sim_bridge.control.joint_loop import ControlledRobot, ControllerParameters,
 from sim_bridge.control.reference import per_joint
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 # inertias are computed again after this joint motion [rad or m]
 _SAME_POSE = 0.02
@@ -95,7 +95,7 @@ class PdLaw:
 def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the process exit code."""
 
-    def program(node: Node) -> JointController[PdParameters]:
+    def program(node: GuardedMixin) -> JointController[PdParameters]:
         return JointController(node, PdParameters, PdLaw)
 
     return process.run('pd_controller', program, args)

@@ -13,8 +13,10 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from sim_bridge.control.course import Pace, SquareCourse
-from sim_bridge.ros.params.parameter_table import declare, parameter
+from sim_bridge.ros.params.declaration import declare
+from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process, realtime
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.wire.qos import COMMAND_QOS
 
 
@@ -56,7 +58,7 @@ class SquareController:
 
     node_type: type[Node] = Node
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuardedMixin) -> None:
         """Declare the parameters and wait for odometry. Raises InvalidValueError."""
         self._node = node
         self._parameters = parameters = declare(node, SquareParameters)

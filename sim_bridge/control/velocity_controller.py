@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import sys
 
 import numpy as np
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from sensor_msgs.msg import JointState
 
 from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.params.parameter_table import declare, parameter
+from sim_bridge.ros.params.declaration import declare
+from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.process import process, realtime
+from sim_bridge.ros.process.guarded_node import GuardedMixin
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import pack_stamp, VelocityCommandMessage
 from sim_bridge.ros.wire.qos import COMMAND_QOS
@@ -108,7 +109,7 @@ class VelocityController:
     their last velocity; joints following a sinusoid are then led back to it.
     """
 
-    def __init__(self, node: Node) -> None:
+    def __init__(self, node: GuardedMixin) -> None:
         """Declare the parameters and wait for joint states. Raises InvalidValueError."""
         self._loop = VelocityLoop(declare(node, VelocityParameters))
         self._commands = node.create_publisher(JointState, 'joint_commands', COMMAND_QOS)

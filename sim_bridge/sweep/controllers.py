@@ -20,8 +20,9 @@ from sim_bridge.control.pd_controller import PdLaw, PdParameters
 from sim_bridge.control.velocity_controller import VelocityLoop, VelocityParameters
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.nearby_files import values_nearby
-from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
+from sim_bridge.ros.params.parameter_names import check_parameter_name
 from sim_bridge.ros.params.parameter_table import from_flat
+from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 from sim_bridge.ros.wire.messages import marks, pack_stamp, PreparedMessage
 from sim_bridge.sweep.plan import ControllerPlan, FUNCTION

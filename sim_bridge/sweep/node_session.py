@@ -14,10 +14,10 @@ from typing import Any, IO, TYPE_CHECKING
 
 import rclpy
 from rclpy.signals import SignalHandlerOptions
-import yaml
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError
-from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
+from sim_bridge.ros.params.parameter_names import check_parameter_name
+from sim_bridge.ros.params.parameter_text import as_argument, flattened
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.process.domain_lock import any_domain
 from sim_bridge.ros.process.exit_with_parent import tied
@@ -110,7 +110,7 @@ class NodeSession:
             given = [
                 item
                 for name, value in {**values, **own}.items()
-                for item in ('-p', f'{name}:={_as_yaml(value)}')
+                for item in ('-p', f'{name}:={as_argument(value)}')
             ]
             space = ['-r', f'__ns:=/{namespace}'] if namespace else []
             output = tempfile.TemporaryFile(prefix='sim_bridge_sweep_')  # noqa: SIM115
@@ -190,11 +190,3 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 def _of(namespace: str) -> str:
     return f' of {namespace}' if namespace else ''
-
-
-def _as_yaml(value: Any) -> str:
-    """Return a value in YAML form for ROS arguments."""
-    if isinstance(value, tuple):
-        value = list(value)
-    text: str = yaml.safe_dump(value, default_flow_style=True, width=10**6)
-    return text.removesuffix('\n').removesuffix('\n...')

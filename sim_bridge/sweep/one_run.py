@@ -36,8 +36,9 @@ from sim_bridge.ros.command.command_inbox import STAMPED_TOPIC
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.params.nearby_files import values_nearby
-from sim_bridge.ros.params.parameter_files import check_parameter_name, flattened
+from sim_bridge.ros.params.parameter_names import check_parameter_name
 from sim_bridge.ros.params.parameter_table import from_flat
+from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.params.robot_parameters import project_parameters
 from sim_bridge.ros.publish.sinks import Tee

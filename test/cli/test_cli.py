@@ -25,7 +25,7 @@ from sim_bridge.description.resources import gallery_scenes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.node import main as ros_main
 from sim_bridge.ros.page.address import announcement
-from sim_bridge.ros.params.parameter_files import parameter_in
+from sim_bridge.ros.params.node_arguments import parameter_in
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process.discovery import discovery_defaults
 from sim_bridge.ros.session.loading import load_world
@@ -514,7 +514,9 @@ def test_packages_are_found_without_ros_in_every_verb(tmp_path):
         'xacro_args:=["tip:=end"]',
     ]
     # parameters as read by the node
-    parameters = dict(map(parameter_in, given[3::2]))
+    parameters = {
+        name: value for word in given[3::2] for name, value in parameter_in(word).items()
+    }
     world = load_world(
         SimulatorParameters(
             robot=parameters['robot'],

@@ -81,6 +81,16 @@ def test_shipped_example_is_complete(repository):
     assert [robot.namespace for robot in scene.robots] == ['left', 'right']
 
 
+@pytest.mark.parametrize(
+    ('given', 'found'), [('', 'ar_m'), ("namespace: ''", ''), ('namespace: a/b', 'a/b')]
+)
+def test_the_namespace_of_a_robot(tmp_path, given, found):
+    """Take the name made valid, a given namespace, or none for an empty text."""
+    file = tmp_path / 'scene.yaml'
+    file.write_text(f'world: {{robots: {{ar-m: {{urdf: arm, {given}}}}}}}\n')
+    assert [robot.namespace for robot in read_scene(file).robots] == [found]
+
+
 def test_every_shape_is_read(tmp_path):
     """Read every shape kind, with numbers inline or from files beside the scene."""
     trimesh.creation.torus(1.0, 0.25).export(tmp_path / 'torus.stl')

@@ -8,7 +8,8 @@ import sim_bridge as sb
 from sim_bridge.description import DescriptionError
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
+from sim_bridge.ros.params.node_arguments import parameter_in
+from sim_bridge.ros.params.parameter_files import parameters_in
 
 
 def aliases(levels: int) -> str:
@@ -27,15 +28,20 @@ REFUSED = [
     (f'? {"k" * 1_000_000}\n: 1', 'a key of 1000000 characters'),
     (f'world: {"9" * 5000}', 'a number of 5000 characters'),
     (f'world: 0x{"f" * 6000}', 'a number of 6002 characters'),
-    (f'world: {"1" * 300}', 'an integer of 994 bits'),
     ('world: !!int "x"', 'invalid value of type int'),
     ('world: !!float ""', 'invalid value of type float'),
     ('world: !!timestamp x', 'invalid value of type timestamp'),
-    ('world: 2020-99-01', 'invalid value of type timestamp'),
     ('world: {[1, 2]: 3}', 'a key must be a text or a number'),
     ('world: {? {a: 1} : 2}', 'a key must be a text or a number'),
     ('world: !!python/object/apply:os.getpid []', 'could not determine a constructor'),
     (b'world: \xff', 'UTF-8'),
+]
+
+
+# texts and floats in parameter files, as for rcl
+REFUSED_IN_SCENES = [
+    (f'world: {"1" * 300}', 'an integer of 994 bits'),
+    ('world: 2020-99-01', 'invalid value of type timestamp'),
 ]
 
 
@@ -50,6 +56,15 @@ def test_other_than_plain_data_is_refused(tmp_path, text, said):
     with pytest.raises(InvalidValueError, match=said) as caught:
         parameters_in(file, '/sim_bridge')
     assert len(str(caught.value)) < 1000
+
+
+@pytest.mark.parametrize(('text', 'said'), REFUSED_IN_SCENES)
+def test_dates_and_large_integers_are_refused_in_scenes(tmp_path, text, said):
+    """Refuse them with their line."""
+    file = tmp_path / 'file.yaml'
+    file.write_text(text)
+    with pytest.raises(DescriptionError, match=said):
+        sb.World().load_scene(file)
 
 
 def test_lines_are_reported():
@@ -74,7 +89,7 @@ def test_errors_show_little_of_repeated_values():
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize('text', ['2020-99-01', '{[1]: 2}', '9' * 5000, '!!int x'])
+@pytest.mark.parametrize('text', ['{[1]: 2}', '9' * 5000, '!!int x'])
 def test_arguments_of_programs_are_refused_alike(text):
     """Refuse a command line parameter by its name."""
     with pytest.raises(InvalidValueError, match='NAME:=VALUE'):

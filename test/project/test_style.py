@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 from sim_bridge.cli.main import build_parser
-from sim_bridge.ros.params.parameter_files import check_parameter_name
+from sim_bridge.ros.params.parameter_names import check_parameter_name
 
 
 def tracked_files(repository: Path) -> list[Path]:

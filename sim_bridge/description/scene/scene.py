@@ -43,7 +43,7 @@ Scenes: world contents, in YAML.
         left:
           urdf: arm                      # a shipped robot's name, a path, package://…
                                          # of a URDF, xacro or body file
-          namespace: left                # for its ROS topics; its name if absent
+          namespace: left                # for its ROS topics ('' for none); its name if absent
           controller: none               # on the ROS graph: one of CONTROLLERS; if absent, the one
                                          # in the parameters beside its file
           position: [0, 0.5, 0]
@@ -424,8 +424,15 @@ def _openplx(section: Section, folder: Path) -> SceneOpenPlx:
 
 
 def _namespace(section: Section) -> str:
-    """Return the namespace for a robot's topics; if none is given, its name made valid."""
+    """
+    Return the namespace for a robot's topics; if none is given, its name made valid.
+
+    '' puts its topics beside those of the simulator.
+    """
     word = r'[A-Za-z_]\w*'
+    if section.peek('namespace') == '':
+        section.knows('namespace')
+        return ''
     namespace = section.text('namespace', None)
     if namespace is None:
         return namespace_for(section.name)

@@ -23,8 +23,13 @@ class MappingWithLines(dict[Any, Any]):
         self.lines: dict[object, int] = {}
 
 
-class _Loader(TextLoader):
+class LineLoader(TextLoader):
     """Loader for mappings with lines; it refuses a key given twice."""
+
+    def key_of(self, node: yaml.Node) -> Any:
+        """Return a key's value; raises YAMLError for a list or a mapping."""
+        self.check_key(node)
+        return self.construct_object(node, deep=True)
 
     def construct_yaml_map(self, node: yaml.MappingNode) -> MappingWithLines:
         """Return a complete mapping; its own keys override merged keys (`<<`)."""
@@ -32,8 +37,7 @@ class _Loader(TextLoader):
         self.flatten_mapping(node)
         mapping, own = MappingWithLines(), set()
         for number, (key_node, value_node) in enumerate(node.value):
-            self.check_key(key_node)
-            key = self.construct_object(key_node, deep=True)
+            key = self.key_of(key_node)
             is_own = number >= len(node.value) - count
             if is_own and key not in own:
                 own.add(key)
@@ -46,7 +50,9 @@ class _Loader(TextLoader):
         return mapping
 
 
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _Loader.construct_yaml_map)
+LineLoader.add_constructor(
+    yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, LineLoader.construct_yaml_map
+)
 
 
 def read_anchored(path: Path, anchor: str) -> Any:
@@ -57,10 +63,10 @@ def read_anchored(path: Path, anchor: str) -> Any:
     """
     data = read_file(path)
     if not anchor:
-        return load_yaml(data, _Loader)
+        return load_yaml(data, LineLoader)
     found: list[Any] = []
 
-    class Finder(_Loader):
+    class Finder(LineLoader):
         """Loader keeping the value for the node at a given line and column."""
 
         def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
@@ -70,7 +76,7 @@ def read_anchored(path: Path, anchor: str) -> Any:
                 found.append(value)
             return value
 
-    content = load_yaml(data, _Loader)
+    content = load_yaml(data, LineLoader)
     place = next(
         (
             (event.start_mark.line, event.start_mark.column)
@@ -90,7 +96,7 @@ def read_anchored(path: Path, anchor: str) -> Any:
 def read_mapping(path: Path, findings: Findings) -> Mapping[str, object] | None:
     """Return the mapping in a file; None, with an error among the findings, for other content."""
     try:
-        content = load_yaml(read_file(path), _Loader)
+        content = load_yaml(read_file(path), LineLoader)
     except OSError as err:
         findings.error('unreadable', Place('file', str(path)), f'cannot be read: {err.strerror}')
         return None

@@ -144,14 +144,14 @@ class Section:
 
     def number(self, key: str, default: _Default) -> float | _Default:
         """Return a number, which may be infinite."""
-        return self._converted(key, default, _number, 'must be a number')
+        return self._converted(key, default, number_in, 'must be a number')
 
     def vector(self, key: str, size: int, default: _Default) -> tuple[float, ...] | _Default:
         """Return `size` finite numbers."""
 
         def numbers(value: Any) -> tuple[float, ...] | None:
             items = value if _is_list(value) else ()
-            found = [v for v in map(_number, items) if v is not None and math.isfinite(v)]
+            found = [v for v in map(number_in, items) if v is not None and math.isfinite(v)]
             return tuple(found) if len(items) == len(found) == size else None
 
         return self._converted(key, default, numbers, f'must be a list of {size} finite numbers')
@@ -162,7 +162,7 @@ class Section:
         if value is None:
             return None
         items = value if _is_list(value) else ()
-        rows = [[_number(v) for v in (row if _is_list(row) else [row])] for row in items]
+        rows = [[number_in(v) for v in (row if _is_list(row) else [row])] for row in items]
         # -1: a number outside an inner list
         widths = {len(row) if _is_list(row) else -1 for row in items}
         if len(widths) != 1 or widths == {0} or any(None in row for row in rows):
@@ -316,8 +316,8 @@ class Section:
         return Section(value, path, self._findings, lines.get(key, first), str(key))
 
 
-def _number(value: object) -> float | None:
-    """Return a number; None for other values. YAML 1.1 reads 1e-3, without a point, as text."""
+def number_in(value: object) -> float | None:
+    """Return a value's number, None for none. YAML 1.1 reads 1e-3, without a point, as text."""
     if isinstance(value, str) and _DECIMAL.fullmatch(value):
         return float(value)
     if isinstance(value, (int, float)) and not isinstance(value, bool):

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, TYPE_CHECKING
 
 from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
 from rclpy.parameter import Parameter
 
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
-from sim_bridge.robots.joints.motor import CONTROLS
+from sim_bridge.ros.params.control_values import control_of, CONTROL_WORDS, gain_of, GAIN_WORDS
+from sim_bridge.ros.params.parameter_table import float_range
+from sim_bridge.ros.params.parameter_text import flattened
 
 if TYPE_CHECKING:
-    from rclpy.node import Node
-
     from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.command.commands import RobotCommands
     from sim_bridge.ros.params.parameters import SimulatorParameters
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
 
 _CONTROL, _P, _D = 'control.{}', 'gains.{}.p', 'gains.{}.d'
-_WORDS = ' or '.join(map(repr, CONTROLS))
-_GAIN = 'a finite number, at least 0.0'
 _DESCRIPTIONS = {
-    _CONTROL: f'Control mode of the joint, besides commanded efforts: {_WORDS}',
+    _CONTROL: f'Control mode of the joint, besides commanded efforts: {CONTROL_WORDS}',
     _P: "Effort of 'servo' per position error [N m/rad or N/m]",
     _D: "Effort of 'servo' per velocity error [N m s/rad or N s/m]",
 }
@@ -48,6 +46,12 @@ class CommandedRobot(Protocol):
 
 class NoNode:
     """Replacement for the node in a run without a graph: parameters keep their given values."""
+
+    conversions: list[Callable[[Parameter], Parameter]]
+
+    def __init__(self) -> None:
+        """Create a node without parameters."""
+        self.conversions = []
 
     def declare_parameter(self, *arguments: Any, **options: Any) -> None:
         """Do nothing."""
@@ -75,7 +79,7 @@ class JointControls:
 
     def __init__(
         self,
-        node: Node | NoNode,
+        node: GuardedMixin | NoNode,
         interfaces: Sequence[CommandedRobot],
         parameters: SimulatorParameters,
     ) -> None:
@@ -91,8 +95,8 @@ class JointControls:
             self._axes |= self._own_axes(interface)
         self._values |= _driven(self._axes)
         given = {
-            **dict(_flattened('control', parameters.control)),
-            **dict(_flattened('gains', parameters.gains)),
+            **dict(flattened(parameters.control, 'control.')),
+            **dict(flattened(parameters.gains, 'gains.')),
         }
         for name in given:
             if name not in self._values:
@@ -105,6 +109,7 @@ class JointControls:
         values = self._checked(given)
         self._declare(self._axes, values)
         self._obey(values)
+        node.conversions.append(self._in_own_type)
         node.add_on_set_parameters_callback(self._set)
 
     def add(self, interface: CommandedRobot) -> None:
@@ -146,6 +151,7 @@ class JointControls:
 
     def close(self) -> None:
         """Undeclare all parameters."""
+        self._node.conversions.remove(self._in_own_type)
         self._node.remove_on_set_parameters_callback(self._set)
         self._undeclare(self._values)
 
@@ -172,17 +178,11 @@ class JointControls:
         """Declare the parameters of axes, all or none."""
         declared: list[str] = []
         try:
-            for kind, description in _DESCRIPTIONS.items():
+            for kind in _DESCRIPTIONS:
                 for key in keys:
-                    # gains may be integers; `_set` refuses other types with a better message
-                    descriptor = ParameterDescriptor(
-                        description=description,
-                        dynamic_typing=True,
-                        additional_constraints=f'expected {_WORDS if kind == _CONTROL else _GAIN}',
-                    )
                     name = kind.format(key)
                     self._node.declare_parameter(
-                        name, values[name], descriptor, ignore_override=True
+                        name, values[name], _descriptor(kind), ignore_override=True
                     )
                     declared.append(name)
         except Exception:
@@ -192,6 +192,17 @@ class JointControls:
     def _undeclare(self, names: Iterable[str]) -> None:
         for name in names:
             self._node.undeclare_parameter(name)
+
+    def _in_own_type(self, parameter: Parameter) -> Parameter:
+        """Return a gain as a double; other parameters as they are."""
+        if parameter.name not in self._values or parameter.name.startswith('control.'):
+            return parameter
+        try:
+            gain = gain_of(parameter.name, parameter.value)
+        except InvalidValueError:
+            # `_set` refuses it
+            return parameter
+        return Parameter(parameter.name, Parameter.Type.DOUBLE, gain)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:
         try:
@@ -205,14 +216,10 @@ class JointControls:
         """Return all values after some changes; raises InvalidValueError."""
         values = {**self._values, **changes}
         for key in self._axes:
-            control, p, d = (values[kind.format(key)] for kind in (_CONTROL, _P, _D))
-            # parameters may be set to any type, even a list
-            if not isinstance(control, str) or control not in CONTROLS:
-                raise InvalidValueError(f'parameter {_CONTROL.format(key)!r}', control, _WORDS)
-            for kind, gain in ((_P, p), (_D, d)):
-                is_number = isinstance(gain, (int, float)) and not isinstance(gain, bool)
-                if not is_number or not 0.0 <= gain < math.inf:
-                    raise InvalidValueError(f'parameter {kind.format(key)!r}', gain, _GAIN)
+            names = [kind.format(key) for kind in (_CONTROL, _P, _D)]
+            control = control_of(names[0], values[names[0]])
+            p, d = (gain_of(name, values[name]) for name in names[1:])
+            values |= dict(zip(names, (control, p, d), strict=True))
             if control == 'servo' and p == d == 0.0:
                 raise InvalidValueError(
                     f'parameter {_CONTROL.format(key)!r}',
@@ -228,7 +235,7 @@ class JointControls:
             now = [values[name] for name in names]
             if now != [self._values[name] for name in names]:
                 control, p, d = now
-                commands.queue.set_control(axis, control, float(p), float(d))
+                commands.queue.set_control(axis, control, p, d)
         self._values.update(values)
 
 
@@ -245,10 +252,13 @@ def _driven(axes: _Axes) -> dict[str, Any]:
     return values
 
 
-def _flattened(block: str, tree: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Turn {'a': {'b': 1}} into 'block.a.b', 1."""
-    for name, value in tree.items():
-        if isinstance(value, Mapping):
-            yield from _flattened(f'{block}.{name}', value)
-        else:
-            yield f'{block}.{name}', value
+def _descriptor(kind: str) -> ParameterDescriptor:
+    """Return the descriptor of a key in _DESCRIPTIONS."""
+    # `_set` refuses other types with a better message than rclpy
+    descriptor = ParameterDescriptor(description=_DESCRIPTIONS[kind], dynamic_typing=True)
+    if kind == _CONTROL:
+        descriptor.additional_constraints = f'expected {CONTROL_WORDS}'
+    else:
+        descriptor.additional_constraints = f'expected {GAIN_WORDS}'
+        descriptor.floating_point_range = [float_range(0.0)]
+    return descriptor

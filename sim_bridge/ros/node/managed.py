@@ -18,9 +18,9 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
     program: ManagedSimBridge
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, **options: Any) -> None:
         """Create the services of managed nodes."""
-        super().__init__(name)
+        super().__init__(name, **options)
         guard_service(self, '/change_state', _refusing)
 
     def on_configure(self, state: LifecycleState) -> TransitionCallbackReturn:

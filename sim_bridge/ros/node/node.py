@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
@@ -23,7 +23,7 @@ from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.node.neighbours import Neighbours
 from sim_bridge.ros.node.paced_simulation import PacedSimulation
-from sim_bridge.ros.params import parameter_table
+from sim_bridge.ros.params.declaration import declare
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.background import Background
@@ -45,6 +45,8 @@ from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from sim_bridge.ros.page.live_page import LivePage
 
 # longest delay of the first message to a new subscriber [s]
@@ -72,9 +74,9 @@ class SimBridge:
         # callbacks for ending the simulation, and for removing its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
-        self.parameters = parameter_table.declare(
-            node, SimulatorParameters, self._apply
-        ).in_namespace(node.get_namespace())
+        self.parameters = declare(node, SimulatorParameters, self._apply).in_namespace(
+            node.get_namespace()
+        )
         self.begin()
 
     def begin(self) -> None:
@@ -96,9 +98,11 @@ class SimBridge:
             listener = contextlib.nullcontext() if page is None else listening(page.report)
             with reporting_kernels(self._node), listener, scope.collecting():
                 simulator = self._build(is_active, page)
+            later = missing(simulator.world.units)
             realtime.settle_process()
+            # the physics thread alone uses the world from here
             self.pacer.start()
-            self._compile_meanwhile(simulator)
+            self._compile_meanwhile(later)
             # logged after the start: rclpy's first log line takes as long as forty steps, since it
             # looks up the caller's source
             self._log_ready(simulator, is_active)
@@ -108,9 +112,8 @@ class SimBridge:
             self.close()
             raise
 
-    def _compile_meanwhile(self, simulator: Simulator) -> None:
+    def _compile_meanwhile(self, later: Sequence[Any]) -> None:
         """Compile the kernels for close geometries in another process, ahead of their use."""
-        later = missing(simulator.world.units)
         if later:
             self._node.get_logger().info(
                 f'compiling {counted(len(later), "unit")} of contact kernels in the background'

@@ -1,5 +1,6 @@
 """
 Parameters: their tables, files, and those supplied with robots.
 
-Imports `ros.process`, and `compilation`, `description`, `engine.data`, `shapes` and `foundation`.
+Imports `robots.joints`, `compilation`, `description`, `foreign`, `engine.data`, `shapes` and
+`foundation`, and no other package of `ros`.
 """

@@ -1,132 +1,158 @@
-"""Node parameters without a ROS node: from files and arguments in ROS 2 format."""
+"""
+Parameter files in ROS 2 format, read without a ROS node.
+
+All verbs and all nodes of this package read their files here, and no file is passed to rcl.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
+from dataclasses import dataclass
 from pathlib import Path
 import re
 from typing import Any
 
-from sim_bridge.description import share_directory
 from sim_bridge.foreign.files import read_file
-from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foreign.yaml_text import YamlTextError
+from sim_bridge.foundation.errors import brief, InvalidValueError
+from sim_bridge.ros.params.parameter_names import belongs_to_others
+from sim_bridge.ros.params.parameter_text import read_text
 
-_FOREIGN = ('use_sim_time', 'start_type_description_service')
-_FOREIGN_PREFIXES = ('qos_overrides.',)
+_BLOCK = 'ros__parameters'
+_EXPECTED = f'a YAML parameter file: nodes, each with a block {_BLOCK}'
+_ANY_NODE = ('*', '**')
 
-_EXPECTED = 'a YAML parameter file: nodes, each with a block ros__parameters'
 
-
-def parameters_in(path: str | Path, node: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class ParameterBlock:
     """
-    Return a parameter file's values for a node, with nested names joined by dots.
+    The parameters for the nodes matching a pattern.
 
-    node: full name, for example '/left/sim_bridge'. In the file, `*` matches one word in the name
-    and `**` any number; later blocks override earlier ones. Raises InvalidValueError.
+    pattern: node name; `*` stands for one word, `**` for any number. values: by dotted name.
+    lines: each name's line. line: the block's.
     """
+
+    pattern: str
+    values: Mapping[str, Any]
+    lines: Mapping[str, int]
+    line: int
+
+    @property
+    def is_for_all(self) -> bool:
+        """Whether the last word of the pattern matches any node name."""
+        return self.pattern.rpartition('/')[2] in _ANY_NODE
+
+    def matches(self, node: str) -> bool:
+        """Return whether the pattern matches a node's full name, for example '/left/pd'."""
+        expression = ''.join(
+            {'/**': '(/[^/]+)*', '/*': '/[^/]+'}.get(part, re.escape(part))
+            for part in re.findall(r'/[^/]*', self.pattern)
+        )
+        return re.fullmatch(expression, node) is not None
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Defect of a parameter file. key: the key with the defect. line: its line, 0 if unknown."""
+
+    key: str
+    line: int
+    message: str
+
+
+@dataclass(frozen=True)
+class ParameterFile:
+    """Content of a parameter file. Nodes refuse a file with problems."""
+
+    blocks: tuple[ParameterBlock, ...]
+    problems: tuple[Problem, ...]
+
+    @property
+    def has_blocks(self) -> bool:
+        """Whether the file has the key ros__parameters."""
+        return bool(self.blocks) or any(each.key == _BLOCK for each in self.problems)
+
+
+def read_parameter_file(path: str | Path) -> ParameterFile:
+    """Read a file; raises InvalidValueError for an unreadable file, or other content."""
     try:
-        content = load_yaml(read_file(path))
+        content = read_text(read_file(path))
     except (OSError, YamlTextError) as err:
         reason = getattr(err, 'strerror', None) or str(err)
         raise InvalidValueError('parameter file', str(path), f'{_EXPECTED} ({reason})') from err
-    if not isinstance(content or {}, Mapping) or _has_strays(content or {}):
+    if content is None:
+        return ParameterFile((), ())
+    if not isinstance(content, Mapping):
         raise InvalidValueError('parameter file', str(path), _EXPECTED)
-    found: dict[str, Any] = {}
-    for name, block, _ in parameter_blocks(content or {}):
-        if _matches(name, node):
-            if not isinstance(block or {}, Mapping):
-                raise InvalidValueError('parameter file', str(path), _EXPECTED)
-            found.update(flattened(block or {}))
-    return found
+    parts = list(_parts(content, ''))
+    return ParameterFile(
+        tuple(each for each in parts if isinstance(each, ParameterBlock)),
+        tuple(each for each in parts if isinstance(each, Problem)),
+    )
 
 
-def parameter_in(word: str) -> tuple[str, Any]:
-    """Return name and value of 'name:=value', the value in YAML. Raises InvalidValueError."""
-    name, separator, text = word.partition(':=')
-    try:
-        if name and separator:
-            return name, load_yaml(text)
-    except YamlTextError:
-        pass
-    raise InvalidValueError('parameter', word, 'NAME:=VALUE, the value as in YAML')
-
-
-@cache
-def names_of_nodes() -> Mapping[str, Mapping[str, bool]]:
-    """Return each node's parameter names, and whether each one is a parameter block."""
-    text = (share_directory() / 'config' / 'sim_bridge.yaml').read_text(encoding='utf-8')
-    names: dict[str, dict[str, bool]] = {}
-    # blocks have no default and appear as comments
-    for node, block, name in re.findall(
-        r'^(?:/\*\*/(\w+)|    (# (?=\w+:$))?(\w+)):', text, re.MULTILINE
-    ):
-        if node:
-            names[node] = {}
-        else:
-            names[[*names][-1]][name] = bool(block)
-    return names
-
-
-@cache
-def names_of_all_nodes() -> frozenset[str]:
-    """Return the parameter and block names of all nodes in this package."""
-    return frozenset(name for names in names_of_nodes().values() for name in names)
-
-
-def is_foreign(name: str) -> bool:
-    """Return whether rclpy itself declares a parameter, on any node or for a publisher."""
-    return name in _FOREIGN or name.startswith(_FOREIGN_PREFIXES)
-
-
-def check_parameter_name(name: str, node: str) -> None:
+def parameters_in(path: str | Path, node: str, program: str = '') -> dict[str, Any]:
     """
-    Raise UnknownNameError for a parameter unknown to a node in this package.
+    Return a parameter file's values for a node, with nested names joined by dots.
 
-    Use this for names typed for one node. Files may address several nodes and other versions.
+    Later blocks override earlier ones. Parameters of other nodes of this package, given to all
+    nodes, are left out. node: full name, for example '/left/sim_bridge'. program: the node's name
+    in config/sim_bridge.yaml, if it has been renamed. Raises InvalidValueError.
     """
-    known = names_of_nodes()[node]
-    block, dot, member = name.partition('.')
-    if is_foreign(name) or name in known or (dot and member and known.get(block)):
-        return
-    others = [each for each, names in names_of_nodes().items() if block in names]
-    place = f'node {node!r}'
-    if others:
-        place += f'; it belongs to {" and ".join(others)}: set it there by a parameter file'
-    raise UnknownNameError('parameter', name, known, place)
+    file = read_parameter_file(path)
+    for each in file.problems:
+        raise InvalidValueError(
+            'parameter file', str(path), f'{_EXPECTED} (line {each.line}: {each.message})'
+        )
+    program = program or node.rpartition('/')[2]
+    return {
+        name: value
+        for block in file.blocks
+        if block.matches(node)
+        for name, value in block.values.items()
+        if not (block.is_for_all and belongs_to_others(name, program))
+    }
 
 
-def parameter_blocks(tree: Mapping[str, Any], path: str = '') -> Iterator[tuple[str, Any, int]]:
-    """Yield all ros__parameters blocks: node name pattern, content, line number."""
+def _parts(tree: Mapping[str, Any], path: str) -> Iterator[ParameterBlock | Problem]:
+    """Yield the blocks and problems below a key path of node names."""
+    lines: Mapping[str, int] = getattr(tree, 'lines', {})
     for key, value in tree.items():
-        if key == 'ros__parameters':
-            yield path, value, getattr(tree, 'lines', {}).get(key, 0)
+        line = lines.get(key, 0)
+        if key == _BLOCK:
+            yield from _block(value, path, line)
         elif isinstance(value, Mapping):
-            yield from parameter_blocks(value, f'{path}/{str(key).strip("/")}')
+            yield from _parts(value, f'{path}/{key.strip("/")}')
+        elif value is not None:
+            message = f'{key} = {brief(value)} is outside any block {_BLOCK}'
+            yield Problem(key, line, message)
 
 
-def _has_strays(tree: Mapping[str, Any]) -> bool:
-    """Return whether values appear outside all ros__parameters blocks; ROS refuses them."""
-    return any(
-        _has_strays(value) if isinstance(value, Mapping) else value is not None
-        for key, value in tree.items()
-        if key != 'ros__parameters'
-    )
+def _block(value: Any, path: str, line: int) -> Iterator[ParameterBlock | Problem]:
+    """Yield the block of a node name pattern, and its problems."""
+    if not path:
+        yield Problem(_BLOCK, line, f'{_BLOCK} stands below no node name')
+    if value is None:
+        value = {}
+    if not isinstance(value, Mapping):
+        message = f'{_BLOCK} = {brief(value)}: expected names and values'
+        yield Problem(_BLOCK, line, message)
+        return
+    values: dict[str, Any] = {}
+    lines: dict[str, int] = {}
+    for name, member, at in _flat(value, '', line):
+        if name in values:
+            yield Problem(name, at, f'{name} is given twice')
+        values[name], lines[name] = member, at
+    yield ParameterBlock(path, values, lines, line)
 
 
-def _matches(pattern: str, node: str) -> bool:
-    expression = ''.join(
-        {'/**': '(/[^/]+)*', '/*': '/[^/]+'}.get(part, re.escape(part))
-        for part in re.findall(r'/[^/]*', pattern)
-    )
-    return re.fullmatch(expression, node) is not None
-
-
-def flattened(tree: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield nested parameters with dotted names."""
-    for name, value in tree.items():
+def _flat(block: Mapping[str, Any], prefix: str, line: int) -> Iterator[tuple[str, Any, int]]:
+    """Yield dotted name, value and line of each parameter in a block."""
+    lines = getattr(block, 'lines', {})
+    for name, value in block.items():
+        at = lines.get(name, line)
         if isinstance(value, Mapping):
-            yield from flattened(value, f'{prefix}{name}.')
+            yield from _flat(value, f'{prefix}{name}.', at)
         else:
-            yield f'{prefix}{name}', value
+            yield f'{prefix}{name}', value, at

@@ -5,25 +5,23 @@ The source is a frozen dataclass; its fields define the parameters. A field made
 carries default, description, unit and accepted values. The ROS declaration with its descriptor,
 the check of each value at start or run time, and the commented YAML file are derived from it.
 Integers are accepted for floats (`rate: 1000`), although ROS itself refuses them.
+
+All verbs check their values by `from_flat` or `refused_values`, so they accept the same values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 import dataclasses
 import functools
 import math
 import textwrap
-from typing import Any, TYPE_CHECKING, TypeVar
+from typing import Any, TypeVar
 
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
 from rclpy.parameter import Parameter
 
+from sim_bridge.description.yaml.section import number_in
 from sim_bridge.foundation.errors import (
     brief,
     close_match,
@@ -31,16 +29,13 @@ from sim_bridge.foundation.errors import (
     SimBridgeError,
     UnknownNameError,
 )
-from sim_bridge.ros.params.parameter_files import is_foreign, names_of_all_nodes
-from sim_bridge.ros.process.rclpy_compat import given_parameters
-
-if TYPE_CHECKING:
-    from rclpy.node import Node
+from sim_bridge.ros.params.parameter_names import is_foreign
+from sim_bridge.ros.params.parameter_text import flattened
 
 Table = TypeVar('Table')
 
 # ROS has no open intervals and no unbounded ranges
-_LARGEST = {'int': 2**63 - 1, 'float': 1.7976931348623157e308}
+_LARGEST_INT, _LARGEST_FLOAT = 2**63 - 1, 1.7976931348623157e308
 
 _wrap = functools.partial(
     textwrap.wrap,
@@ -63,6 +58,16 @@ _KINDS = {
     BLOCK: 'a block of named values',
 }
 _TYPES = {'bool': bool, 'int': int, 'str': str}
+_ROS_TYPES = {
+    'bool': Parameter.Type.BOOL,
+    'int': Parameter.Type.INTEGER,
+    'float': Parameter.Type.DOUBLE,
+    'str': Parameter.Type.STRING,
+    'tuple[float, ...]': Parameter.Type.DOUBLE_ARRAY,
+    'tuple[str, ...]': Parameter.Type.STRING_ARRAY,
+}
+# rcl reads these letters as switches; the reader of this package as texts
+_SWITCHES = {'y': True, 'Y': True, 'n': False, 'N': False}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,7 +77,8 @@ class Specification:
 
     kind: a key of _KINDS. low, high: inclusive bounds for a number, or for each number in a list;
     with `above`, low itself is excluded. least: smallest accepted number other than 0. sizes:
-    accepted list lengths, () for any. choices: accepted texts, () for any.
+    accepted list lengths, () for any. choices: accepted texts, () for any. validate: further
+    check, called with the parameter's name and value; raises SimBridgeError.
     """
 
     name: str
@@ -87,6 +93,7 @@ class Specification:
     sizes: tuple[int, ...] = ()
     choices: tuple[str, ...] = ()
     read_only: bool = True
+    validate: Callable[[str, Any], None] | None = None
 
     @property
     def accepted(self) -> str:
@@ -113,22 +120,20 @@ class Specification:
             additional_constraints=f'expected {self.accepted}',
             read_only=self.read_only,
         )
-        if self.low is not None and self.kind in _LARGEST:
-            high = _LARGEST[self.kind] if self.high is None else self.high
+        if self.low is not None and self.kind in ('int', 'float'):
             if self.kind == 'int':
-                descriptor.integer_range = [
-                    IntegerRange(from_value=int(self.low), to_value=int(high))
-                ]
+                high = _LARGEST_INT if self.high is None else int(self.high)
+                descriptor.integer_range = [IntegerRange(from_value=int(self.low), to_value=high)]
             else:
-                bounds = FloatingPointRange(from_value=float(self.low), to_value=float(high))
-                descriptor.floating_point_range = [bounds]
+                descriptor.floating_point_range = [float_range(self.low, self.high)]
         return descriptor
 
     def check(self, value: Any, block: str = '') -> Any:
         """
         Return the value in this parameter's type.
 
-        Raises InvalidValueError for other values. block: name prefix in messages.
+        Raises InvalidValueError, or another SimBridgeError from `validate`, for other values.
+        block: name prefix in messages.
         """
         converted = self._convert(value)
         numbers = converted if isinstance(converted, tuple) else (converted,)
@@ -140,6 +145,8 @@ class Specification:
         )
         if not is_accepted:
             raise InvalidValueError(f'parameter {block + self.name!r}', value, self.accepted)
+        if self.validate is not None:
+            self.validate(block + self.name, converted)
         return converted
 
     def _is_within(self, number: float) -> bool:
@@ -151,28 +158,27 @@ class Specification:
     def _convert(self, value: Any) -> Any:
         """Return the value in the parameter's type; None if the conversion would lose anything."""
         if self.kind in _TYPES:
-            is_bool, accepted = isinstance(value, bool), _TYPES[self.kind]
-            return value if isinstance(value, accepted) and is_bool is (accepted is bool) else None
+            return _exact(value, _TYPES[self.kind])
         if self.kind == 'float':
             return _finite(value)
         if self.kind == BLOCK:
             return dict(value) if isinstance(value, Mapping) else None
-        if value is None:  # ROS's value for an empty list in a YAML file
+        if value is None:  # a key without a value
             return ()
-        if isinstance(value, (str, bytes, Mapping)):
+        if isinstance(value, (str, bytes, Mapping, Set)):
             return None
         try:
-            values = tuple(value)
+            value = tuple(value)
         except TypeError:
             return None
         if self.kind == 'tuple[str, ...]':
             # [''] stands for no text at all: ROS cannot infer the type of an empty list
             return (
-                tuple(v for v in values if v != '')
-                if all(isinstance(v, str) for v in values)
+                tuple(v for v in value if v != '')
+                if all(isinstance(v, str) for v in value)
                 else None
             )
-        numbers = tuple(_finite(v) for v in values)
+        numbers = tuple(_finite(v) for v in value)
         return None if None in numbers else numbers
 
     def to_ros(self, value: Any) -> Any:
@@ -183,10 +189,41 @@ class Specification:
             return list(value)
         return value
 
+    @property
+    def ros_type(self) -> Parameter.Type:
+        """Type of the ROS parameter; blocks have none."""
+        return _ROS_TYPES[self.kind]
+
+    def ros_parameter(self, value: Any) -> Parameter:
+        """Return a ROS parameter of this parameter's type; value: as returned by `check`."""
+        return Parameter(self.name, self.ros_type, self.to_ros(value))
+
+
+def float_range(low: float, high: float | None = None) -> FloatingPointRange:
+    """Return the range of a descriptor for floats; high: None for no bound."""
+    most = _LARGEST_FLOAT if high is None else float(high)
+    return FloatingPointRange(from_value=float(low), to_value=most)
+
+
+def _exact(value: Any, kind: type) -> Any:
+    """Return a value of exactly this type; None for others. Integers have 64 bits, as in ROS."""
+    if kind is bool:
+        return _SWITCHES.get(value) if isinstance(value, str) else _only(value, bool)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int) and not -_LARGEST_INT - 1 <= value <= _LARGEST_INT:
+        return None
+    return _only(value, kind)
+
+
+def _only(value: Any, kind: type) -> Any:
+    return value if isinstance(value, kind) else None
+
 
 def _finite(value: Any) -> float | None:
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and math.isfinite(value) else None
+    """Return a finite number, also from a text such as 1e3, which YAML does not read as one."""
+    number = number_in(value)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def parameter(default: Any, description: str, **details: Any) -> Any:
@@ -230,77 +267,71 @@ def checked(table: type[Table], values: Mapping[str, Any], block: str = '') -> T
     return table(**{name: known[name].check(value, block) for name, value in values.items()})
 
 
-def declare(
-    node: Node, table: type[Table], on_change: Callable[[Table], None] | None = None
-) -> Table:
-    """
-    Declare all parameters of the table on the node; return the values at its start.
-
-    Block members settable at run time are declared elsewhere, by the code that knows
-    their names.
-
-    Each undeclared name passed to the node causes one warning. When parameters are set later,
-    `on_change` gets the new table; it may refuse it by raising SimBridgeError. Raises
-    InvalidValueError.
-    """
-    known = specifications(table)
-    given = {
-        name: parameter.value
-        for name, parameter in given_parameters(node).items()
-        if not is_foreign(name)
-    }
-    values, blocks = _sorted_out(table, given, node.get_logger().warning)
-
-    for name, spec in known.items():
-        if name in blocks and not spec.read_only:
-            continue
-        if name in blocks:
-            for member, value in blocks[name].items():
-                descriptor = ParameterDescriptor(
-                    description=spec.description, read_only=True, dynamic_typing=True
-                )
-                node.declare_parameter(member, value, descriptor, ignore_override=True)
-        else:
-            value, descriptor = spec.to_ros(getattr(values, name)), spec.descriptor
-            # rclpy takes an empty list for a byte list. For parameters settable at run time,
-            # it would refuse other types itself, with neither parameter nor value in the message.
-            descriptor.dynamic_typing = value == [] or not spec.read_only
-            node.declare_parameter(name, value, descriptor, ignore_override=True)
-    _Watcher(node, values, known, on_change)
-    return values
-
-
 def from_flat(table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]) -> Table:
     """
     Return a table from a node's parameters, with block members named 'block.name'.
 
-    warn: called with a text for each unknown name. Raises InvalidValueError.
+    warn: called with a text for each unknown name. Raises InvalidValueError, or another
+    SimBridgeError for a block's content.
     """
-    return _sorted_out(table, given, warn)[0]
+
+    def refuse(name: str, error: SimBridgeError) -> None:
+        raise error
+
+    return table(**_checked_values(table, given, refuse, warn))
 
 
-def _sorted_out(
-    table: type[Table], given: Mapping[str, Any], warn: Callable[[str], None]
-) -> tuple[Table, dict[str, dict[str, Any]]]:
-    """Return the table, and the given block members by block."""
-    known = specifications(table)
-    blocks: dict[str, dict[str, Any]] = {
-        name: {} for name, spec in known.items() if spec.kind == BLOCK
-    }
-    own = {}
-    for name, value in given.items():
-        block = name.split('.')[0]
-        if block in blocks and name != block:
-            blocks[block][name] = value
-        elif name in known:
-            own[name] = value
-        elif name.split('.')[0] not in names_of_all_nodes():
-            # a block under /** addresses all nodes, and may hold parameters for other nodes
+def refused_values(table: type, given: Mapping[str, Any]) -> list[tuple[str, SimBridgeError]]:
+    """
+    Return the parameters refused by `from_flat`, with its errors.
+
+    The parameters may be a part of a node's; constraints between several parameters are not
+    checked.
+    """
+    found: list[tuple[str, SimBridgeError]] = []
+    _checked_values(
+        table, given, lambda name, error: found.append((name, error)), lambda text: None
+    )
+    return found
+
+
+def block_members(table: type, given: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the given members of each parameter, by dotted name; only blocks may have some."""
+    members: dict[str, dict[str, Any]] = {name: {} for name in specifications(table)}
+    for name, value in flattened(given):
+        block, dot, _ = name.partition('.')
+        if dot and block in members:
+            members[block][name] = value
+    return members
+
+
+def _checked_values(
+    table: type,
+    given: Mapping[str, Any],
+    refuse: Callable[[str, SimBridgeError], None],
+    warn: Callable[[str], None],
+) -> dict[str, Any]:
+    """Return the accepted values by parameter, blocks nested."""
+    known, members = specifications(table), block_members(table, given)
+    values: dict[str, Any] = {}
+
+    def check(name: str, place: str, value: Callable[[], Any]) -> None:
+        try:
+            values[name] = known[name].check(value())
+        except SimBridgeError as err:
+            refuse(place, err)
+
+    for name, value in flattened(given):
+        if name in known:
+            check(name, name, lambda value=value: value)  # type: ignore[misc]
+        elif not is_foreign(name) and name.partition('.')[0] not in known:
             close = close_match(name, known)
             hint = f' Did you mean {close!r}?' if close else ''
             warn(f'unknown parameter {brief(name)} is ignored.{hint}')
-    nested = {block: _nested(members, block) for block, members in blocks.items()}
-    return checked(table, {**own, **nested}), blocks
+    for block, own in members.items():
+        if own:
+            check(block, next(iter(own)), functools.partial(_nested, own, block))
+    return values
 
 
 def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
@@ -315,49 +346,11 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
                 raise InvalidValueError(
                     f'parameter {name!r}', value, f'{key!r} to be a block', block
                 )
+        if leaf in branch:
+            place = f'parameter {name!r}'
+            raise InvalidValueError(place, value, 'a block, as other members need', block)
         branch[leaf] = value
     return tree
-
-
-class _Watcher:
-    """Checks parameters set at run time, and passes them on."""
-
-    def __init__(
-        self,
-        node: Node,
-        values: Any,
-        known: Mapping[str, Specification],
-        on_change: Callable[[Any], None] | None,
-    ) -> None:
-        self._values, self._known, self._on_change = values, known, on_change
-        if hasattr(node, 'add_pre_set_parameters_callback'):  # not in Humble
-            node.add_pre_set_parameters_callback(self._accept_integers)
-        node.add_on_set_parameters_callback(self._apply)
-
-    def _accept_integers(self, parameters: list[Parameter]) -> list[Parameter]:
-        return [
-            Parameter(p.name, Parameter.Type.DOUBLE, float(p.value))
-            if p.type_ == Parameter.Type.INTEGER
-            and p.name in self._known
-            and self._known[p.name].kind == 'float'
-            else p
-            for p in parameters
-        ]
-
-    def _apply(self, parameters: list[Parameter]) -> SetParametersResult:
-        try:
-            changed = {
-                p.name: self._known[p.name].check(p.value)
-                for p in parameters
-                if p.name in self._known
-            }
-            values = dataclasses.replace(self._values, **changed)
-            if changed and self._on_change is not None:
-                self._on_change(values)
-        except SimBridgeError as err:
-            return SetParametersResult(successful=False, reason=str(err))
-        self._values = values
-        return SetParametersResult(successful=True)
 
 
 def to_yaml(tables: Mapping[str, type]) -> str:

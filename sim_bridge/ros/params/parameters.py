@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 import math
 from typing import Any
@@ -9,10 +10,13 @@ from typing import Any
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.description.sensor_kinds import KINDS
+from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import one_of
+from sim_bridge.ros.params.control_values import control_of, gain_of
 from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_table import parameter
+from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
 
 NANOSECONDS = 1_000_000_000
@@ -31,6 +35,57 @@ def _rate(of: str, default: float = 0.0) -> Any:
     )
 
 
+def _check_quaternion(name: str, value: tuple[float, ...]) -> None:
+    norm = math.hypot(*value)
+    if abs(norm - 1.0) > 1e-3:
+        expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
+        raise InvalidValueError(f'parameter {name!r}', value, expected)
+
+
+def _check_xacro_arguments(name: str, values: tuple[str, ...]) -> None:
+    for argument in values:
+        if ':=' not in argument:
+            expected = "texts of the form 'name:=value'"
+            raise InvalidValueError(f'parameter {name!r}', argument, expected)
+
+
+def _check_events(name: str, values: tuple[str, ...]) -> None:
+    for event in values:
+        one_of(f'parameter {name!r}', event, ('begin', 'persist', 'end'))
+
+
+def _check_force_fields(name: str, text: str) -> None:
+    if text:
+        fields_from_text(text, f'parameter {name!r}')
+
+
+def _check_changes(name: str, text: str) -> None:
+    if text:
+        changes_from_text(text, f'parameter {name!r}')
+
+
+def _check_world_values(name: str, text: str) -> None:
+    if text:
+        # imported here to save start-up time
+        from sim_bridge.description.scene.scene import check_values
+
+        check_values(text)
+
+
+def _check_sensors(name: str, block: Mapping[str, Any]) -> None:
+    sensors_from_mapping(block)
+
+
+def _check_controls(name: str, block: Mapping[str, Any]) -> None:
+    for member, value in flattened(block, f'{name}.'):
+        control_of(member, value)
+
+
+def _check_gains(name: str, block: Mapping[str, Any]) -> None:
+    for member, value in flattened(block, f'{name}.'):
+        gain_of(member, value)
+
+
 @dataclass(frozen=True)
 class SimulatorParameters:
     """Values for all parameters of the `sim_bridge` node, in SI units."""
@@ -45,6 +100,7 @@ class SimulatorParameters:
         '',
         'Values that replace those in the scene file `world`, as YAML, by their paths under the '
         'key world: {objects.ball.mass: 0.2, robots.left.position[2]: 0.1}; see docs/scenes.md',
+        validate=_check_world_values,
     )
     robot: str = parameter(
         '',
@@ -62,7 +118,9 @@ class SimulatorParameters:
     package_paths: tuple[str, ...] = parameter(
         (), 'Folders searched for package:// before the ament index'
     )
-    xacro_args: tuple[str, ...] = parameter((), "Arguments of a xacro file, each 'name:=value'")
+    xacro_args: tuple[str, ...] = parameter(
+        (), "Arguments of a xacro file, each 'name:=value'", validate=_check_xacro_arguments
+    )
     base: str = parameter(
         'auto',
         "Root link: 'fixed', 'free', or 'auto' (fixed if the URDF roots it in a link named world)",
@@ -76,7 +134,10 @@ class SimulatorParameters:
         sizes=(0, 3),
     )
     orientation: tuple[float, ...] = parameter(
-        (0.0, 0.0, 0.0, 1.0), 'Start orientation of the root link, quaternion x y z w', sizes=(4,)
+        (0.0, 0.0, 0.0, 1.0),
+        'Start orientation of the root link, quaternion x y z w',
+        sizes=(4,),
+        validate=_check_quaternion,
     )
     joints: tuple[str, ...] = parameter(
         (),
@@ -98,6 +159,7 @@ class SimulatorParameters:
         {},
         f'Further sensors by name, each {{type: {" | ".join(KINDS)}, link or joint, position, '
         'update_rate, noise, ...}; see sim_bridge/description/sensor_kinds.py',
+        validate=_check_sensors,
     )
 
     # collisions and contacts
@@ -168,12 +230,14 @@ class SimulatorParameters:
         'docs/force_fields.md. They replace all present fields; {} removes all fields. Empty: '
         'fields of `world`',
         read_only=False,
+        validate=_check_force_fields,
     )
     changes: str = parameter(
         '',
         'Changes to entities by name, as YAML, made by ~/apply_changes: {crate: {mass: 3, '
         'disabled: true}}; see docs/services.md',
         read_only=False,
+        validate=_check_changes,
     )
     integrator: str = parameter(
         'midpoint',
@@ -225,12 +289,14 @@ class SimulatorParameters:
         "'servo', which needs gains; for example control.elbow: servo. In a `world` the "
         'namespace of the robot comes first: control.left.elbow',
         read_only=False,
+        validate=_check_controls,
     )
     gains: dict[str, Any] = parameter(
         {},
         "Gains of 'servo', by joint name; for example gains.elbow: {p: 100.0, d: 10.0} [N m/rad "
         'or N/m; N m s/rad or N s/m]',
         read_only=False,
+        validate=_check_gains,
     )
     lockstep: tuple[str, ...] = parameter(
         (),
@@ -305,6 +371,7 @@ class SimulatorParameters:
         ('begin', 'end'),
         "Events on contacts/events in each step: 'begin', a pair of geometries begins to touch; "
         "'persist', it still touches; 'end', it no longer touches",
+        validate=_check_events,
     )
     object_state_rate: float = _rate('object_states', 100.0)
     odom_rate: float = _rate('odom, of robots with a free base,')
@@ -433,31 +500,11 @@ class SimulatorParameters:
     )
 
     def __post_init__(self) -> None:
-        """Check constraints beyond type and range, and between several values."""
-        norm = math.hypot(*self.orientation)
-        if abs(norm - 1.0) > 1e-3:
-            expected = f'a unit quaternion x y z w; the norm of this one is {norm:.6g}'
-            raise InvalidValueError("parameter 'orientation'", self.orientation, expected)
-        for argument in self.xacro_args:
-            if ':=' not in argument:
-                raise InvalidValueError(
-                    "parameter 'xacro_args'", argument, "texts of the form 'name:=value'"
-                )
-        for event in self.contact_events:
-            one_of("parameter 'contact_events'", event, ('begin', 'persist', 'end'))
-        if self.force_fields:
-            fields_from_text(self.force_fields, "parameter 'force_fields'")
-        if self.changes:
-            changes_from_text(self.changes, "parameter 'changes'")
-        if self.world_values:
-            # imported here to save start-up time
-            from sim_bridge.description.scene.scene import check_values
-
-            check_values(self.world_values)
-            if not self.world:
-                raise InvalidValueError(
-                    "parameter 'world_values'", self.world_values, 'none without a `world`'
-                )
+        """Check constraints between several values."""
+        if self.world_values and not self.world:
+            raise InvalidValueError(
+                "parameter 'world_values'", self.world_values, 'none without a `world`'
+            )
 
     def in_namespace(self, namespace: str) -> SimulatorParameters:
         """Return the parameters for a node in a namespace, with its frame prefix."""

@@ -1,5 +1,5 @@
 """
 A node as a process: threads, pacing, executors, signals, deadlines.
 
-Imports `ros.wire`.
+Imports `ros.params` and `ros.wire`.
 """

@@ -8,19 +8,22 @@ therefore guarded at registration. A service with a failed callback responds nev
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 import functools
 from typing import Any, TYPE_CHECKING
 
 from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
+from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.ros.params.parameter_names import is_foreign
+from sim_bridge.ros.params.parameter_text import as_ros
 from sim_bridge.ros.process.faults import described, Faults
 from sim_bridge.ros.process.rclpy_compat import ExpiryClocks
 
 if TYPE_CHECKING:
-    from rclpy.parameter import Parameter
     from rclpy.service import Service
     from rclpy.subscription import Subscription
     from rclpy.timer import Timer
@@ -41,14 +44,27 @@ class GuardedMixin(_Mixed):
 
     faults: Faults
     """Exceptions of callbacks so far."""
+
     expiry_clocks: ExpiryClocks
     """Clocks of its action servers."""
 
-    def __init__(self, *args: Any, **options: Any) -> None:
-        """Create the node."""
+    given: Mapping[str, Any]
+    """Parameter values from the command line, by dotted name."""
+
+    conversions: list[Callable[[Parameter], Parameter]]
+    """Applied in turn to each parameter before it is set; rclpy's own callbacks cannot chain."""
+
+    def __init__(self, *args: Any, given: Mapping[str, Any] | None = None, **options: Any) -> None:
+        """Create the node; given: parameter values by dotted name."""
         # the node creates services during its construction
         self.faults = Faults(lambda: self.get_logger())
-        super().__init__(*args, **options)
+        self.given, self.conversions = given or {}, []
+        own = [
+            Parameter(name, value=as_ros(value))
+            for name, value in self.given.items()
+            if is_foreign(name)
+        ]
+        super().__init__(*args, parameter_overrides=own, **options)
         self.expiry_clocks = ExpiryClocks(self)
 
     def create_subscription(
@@ -75,19 +91,29 @@ class GuardedMixin(_Mixed):
         **options: Any,
     ) -> Service:
         """Create a service like `Node`; if the callback fails, `message` gives the reason."""
+        if srv_type is SetParameters:
+            callback = self._set_each
+        elif srv_type is SetParametersAtomically:
+            callback = self._set_all
         guarded = self.faults.guard(
             f'service {srv_name!r}', callback, functools.partial(_failed, srv_type)
         )
         return super().create_service(srv_type, srv_name, guarded, *args, **options)
 
+    def set_parameters(self, parameter_list: list[Parameter]) -> list[SetParametersResult]:
+        """Set parameters one by one, each by `set_parameters_atomically`."""
+        return [self.set_parameters_atomically([each]) for each in parameter_list]
+
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
         """
-        Set parameters like `Node`; the services for setting parameters call this.
+        Set parameters like `Node`, after `conversions`; the services for setting them call this.
 
         An unknown name or a callback's exception becomes the reason in the result. rclpy raises an
         exception for both, without the name in its message. It also changes the type in a
         parameter's descriptor when the new value is refused.
         """
+        for convert in self.conversions:
+            parameter_list = [convert(each) for each in parameter_list]
         declared = self.list_parameters([], 0).names
         for parameter in parameter_list:
             if parameter.name not in declared:
@@ -105,6 +131,37 @@ class GuardedMixin(_Mixed):
             for descriptor, before in zip(descriptors, types, strict=True):
                 descriptor.type = before
         return result
+
+    def _set_each(self, request: Any, response: Any) -> Any:
+        """Answer SetParameters; rclpy answers nothing if one parameter is malformed."""
+        for message in request.parameters:
+            try:
+                result = self.set_parameters_atomically([_parameter_from(message)])
+            except InvalidValueError as err:
+                result = _refused(str(err))
+            response.results.append(result)
+        return response
+
+    def _set_all(self, request: Any, response: Any) -> Any:
+        """Answer SetParametersAtomically."""
+        try:
+            parameters = [_parameter_from(each) for each in request.parameters]
+            response.result = self.set_parameters_atomically(parameters)
+        except InvalidValueError as err:
+            response.result = _refused(str(err))
+        return response
+
+
+def _parameter_from(message: Any) -> Parameter:
+    """Return the parameter in an rcl_interfaces/Parameter; raises InvalidValueError."""
+    try:
+        parameter: Parameter = Parameter.from_parameter_msg(message)
+        return parameter
+    except ValueError as err:
+        known = ', '.join(f'{each.value} ({each.name})' for each in Parameter.Type)
+        raise InvalidValueError(
+            f'type of parameter {message.name!r}', message.value.type, f'one of {known}'
+        ) from err
 
 
 def _failed(srv_type: Any, error: Exception, request: Any, response: Any) -> Any:

@@ -14,6 +14,7 @@ from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.signals import SignalHandlerOptions
 
 from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.ros.params.node_arguments import read_arguments
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.bounded_exit import exit_within
 from sim_bridge.ros.process.discovery import discovery_defaults
@@ -103,14 +104,15 @@ class _GraphError(Exception):
 
 
 def _make_node(kind: type[GuardedMixin], name: str, args: Sequence[str] | None) -> GuardedMixin:
+    """Return the node; its parameters do not go through rcl, see `node_arguments`."""
     try:
+        arguments = read_arguments(sys.argv if args is None else args, name)
         # rclpy's own handlers would shut the context down while the physics thread uses it
-        rclpy.init(
-            args=None if args is None else list(args),
-            signal_handler_options=SignalHandlerOptions.NO,
-        )
+        rclpy.init(args=list(arguments.words), signal_handler_options=SignalHandlerOptions.NO)
         with realtime.undisturbed():
-            return kind(name)
+            return kind(name, given=arguments.given)
+    except SimBridgeError:
+        raise
     except (RuntimeError, ValueError) as err:  # RCLError is a RuntimeError
         raise _GraphError(str(err)) from err
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from rclpy.clock import Clock
     from rclpy.executors import Executor
     from rclpy.node import Node
-    from rclpy.parameter import Parameter
     from rclpy.publisher import Publisher
     from rclpy.service import Service
     from rclpy.subscription import Subscription
@@ -68,12 +67,6 @@ def publisher_count_of(subscription: Subscription) -> Callable[[], int]:
 
 
 # --- parameters ----------------------------------------------------------------------------------
-
-
-def given_parameters(node: Node) -> dict[str, Parameter]:
-    """Return the parameters passed to a node at start, declared or not, by name."""
-    given: dict[str, Parameter] = node._parameter_overrides
-    return given
 
 
 def undeclare_read_only(node: Node, name: str) -> None:

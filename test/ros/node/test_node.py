@@ -442,7 +442,7 @@ def test_bad_parameters_are_refused(refusals):
         ({'joints': '[joint_1, elbow]'}, "unknown joint 'elbow' in robot 'arm'"),
         ({'initial_positions': '[9.0]', 'joints': '[joint_1]'}, "joint 'joint_1'"),
         ({'initial_positions': '[0.0]'}, '7 values, one for each of joint_1'),
-        ({'position': '[1, 2.0, 3]'}, 'Sequence should be of same type'),
+        ({'position': '[1, 2.0, x]'}, 'a list of 0 or 3 finite numbers [m]'),
         ({'sensors.hat.type': 'imu', 'sensors.hat.link': 'head'}, 'head'),
     ]
     outputs = refusals(*(parameters for parameters, _ in cases))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -71,3 +72,14 @@ def test_objects_on_joints_are_published_at_their_links(loaded):
         np.testing.assert_allclose(abs(pose[3:] @ turned), 1.0, atol=1e-12)
         np.testing.assert_allclose(twist, [*link.v, *link.w], atol=1e-12)
     assert abs(motion.twists()[1, 4]) > 0.5
+
+
+def test_a_robot_of_a_scene_may_be_without_a_namespace(tmp_path):
+    """Give it the topics of the simulator's own robot; refuse another robot with these."""
+    file = tmp_path / 'scene.yaml'
+    file.write_text("world: {robots: {left: {urdf: pendulum, namespace: ''}}}\n")
+    (robot,) = load_world(checked(SimulatorParameters, {'world': str(file)})).robots
+    assert (robot.robot.name, robot.namespace, robot.prefix) == ('left', '', '')
+    both = {'world': str(file), 'robot': 'pendulum'}
+    with pytest.raises(InvalidValueError, match="robot 'left' has this one"):
+        load_world(checked(SimulatorParameters, both))

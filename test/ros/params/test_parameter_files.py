@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.ros.params.parameter_files import parameter_in, parameters_in
+from sim_bridge.ros.params.node_arguments import parameter_in
+from sim_bridge.ros.params.parameter_files import parameters_in
 from sim_bridge.ros.params.parameter_table import from_flat
 from sim_bridge.ros.params.parameters import SimulatorParameters
 
@@ -48,8 +49,8 @@ def test_the_shipped_file_gives_the_defaults(repository):
 
 def test_words_are_yaml():
     """Accept 'name:=value' like the command line of ROS."""
-    assert parameter_in('rate:=500') == ('rate', 500)
-    assert parameter_in('joints:=[a, b]') == ('joints', ['a', 'b'])
+    assert parameter_in('rate:=500') == {'rate': 500}
+    assert parameter_in('joints:=[a, b]') == {'joints': ['a', 'b']}
     for word in ('rate', ':=5', 'a:=[1'):
         with pytest.raises(InvalidValueError, match='NAME:=VALUE'):
             parameter_in(word)

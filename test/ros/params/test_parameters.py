@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
+import re
 
 import pytest
 from rcl_interfaces.msg import ParameterType
 import rclpy
-from rclpy.node import Node
 from rclpy.parameter import Parameter
 import yaml
 
 from sim_bridge.control.parameter_file import parameter_file, TABLES
 from sim_bridge.control.pd_controller import PdParameters
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.ros.params.parameter_files import names_of_all_nodes
+from sim_bridge.ros.params.declaration import declare
+from sim_bridge.ros.params.node_arguments import read_arguments
+from sim_bridge.ros.params.parameter_names import names_of_nodes
 from sim_bridge.ros.params.parameter_table import (
     BLOCK,
     checked,
-    declare,
+    from_flat,
     parameter,
+    refused_values,
     specifications,
 )
 from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.process.guarded_node import GuardedNode
 
 # from a parser imported by the message packages at first use
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -37,15 +42,10 @@ def make_node(ros_environment):
     rclpy.init(context=context)
     nodes = []
 
-    def make(*arguments: str, **values: object) -> Node:
-        overrides = [
-            Parameter(name.replace('__', '.'), value=value) for name, value in values.items()
-        ]
-        node = Node(
-            'sim_bridge',
-            context=context,
-            cli_args=['--ros-args', *arguments],
-            parameter_overrides=overrides,
+    def make(*arguments: str) -> GuardedNode:
+        given = read_arguments(['--ros-args', *arguments], 'sim_bridge')
+        node = GuardedNode(
+            'sim_bridge', context=context, cli_args=list(given.words), given=given.given
         )
         nodes.append(node)
         return node
@@ -88,6 +88,8 @@ def test_every_default_is_accepted_and_described(table):
         ('orientation', (0.0, 0.0, 0.0, 0.0), 'a unit quaternion'),
         ('xacro_args', ('prefix=a',), 'name:=value'),
         ('sensors', 'imu', 'a block of named values'),
+        ('seed', 2**63, 'a whole number'),
+        ('contact_events', ('began',), "'begin', 'persist'"),
     ],
 )
 def test_a_bad_value_is_refused_with_name_value_and_accepted_values(name, value, accepted):
@@ -139,12 +141,37 @@ def test_the_parameter_file_holds_every_default(repository):
         assert set(values) | blocks == set(specifications(table))
 
 
-def test_ros_loads_the_parameter_file(make_node, repository):
-    """Start a node with the whole file: ROS reads it, and the values arrive."""
+def test_a_node_loads_the_parameter_file(make_node, repository):
+    """Start a node with the whole file: the values arrive."""
     file = repository / 'config' / 'sim_bridge.yaml'
     node = make_node('--params-file', str(file), '-r', '__ns:=/left')
-    assert len(node._parameter_overrides) == len(specifications(SimulatorParameters)) - len(BLOCKS)
+    assert len(node.given) == len(specifications(SimulatorParameters)) - len(BLOCKS)
     assert declare(node, SimulatorParameters) == SimulatorParameters()
+
+
+@pytest.mark.parametrize('block', sorted(BLOCKS))
+@pytest.mark.parametrize('value', [5, 'velocity', None, [1, 2], True])
+def test_a_block_needs_members(block, value):
+    """Refuse a scalar, a text and a list for a block; a block is never dropped."""
+    expected = rf"parameter '{block}' = .*: expected a block of named values"
+    with pytest.raises(InvalidValueError, match=expected):
+        from_flat(SimulatorParameters, {block: value, f'{block}.a.b': 1}, pytest.fail)
+    ((name, error),) = refused_values(SimulatorParameters, {block: value})
+    assert name == block
+    assert re.match(expected, str(error))
+
+
+@pytest.mark.parametrize('names', [('drives.a', 'drives.a.b'), ('drives.a.b', 'drives.a')])
+def test_a_member_is_a_value_or_a_block(names):
+    """Refuse a member with a value and with members, in either order."""
+    with pytest.raises(InvalidValueError, match=r"parameter 'drives\.a"):
+        from_flat(SimulatorParameters, dict.fromkeys(names, 1), pytest.fail)
+
+
+def test_switches_and_numbers_may_be_written_like_in_rcl():
+    """Accept the letters of rcl for switches, and exponents without a point."""
+    values = checked(SimulatorParameters, {'paused': 'y', 'ground': 'N', 'rate': '2e2'})
+    assert (values.paused, values.ground, values.rate) == (True, False, 200.0)
 
 
 def test_declared_parameters_have_types_and_ranges(make_node):
@@ -165,6 +192,44 @@ def test_declared_parameters_have_types_and_ranges(make_node):
     assert node.describe_parameter('joints').type == ParameterType.PARAMETER_STRING_ARRAY
 
 
+def test_every_parameter_has_the_type_of_its_table(make_node):
+    """Describe empty lists with their type, too, and protect read-only parameters."""
+    node = make_node()
+    declare(node, SimulatorParameters)
+    for name, spec in specifications(SimulatorParameters).items():
+        if spec.kind == BLOCK:
+            continue
+        descriptor = node.describe_parameter(name)
+        declared = node.get_parameter(name)
+        assert descriptor.type == declared.type_.value == spec.ros_type.value, name
+        assert descriptor.read_only is spec.read_only
+        assert descriptor.description.startswith(spec.description)
+    assert node.get_parameter('position').type_ is Parameter.Type.DOUBLE_ARRAY
+    assert node.get_parameter('position').value == []
+
+
+@pytest.mark.parametrize(
+    'value', [[0, 0, -9], array('d', [0, 0, -9]), (0.0, 0.0, -9.0), '[0, 0.0, -9]']
+)
+def test_lists_set_at_run_time_keep_their_type(make_node, value):
+    """
+    Turn integers into doubles; refuse texts in a list, and keep type and value.
+
+    `ros2 param set` sends a list of mixed numbers as a text.
+    """
+    node, seen = make_node(), []
+    declare(node, SimulatorParameters, seen.append)
+    (result,) = node.set_parameters([Parameter('gravity', value=value)])
+    assert result.successful
+    assert seen[-1].gravity == (0.0, 0.0, -9.0)
+    for refused in (['a', 'b', 'c'], [0.0], [True] * 3, '[0', 'down'):
+        (result,) = node.set_parameters([Parameter('gravity', value=refused)])
+        assert 'expected a list of 3 finite numbers' in result.reason
+    declared = node.get_parameter('gravity')
+    assert (declared.type_, declared.value) == (Parameter.Type.DOUBLE_ARRAY, [0.0, 0.0, -9.0])
+    assert node.describe_parameter('gravity').type == ParameterType.PARAMETER_DOUBLE_ARRAY
+
+
 def test_given_values_arrive_in_their_types(make_node):
     """Take values from the command line, integers for floats too."""
     node = make_node('-p', 'rate:=250', '-p', 'joints:=[a, b]', '-p', 'initial_positions:=[1, 2]')
@@ -180,20 +245,26 @@ def test_given_values_arrive_in_their_types(make_node):
 def test_a_block_of_parameters_becomes_a_tree(make_node):
     """Nest the names below `sensors`, and declare each."""
     node = make_node(
-        sensors__wrist__type='imu',
-        sensors__wrist__pose=[0.0, 0.0, 1.0],
-        sensors__wrist__noise__w__stddev=0.1,
+        *('-p', 'sensors.wrist.type:=imu', '-p', 'sensors.wrist.link:=hand'),
+        *('-p', 'sensors.wrist.position:=[0, 0.5, 1]'),
+        *('-p', 'sensors.wrist.noise.angular_velocity.stddev:=0.1'),
     )
     values = declare(node, SimulatorParameters)
-    noise = {'w': {'stddev': 0.1}}
-    wrist = dict(values.sensors['wrist'], pose=list(values.sensors['wrist']['pose']))
-    assert wrist == {'type': 'imu', 'pose': [0.0, 0.0, 1.0], 'noise': noise}
+    noise = {'angular_velocity': {'stddev': 0.1}}
+    assert values.sensors['wrist'] == {
+        'type': 'imu',
+        'link': 'hand',
+        'position': [0.0, 0.5, 1.0],
+        'noise': noise,
+    }
     assert node.describe_parameter('sensors.wrist.type').read_only
+    position = node.get_parameter('sensors.wrist.position')
+    assert (position.type_, position.value) == (Parameter.Type.DOUBLE_ARRAY, [0.0, 0.5, 1.0])
 
 
 def test_an_undeclared_name_is_warned_of(make_node, capfd):
     """Warn the user about a parameter without effect."""
-    node = make_node(comand_timeout=1.0, use_sim_time=False)
+    node = make_node('-p', 'comand_timeout:=1.0', '-p', 'use_sim_time:=false')
     declare(node, SimulatorParameters)
     errors = capfd.readouterr().err
     assert (
@@ -207,9 +278,8 @@ def test_parameters_of_other_nodes_are_not_warned_of(make_node, repository, capf
     node = make_node('--params-file', str(repository / 'docs' / 'sinusoid.yaml'))
     declare(node, SimulatorParameters)
     assert 'unknown parameter' not in capfd.readouterr().err
-    names = names_of_all_nodes()
-    assert names >= set(specifications(SimulatorParameters))
-    assert names >= set(specifications(PdParameters))
+    for name, table in (('sim_bridge', SimulatorParameters), ('pd_controller', PdParameters)):
+        assert set(names_of_nodes()[name]) == set(specifications(table))
 
 
 def test_parameters_change_while_running_if_they_may(make_node):

@@ -148,7 +148,7 @@ def test_a_node_outlives_its_callbacks(graph, program):
 
 
 def test_refused_parameters_leave_no_trace(graph, program):
-    """Suggest names for an unknown parameter; keep the described type of a refused one."""
+    """Suggest names for an unknown parameter, types for an unknown one; keep described types."""
     refused = graph.set_parameter('/guarded', 'number', 'fast')
     assert not refused.successful
     assert graph.describe_parameters('/guarded')['number'].type == Parameter.Type.DOUBLE.value
@@ -165,6 +165,22 @@ def test_refused_parameters_leave_no_trace(graph, program):
         response = graph.call(kind, f'/guarded/{service}', kind.Request(parameters=[message]))
         result = response.results[0] if kind is SetParameters else response.result
         assert "Did you mean 'number'?" in result.reason
+    bad = Parameter('number', value=2.0).to_parameter_msg()
+    bad.value.type = 77
+    good = Parameter('numbers.first', value=3).to_parameter_msg()
+    response = graph.call(
+        SetParameters, '/guarded/set_parameters', SetParameters.Request(parameters=[bad, good])
+    )
+    assert [each.successful for each in response.results] == [False, True]
+    assert "type of parameter 'number' = 77: expected one of 0 (NOT_SET)" in (
+        response.results[0].reason
+    )
+    together = graph.call(
+        SetParametersAtomically,
+        '/guarded/set_parameters_atomically',
+        SetParametersAtomically.Request(parameters=[good, bad]),
+    ).result
+    assert (together.successful, together.reason) == (False, response.results[0].reason)
     assert graph.set_parameter('/guarded', 'number', 2).successful
     assert graph.describe_parameters('/guarded')['number'].type == Parameter.Type.INTEGER.value
     assert end(program)[0] == 0

@@ -89,12 +89,6 @@ def test_serialized_messages_go_out_and_come_in(bench):
     assert take() is None
 
 
-def test_given_parameters_include_undeclared_ones(bench):
-    """List a parameter from the command line without declaring it."""
-    assert rclpy_compat.given_parameters(bench.node)['given'].value == 7
-    assert not bench.node.has_parameter('given')
-
-
 def test_read_only_parameters_are_undeclared(bench):
     """Undeclare a parameter declared by rclpy for a publisher; its public interface refuses."""
     bench.node.create_publisher(
