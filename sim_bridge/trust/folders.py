@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 import contextlib
 from functools import cache
 import os
@@ -78,6 +78,42 @@ def subfolder(name: str) -> Path | None:
     return path
 
 
+def runtime_folder(environment: Mapping[str, str]) -> Path | None:
+    """
+    Return a folder for locks, closed to other users; None without one.
+
+    Candidates in order: XDG_RUNTIME_DIR from `environment`, a private temporary folder, the cache
+    folder. A folder under another user's control is not used.
+    """
+    given = environment.get('XDG_RUNTIME_DIR', '')
+    if os.path.isabs(given) and _is_usable(Path(given)):
+        return Path(given)
+    for temporary in _temporary('sim_bridge'):
+        with contextlib.suppress(OSError):
+            ownership.make_private(temporary)
+        if _is_usable(temporary):
+            return temporary
+    return folder()
+
+
+def _is_usable(path: Path) -> bool:
+    """Return whether this user, and nobody else, can write a folder."""
+    try:
+        ownership.check_folder(path)
+    except OSError:
+        return False
+    return os.access(path, os.W_OK)
+
+
+def _temporary(name: str) -> Iterator[Path]:
+    """Yield this user's folder in the temporary folder, if there is one."""
+    # imported late: a process with a home does not need it
+    import tempfile
+
+    with contextlib.suppress(OSError):  # no temporary folder
+        yield Path(tempfile.gettempdir()) / f'{name}-{os.getuid()}'
+
+
 def candidates() -> Iterator[Path]:
     """Yield the folders that may serve as cache, best first."""
     given = os.environ.get(VARIABLE)
@@ -89,8 +125,4 @@ def candidates() -> Iterator[Path]:
         home = os.path.join(os.path.expanduser('~'), '.cache')
     if os.path.isabs(home):  # a user without an entry has no home
         yield Path(home) / 'sim_bridge' / 'kernels'
-    # imported late: a process with a home does not need it
-    import tempfile
-
-    with contextlib.suppress(OSError):  # no temporary folder
-        yield Path(tempfile.gettempdir()) / f'sim_bridge-kernels-{os.getuid()}'
+    yield from _temporary('sim_bridge-kernels')

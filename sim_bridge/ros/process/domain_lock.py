@@ -7,11 +7,13 @@ import contextlib
 import fcntl
 import os
 from pathlib import Path
-import tempfile
 
 from sim_bridge.foundation.errors import StateError
+from sim_bridge.foundation.names import visible
+from sim_bridge.trust.folders import runtime_folder
 
 _MOST_BYTES = 500  # longest text read from the lock file
+_FLAGS = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 @contextlib.contextmanager
@@ -21,23 +23,23 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
 
     robot: name of the simulated robot or scene, shown to later processes. namespace: of the
     simulator node. Raises StateError if another process of this user holds the domain. If no lock
-    file can be created, for example on a full disk, nothing is held.
+    file can be created, for example on a full disk or without a private folder, nothing is held.
     """
     domain = environment.get('ROS_DOMAIN_ID') or '0'
+    path = lock_file(domain, namespace, environment)
     try:
-        descriptor = os.open(
-            lock_file(domain, namespace, environment),
-            os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW,
-            0o600,
-        )
+        descriptor = os.open(path, _FLAGS, 0o600) if path is not None else -1
     except OSError:
+        descriptor = -1
+    if descriptor < 0:
         yield
         return
     with os.fdopen(descriptor, 'r+b', buffering=0) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            name = file.read(_MOST_BYTES).decode(errors='replace').strip() or 'another simulation'
+            said = visible(file.read(_MOST_BYTES).decode(errors='replace')).strip()
+            name = said or 'another simulation'
             other = int(domain) + 1 if domain.isdigit() and int(domain) < 101 else 1
             raise StateError(
                 f'{name} runs on ROS domain {domain} already, and the two would mix their topics: '
@@ -82,8 +84,12 @@ def any_domain(robot: str, environment: Mapping[str, str]) -> Iterator[int]:
     )
 
 
-def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path:
-    """Return the lock file for a domain and namespace, in the user's runtime folder."""
-    folder = environment.get('XDG_RUNTIME_DIR') or tempfile.gettempdir()
-    parts = (str(os.getuid()), domain, *filter(None, namespace.split('/')))
-    return Path(folder) / f'sim_bridge_run_{"_".join(parts).replace("/", "_")}.lock'
+def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Path | None:
+    """
+    Return the lock file for a domain and namespace; None without a private folder.
+
+    No other user can make or lock it, see `runtime_folder`.
+    """
+    folder = runtime_folder(environment)
+    name = '_'.join((domain, *filter(None, namespace.split('/')))).replace('/', '_')
+    return None if folder is None else folder / f'sim_bridge_run_{name}.lock'
