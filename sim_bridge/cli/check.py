@@ -28,7 +28,7 @@ from sim_bridge.description.resources import find_scene, OPENPLX_SUFFIX, PROJECT
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.names import counted, visible
 from sim_bridge.ros.params.parameter_files import read_parameter_file
 from sim_bridge.world.world import World
 
@@ -58,7 +58,7 @@ _EPILOG = """\
 exit status:
   0  the file can be used, whatever the warnings
   1  it cannot: there are errors
-  2  wrong usage, or the file cannot be read
+  2  wrong usage, or the file cannot be read, or the output not written
 
 for example:
   sim_bridge check arm                              # a shipped robot
@@ -288,7 +288,8 @@ def _show(checked: _Checked, args: argparse.Namespace) -> int:
     if args.json:
         print(report.to_json(**checked.data))
         return code
-    overview, defects = checked.text(None if args.all else MOST), report.to_text()
+    overview = visible(checked.text(None if args.all else MOST))
+    defects = visible(report.to_text())
     if _has_colours():
         overview = re.sub(r'(\A|\n\n)(\S.*)', rf'\1{_BOLD}\2{_PLAIN}', overview)
         for word, colour in (('error', _RED), ('warning', _YELLOW)):
@@ -298,7 +299,7 @@ def _show(checked: _Checked, args: argparse.Namespace) -> int:
         print()
     print(defects)
     if checked.summary:
-        print(f'{report.source}: {checked.summary}')
+        print(visible(f'{report.source}: {checked.summary}'))
     return code
 
 

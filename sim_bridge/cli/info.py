@@ -14,7 +14,7 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
-from sim_bridge.foundation.names import bytes_text, counted
+from sim_bridge.foundation.names import bytes_text, counted, visible
 
 if TYPE_CHECKING:
     from sim_bridge.ros.bag.summary import Summary
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(as_json(found), indent=2, ensure_ascii=False))
     else:
-        print('\n'.join(_lines(found, None if args.all else _SHOWN)))
+        print(visible('\n'.join(_lines(found, None if args.all else _SHOWN))))
     return 1 if found.problem else 0
 
 

@@ -9,8 +9,10 @@ import os
 import sys
 
 from sim_bridge.cli.help import HelpFormatter
+from sim_bridge.cli.standard_streams import discard_output, prepare_streams, tell
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_command_on_signals
-from sim_bridge.foundation.errors import SimBridgeError
+from sim_bridge.foundation.errors import OutputError, SimBridgeError
+from sim_bridge.foundation.names import visible
 from sim_bridge.foundation.version import __version__
 
 VERBS = (
@@ -59,39 +61,55 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     if argv is None:
         quit_command_on_signals()
+        prepare_streams()
         if '_ARGCOMPLETE' in os.environ:
             # a shell requests completion
             from sim_bridge.cli.completers import complete
 
             complete(build_parser())
-    arguments, forwarded = _split(list(sys.argv[1:] if argv is None else argv))
+    try:
+        code = _run(list(sys.argv[1:] if argv is None else argv), is_process=argv is None)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # the reader has gone, as after `| head`
+        discard_output()
+        return UNREAD
+    except OutputError as err:
+        tell(f'sim_bridge: {err}')
+        discard_output()
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(arguments: list[str], *, is_process: bool) -> int:
+    """
+    Run a verb; return the exit code. is_process: whether the process belongs to the command.
+
+    Raises OutputError, and SystemExit after a help or usage text.
+    """
+    arguments, forwarded = _split(arguments)
     verb = arguments[0] if arguments and arguments[0] in VERBS else None
     parser = build_parser((verb,) if verb else VERBS)
     try:
         args = parser.parse_args(arguments)
-    except SimBridgeError as err:
-        # unknown name: the usage text would not help
-        print(f'sim_bridge {verb}: {err}', file=sys.stderr)
-        return USAGE_ERROR
-    if forwarded and not getattr(args, 'forwards', False):
-        parser.error(f'unrecognized arguments: {" ".join(forwarded)}')
-    args.forwarded = forwarded
-    if argv is None and args.verb != 'node':
-        interrupt_on_signals()
-    try:
+        if forwarded and not getattr(args, 'forwards', False):
+            parser.error(f'unrecognized arguments: {" ".join(forwarded)}')
+        args.forwarded = forwarded
+        if is_process and args.verb != 'node':
+            interrupt_on_signals()
         code: int = args.run(args)
-        sys.stdout.flush()
         return code
+    except OutputError:
+        raise
+    except SystemExit:
+        sys.stdout.flush()
+        raise
     except SimBridgeError as err:
-        print(f'sim_bridge {args.verb}: {err}', file=sys.stderr)
+        # for an unknown name, too, the usage text would not help
+        tell(f'sim_bridge {verb}: {visible(str(err))}')
         return USAGE_ERROR
-    except BrokenPipeError:
-        # the reader has gone, as after `| head`; flushing at exit must not fail again
-        with open(os.devnull, 'wb') as nowhere:
-            os.dup2(nowhere.fileno(), sys.stdout.fileno())
-        return UNREAD
-    except KeyboardInterrupt:
-        return INTERRUPTED
 
 
 def _split(words: list[str]) -> tuple[list[str], list[str]]:

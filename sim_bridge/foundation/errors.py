@@ -212,6 +212,18 @@ class RecordingError(SimBridgeError, RuntimeError):
         super().__init__(f'recording {str(bag)!r}: {reason}{kept}')
 
 
+class OutputError(SimBridgeError, OSError):
+    """The standard output cannot be written."""
+
+    def __init__(self, cause: OSError):
+        """Build the message; cause: the system's error."""
+        super().__init__(cause.errno, f'the output cannot be written: {cause.strerror}')
+
+    def __str__(self) -> str:
+        """Return the message."""
+        return str(self.strerror)
+
+
 class ReplayError(SimBridgeError, RuntimeError):
     """A bag cannot be replayed: no simulator recording, or recorded in a different way."""
 
