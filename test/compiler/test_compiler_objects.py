@@ -396,9 +396,9 @@ def test_object_of_another_user_is_not_loaded(cache, tmp_path, hostile, other_us
 def test_refused_folder_is_named_before_compilation(monkeypatch):
     """Say why kernels are kept elsewhere, or nowhere."""
     for written, text in {None: 'cannot be kept', Path('/t'): 'are kept in /t'}.items():
-        found = folders.Folders((), written, ('/home/x can be written by all users',))
+        found = folders.Folders((), written, ('/t can be written by all users',))
         monkeypatch.setattr(objects, 'folders', lambda found=found: found)
-        with pytest.warns(RuntimeWarning, match=f'{text}: /home/x can be written'):
+        with pytest.warns(RuntimeWarning, match=f'{text}: /t can be written'):
             objects.warn_unless_kept.__wrapped__()
 
 
