@@ -230,7 +230,8 @@ def _forbid_files(libc: ctypes.CDLL, may_read: bool) -> bool:
     """Deny access to files (except permitted reading) and to TCP ports."""
     version = libc.syscall(_CREATE_RULESET, None, ctypes.c_size_t(0), _VERSION_FLAG)
     if version < 1:
-        return _is_absent()
+        _check_absent()
+        return False
     rights = (1 << _FILE_RIGHTS.get(version, _FILE_RIGHTS[5])) - 1
     attributes = struct.pack('=Q', rights)
     if version >= 4:
@@ -261,7 +262,8 @@ def _forbid_calls(libc: ctypes.CDLL) -> bool:
 
     pointer = ctypes.byref(Program(len(program) // 8, program))
     if libc.prctl(_SET_SECCOMP, _SECCOMP_FILTER, pointer, 0, 0) != 0:
-        return _is_absent()
+        _check_absent()
+        return False
     return True
 
 
@@ -327,8 +329,7 @@ def _checked(result: int) -> int:
     return result
 
 
-def _is_absent() -> bool:
-    """Return False if the kernel lacks the feature just requested; else raise OSError."""
-    if ctypes.get_errno() in _NOT_HERE:
-        return False
-    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+def _check_absent() -> None:
+    """Raise OSError, unless the kernel lacks the feature requested last."""
+    if ctypes.get_errno() not in _NOT_HERE:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))

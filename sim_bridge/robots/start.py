@@ -27,16 +27,14 @@ def put_at_start(
     Set every joint to 0 or the stop nearest to 0, and mimic joints to their law.
 
     joint_positions: other positions by joint name [rad or m]. of_any_type: accept any joint
-    type, with vectors as positions, and ignore unknown names. Otherwise raises UnknownNameError
-    for any name except a one-axis joint's. Raises InvalidValueError for values that are not
-    finite.
+    type, with vectors as positions; otherwise only one-axis joints. Raises UnknownNameError for
+    other names, InvalidValueError for values that are not finite.
     """
-    known = set(robot.joint_names)
+    known = [joint.name for joint in robot.joints] if of_any_type else robot.joint_names
     for name in joint_positions:
-        if name not in known and not of_any_type:
-            raise UnknownNameError(
-                'one-axis joint', name, robot.joint_names, f'robot {robot.name!r}'
-            )
+        if name not in known:
+            kind = 'joint' if of_any_type else 'one-axis joint'
+            raise UnknownNameError(kind, name, known, f'robot {robot.name!r}')
     for joint in robot.joints:
         for axis in joint.axes:
             if axis.lower <= axis.upper:

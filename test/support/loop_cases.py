@@ -395,6 +395,26 @@ LOOP_WARNINGS = {
         (loop(more='<distance value="1"/>'), 'joint/distance', 'l', '', '', 13),
         (gazebo_joint(SDF_AXIS, reference='arm'), 'joint', 'l', '', '', 10),
         (
+            gazebo_joint(f'{SDF_AXIS}\n<axis2><xyz>0 1 0</xyz></axis2>'),
+            'joint/axis2',
+            'l',
+            '',
+            '',
+            14,
+        ),
+        (
+            gazebo_joint(
+                '<axis><xyz>0 0 1</xyz>\n<limit><effort>5</effort></limit></axis>'
+                '<axis2><xyz>0 1 0</xyz></axis2>',
+                kind='universal',
+            ),
+            'joint/axis/limit',
+            'l',
+            '',
+            '',
+            14,
+        ),
+        (
             gazebo_joint(
                 '<axis><xyz>0 0 1</xyz>\n<limit><lower>0</lower></limit></axis>'
                 '<axis2><xyz>0 1 0</xyz></axis2>',
@@ -428,6 +448,23 @@ LOOP_WARNINGS = {
             '',
             '',
             14,
+        ),
+        *(
+            (
+                gazebo_joint(
+                    f'{SDF_AXIS}<axis2><xyz>0 1 0</xyz>\n<limit>{limit}</limit></axis2>',
+                    kind='revolute2',
+                ),
+                'joint/axis2/limit',
+                'l',
+                '',
+                '',
+                14,
+            )
+            for limit in (
+                '<lower>-1e16</lower><upper>0</upper>',
+                '<lower>-1e16</lower><effort>5</effort>',
+            )
         ),
     ],
 }

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.robots.start import put_at_start
 
 G, R = 9.81, 0.05
 
@@ -252,3 +253,12 @@ def test_tree_joints_name_constraint_joints_for_their_parameters():
     assert cross.axis2 == pytest.approx(np.array([0.0, 1.0, 1.0]) / np.sqrt(2.0))
     with pytest.raises(sb.InvalidValueError, match='not along axis'):
         cross.axis2 = (1, 0, 0)
+
+
+@pytest.mark.parametrize('of_any_type', [False, True])
+def test_positions_of_unknown_joints_are_refused(of_any_type):
+    """Name a misspelt joint, also if positions of all joint types are allowed."""
+    robot = sb.World().load_urdf('arm')
+    [name, *_] = robot.joint_names
+    with pytest.raises(sb.UnknownNameError, match=f'{name}x.*{name}'):
+        put_at_start(robot, {f'{name}x': 0.1}, of_any_type=of_any_type)

@@ -11,7 +11,6 @@ first link, the child the second link; the world as a parent becomes the second 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-import math
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from sim_bridge.description.mechanism.constraints import (
     direction,
     read_limits,
     read_type,
+    WITH_AXIS2,
     WORLD,
 )
 from sim_bridge.description.mechanism.loops import link_poses
@@ -66,6 +66,8 @@ _DYNAMICS_NUMBERS = {
     'damping': _NOT_NEGATIVE,
     'friction': _NOT_NEGATIVE,
 }
+# reference alone has no effect
+_ACTING = ('damping', 'friction', 'spring_stiffness')
 _COMPLIANCE = dict.fromkeys(('erp', 'cfm'), _NOT_NEGATIVE)
 # tags without effect here: they always apply, or are parameters of other engines' stops
 _SILENT = {
@@ -136,6 +138,9 @@ def _read_joint(
     for k, tag in enumerate(('axis', 'axis2')[: _AXES.get(kind, 1)]):
         if tag in parts:
             _read_axis(parts[tag], k, one, findings)
+    if 'axis2' in parts and kind not in WITH_AXIS2:
+        inner = place.child('axis2', parts['axis2'].line)
+        findings.warning('ignored-tag', inner, f'has no meaning for type {word}, ignored')
     _read_physics(parts.get('physics'), one, findings)
     pose = _joint_pose(parts.get('pose'), one, frames, findings)
     if frames:
@@ -181,7 +186,7 @@ def _frame(
 
 
 def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None:
-    """Read an axis in its own frame; only the first axis gives limits and dynamics."""
+    """Read an axis in its own frame; report limits and dynamics of a second axis."""
     place = one.place.child(node.tag, node.line)
     _warn_of_unknown(node, 'axis', place, findings)
     one.spots[node.tag] = place
@@ -202,23 +207,26 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         inner = place.child(tag, parts[tag].line)
         _warn_of_unknown(parts[tag], tag, inner, findings)
         values = read_numbers(parts[tag], allowed, inner, findings)
-        if k == 1:
-            if any(values.get(name) for name in ('damping', 'friction', 'spring_stiffness')):
-                message = 'dynamics of a second axis are not simulated, ignored'
-                findings.warning('not-simulated', inner, message)
-        elif tag == 'limit':
+        if tag == 'limit':
             reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
             # negative effort and velocity limits are not enforced
             caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
+            acts = any(caps.values()) or 'lower' in reached or 'upper' in reached
+        else:
+            acts = any(values.get(name) for name in _ACTING)
+        if k == 1:
+            if acts:
+                message = f'{field} of a second axis are not simulated, ignored'
+                findings.warning('not-simulated', inner, message)
+            continue
+        if acts:
+            one.spots[field] = inner
+        if tag == 'limit':
             one.limits = read_limits({**reached, **caps}, inner, findings)
-            if math.isfinite(one.limits.lower) or math.isfinite(one.limits.upper):
-                one.spots[field] = inner
         else:
             one.dynamics = JointDynamics(
                 **{_DYNAMICS[key]: value for key, value in values.items()}
             )
-            if any(values.values()):
-                one.spots[field] = inner
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:
