@@ -33,7 +33,7 @@ for example:
   sim_bridge plot swing 'joint_states.position[joint_4]' 'd(joint_states.position[joint_4])'
   sim_bridge plot before after '/joint_states.effort' --output efforts.png
   sim_bridge plot swing 'imu/imu.linear_acceleration.x - imu/imu/truth.linear_acceleration.x'
-  sim_bridge plot run '/tf.transforms[base].transform.translation.z' --from 2 --to 4
+  sim_bridge plot run '/tf.transforms[base_link].transform.translation.z' --from 2 --to 4
 """
 
 

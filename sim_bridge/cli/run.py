@@ -59,7 +59,8 @@ itself, it is that process's exit code.
 
 for example:
   sim_bridge run                                         # the robot arm, held by a PD controller
-  sim_bridge run quadruped --paused                      # ros2 service call /sim_bridge/resume …
+  sim_bridge run quadruped --paused
+  ros2 service call /sim_bridge/pause std_srvs/srv/SetBool '{data: false}'    # runs it
   sim_bridge run your.urdf --controller none -p publish_truth:=true
   sim_bridge run package://bot/urdf/bot.xacro --package-path ~/src --xacro-arg arm:=left
   sim_bridge run gallery/dominoes                        # sim_bridge gallery lists these scenes
