@@ -12,7 +12,7 @@ import pytest
 from sim_bridge.cli.main import build_parser, main, VERBS
 from sim_bridge.description import find_robot
 from sim_bridge.description.resources import find_scene
-from sim_bridge.ros.params.parameter_files import check_parameter_name
+from sim_bridge.ros.params.parameter_names import check_parameter_name
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
