@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
 from dataclasses import replace
 from functools import partial
@@ -12,6 +13,7 @@ from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
 from sim_bridge.compiler.build import build_apart, listening, missing
+from sim_bridge.compiler.unit import Unit
 from sim_bridge.foundation.errors import (
     MissingPackageError,
     RecordingError,
@@ -97,8 +99,10 @@ class SimBridge:
             with reporting_kernels(self._node), listener, scope.collecting():
                 simulator = self._build(is_active, page)
             realtime.settle_process()
+            # read before the start: afterwards the world belongs to the physics thread
+            units = simulator.world.units
             self.pacer.start()
-            self._compile_meanwhile(simulator)
+            self._compile_meanwhile(units)
             # logged after the start: rclpy's first log line takes as long as forty steps, since it
             # looks up the caller's source
             self._log_ready(simulator, is_active)
@@ -108,9 +112,9 @@ class SimBridge:
             self.close()
             raise
 
-    def _compile_meanwhile(self, simulator: Simulator) -> None:
-        """Compile the kernels for close geometries in another process, ahead of their use."""
-        later = missing(simulator.world.units)
+    def _compile_meanwhile(self, units: Sequence[Unit]) -> None:
+        """Compile the missing kernel units in another process, ahead of their use."""
+        later = missing(units)
         if later:
             self._node.get_logger().info(
                 f'compiling {counted(len(later), "unit")} of contact kernels in the background'
