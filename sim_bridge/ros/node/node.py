@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 import contextlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
 
 from sim_bridge.compiler.build import build_apart, listening, missing
+from sim_bridge.compiler.unit import Unit
 from sim_bridge.foundation.errors import (
     MissingPackageError,
     RecordingError,
@@ -98,11 +100,11 @@ class SimBridge:
             listener = contextlib.nullcontext() if page is None else listening(page.report)
             with reporting_kernels(self._node), listener, scope.collecting():
                 simulator = self._build(is_active, page)
-            later = missing(simulator.world.units)
             realtime.settle_process()
-            # the physics thread alone uses the world from here
+            # read before the start: afterwards the world belongs to the physics thread
+            units = simulator.world.units
             self.pacer.start()
-            self._compile_meanwhile(later)
+            self._compile_meanwhile(units)
             # logged after the start: rclpy's first log line takes as long as forty steps, since it
             # looks up the caller's source
             self._log_ready(simulator, is_active)
@@ -112,8 +114,9 @@ class SimBridge:
             self.close()
             raise
 
-    def _compile_meanwhile(self, later: Sequence[Any]) -> None:
-        """Compile the kernels for close geometries in another process, ahead of their use."""
+    def _compile_meanwhile(self, units: Sequence[Unit]) -> None:
+        """Compile the missing kernel units in another process, ahead of their use."""
+        later = missing(units)
         if later:
             self._node.get_logger().info(
                 f'compiling {counted(len(later), "unit")} of contact kernels in the background'

@@ -9,6 +9,7 @@ import sys
 
 from diagnostic_msgs.msg import DiagnosticArray
 import pytest
+from running_node import Running
 from sensor_msgs.msg import JointState
 
 pytest_plugins = ['node_fixtures']
@@ -104,3 +105,40 @@ def test_node_reports_the_compilation(empty_cache, graph, start_node):
     # a late subscriber misses the first messages
     assert done == sorted(done) and done[0] < done[-1]
     assert counts[-1]['compiled'] == counts[-1]['units']
+
+
+# after the start, the world is busy on the physics thread, and has changed meanwhile
+BUSY = """
+import threading, time
+from sim_bridge.ros.process.pacer import Pacer
+from sim_bridge.simulation.staleness import ROBOT_ARRAYS
+
+start, entered = Pacer.start, threading.Event()
+
+def start_busy(pacer):
+    simulation = pacer._paced._simulator.world.simulation
+
+    def change():
+        simulation.staleness.mark(ROBOT_ARRAYS)
+        entered.set()
+        time.sleep(0.5)
+
+    busy = lambda: simulation.thread_guard.run_alone(change)
+    threading.Thread(target=busy, name='physics').start()
+    entered.wait()
+    pacer.pause()
+    start(pacer)
+
+Pacer.start = start_busy
+from sim_bridge.ros.node.main import main
+raise SystemExit(main())
+"""
+
+
+def test_a_node_starts_beside_its_physics_thread():
+    """Let the physics thread alone use the world once it has started."""
+    own = Running('-c', BUSY, '--ros-args', '-p', 'robot:=double_pendulum')
+    try:
+        own.hear('ready: ')
+    finally:
+        own.kill()
