@@ -23,6 +23,7 @@ from sim_bridge.foundation.validation import finite_number, instance_of, items_o
 from sim_bridge.robots.robot import Robot
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
+    beyond_stops,
     CANCELED,
     excess,
     GOAL_VIOLATED,
@@ -111,12 +112,12 @@ class TrajectoryFollower(DeclaredAttributes):
         '_holds',
         '_index',
         '_integral',
+        '_is_angle',
         '_lent',
         '_mine',
         '_others',
         '_robot',
         '_runs',
-        '_turning',
         '_waiting',
         '_wanted',
     )
@@ -156,11 +157,7 @@ class TrajectoryFollower(DeclaredAttributes):
                 'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}'
             )
         parameters = [robot.joint(name) for name in names]
-        self._turning = (
-            np.isinf(robot.lower)
-            & np.isinf(robot.upper)
-            & np.array([not joint.axes[0].is_linear for joint in parameters], bool)
-        )
+        self._is_angle = np.array([not joint.axes[0].is_linear for joint in parameters], bool)
         self._runs: list[Run] = []
         self._waiting: list[Run] = []
         # desired joint motion at the latest step: position, velocity, acceleration
@@ -363,9 +360,14 @@ class TrajectoryFollower(DeclaredAttributes):
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
             q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
-                run.start_ns, begin_ns, q, dq, ddq, self._turning[columns]
+                run.start_ns, begin_ns, q, dq, ddq, self._turns_freely()[columns]
             )
             self._runs.append(run)
+
+    def _turns_freely(self) -> np.ndarray:
+        """Return whether each joint turns without stops, (n,); these go the shorter way."""
+        robot = self._robot
+        return self._is_angle & np.isinf(robot.lower) & np.isinf(robot.upper)
 
     def _judge(self, run: Run, time_ns: int) -> None:
         """Compare the joints' motion with the desired motion."""
@@ -378,14 +380,25 @@ class TrajectoryFollower(DeclaredAttributes):
             actual[ACCELERATION] = robot.ddq[columns]
         run.states = wanted, actual, time_ns
         words = excess(run.trajectory.joints, wanted - actual, bounds)
-        if late < 0.0:
-            if words:
-                self._stop(run, PATH_VIOLATED, words)
-        elif not words:
+        if bool(words) if late < 0.0 else not words or late > tolerances.goal_time > 0.0:
+            self._finish(run, words, late)
+
+    def _finish(self, run: Run, words: str, late: float) -> None:
+        """End a judged run; words: violated tolerances, late: time since its end [s]."""
+        columns = run.columns
+        run.beyond = beyond_stops(
+            run.trajectory.joints,
+            run.trajectory.positions,
+            self._robot.lower[columns],
+            self._robot.upper[columns],
+        )
+        if not words:
             self._runs.remove(run)
             self._wanted[VELOCITY:, columns] = 0.0
             run.end(REACHED, 'followed to its end')
-        elif tolerances.goal_time and late > tolerances.goal_time:
+        elif late < 0.0:
+            self._stop(run, PATH_VIOLATED, words)
+        else:
             self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
 
     def _stop(self, run: Run, outcome: str, words: str) -> None:

@@ -28,6 +28,9 @@ _TABLE = 'a row each of positions, velocities and accelerations, of at least 0'
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
 POSITION, VELOCITY, ACCELERATION = range(3)
 
+# planners round positions at a stop [rad or m]
+_AT_STOP = 1e-6
+
 
 @dataclass(frozen=True)
 class Tolerances:
@@ -85,7 +88,8 @@ class Run:
 
     columns: (n,) indices of its joints in the robot. start_ns: time origin [ns]. outcome: '' until
     the end, then one of the outcomes above; words: explanation for people. states: (3, n) desired
-    and (3, n) actual joint motion at the latest step, and its time [ns].
+    and (3, n) actual joint motion at the latest step, and its time [ns]. beyond: text naming the
+    positions out of reach, '' if there are none.
     """
 
     trajectory: Trajectory
@@ -96,6 +100,7 @@ class Run:
     outcome: str = ''
     words: str = ''
     states: tuple[FloatArray, FloatArray, int] | None = field(default=None, repr=False)
+    beyond: str = ''
 
     @property
     def motion(self) -> Spline:
@@ -104,8 +109,8 @@ class Run:
         return self.spline
 
     def end(self, outcome: str, words: str) -> None:
-        """Record the outcome."""
-        self.words = words
+        """Record the outcome; words: its reason."""
+        self.words = '; '.join(filter(None, (words, self.beyond)))
         # last, because others take the outcome as a sign that everything is set
         self.outcome = outcome
 
@@ -135,4 +140,23 @@ def excess(joints: Sequence[str], error: FloatArray, bounds: FloatArray) -> str:
         f'joint {joints[k]!r}: {_QUANTITIES[row]} off by {abs(error[row, k]):.3g} '
         f'(tolerance {bounds[row, k]:.3g} {_UNITS[row]})'
         for row, k in zip(*np.nonzero(beyond), strict=True)
+    )
+
+
+def beyond_stops(
+    joints: Sequence[str], positions: FloatArray, lower: FloatArray, upper: FloatArray
+) -> str:
+    """
+    Return a text naming the joints whose stops hold them off their positions; '' for none.
+
+    positions: (k, n) points of a trajectory [rad or m]. lower, upper: (n,) stops [rad or m].
+    """
+    least, greatest = positions.min(axis=0), positions.max(axis=0)
+    return '; '.join(
+        f'joint {joint!r}: its stop at {stop:.6g} holds it off the position {asked:.6g}'
+        for joint, low, high, below, above in zip(
+            joints, least.tolist(), greatest.tolist(), lower.tolist(), upper.tolist(), strict=True
+        )
+        for stop, asked, excess in ((below, low, below - low), (above, high, high - above))
+        if excess > _AT_STOP
     )

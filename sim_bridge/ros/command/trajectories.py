@@ -217,7 +217,8 @@ class Trajectories:
     def _conclude(self, order: Order) -> None:
         del self._orders[order.number]
         self.counts[order.outcome] += 1
-        if order.outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED):
+        is_beyond = order.run is not None and bool(order.run.beyond)
+        if is_beyond or order.outcome in (PATH_VIOLATED, GOAL_VIOLATED, REFUSED):
             self.logger.warning(f'trajectory of robot {self._robot.name!r} ended: {order.words}')
 
     def _note(self, kind: str, **values: Any) -> InputNote:

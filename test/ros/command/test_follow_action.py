@@ -304,6 +304,40 @@ def test_goals_are_followed_and_their_ends_are_reported(follow_action):
     assert ends[8] == ends[9] == ('abort', -1, "robot 'double_pendulum' was removed")
 
 
+def test_a_goal_beyond_a_stop_names_the_stop(follow_action):
+    """Succeed without a tolerance, as in ros2_control, but say where the stop holds the joint."""
+    made, action, ends = follow_action
+    joint = made.interfaces[0].robot.joint('elbow')
+    joint.lower, joint.upper = -2.09, 2.09
+    said = []
+    made.interfaces[0].trajectories.logger = SimpleNamespace(warning=said.append)
+    why = "joint 'elbow': its stop at -2.09 holds it off the position -60"
+    for number, (q, values, expected) in enumerate(
+        [
+            (-60.0, {}, ('succeed', 0, f'followed to its end; {why}')),
+            (
+                -60.0,
+                {'path_tolerance': [tolerance('elbow', 0.1)]},
+                ('abort', -4, 'position off by'),
+            ),
+            (-2.09 - 1e-9, {}, ('succeed', 0, 'followed to its end')),
+        ],
+        1,
+    ):
+        handle = Handle(number, goal_of(trajectory(['elbow'], (0.5, [q], [0.0])), **values))
+        assert action._server.check(handle.request)
+        action._server.start(handle)
+        for _ in range(1500):
+            made.tick()
+        action.monitor()
+        assert ends[number][:2] == expected[:2]
+        assert expected[2] in ends[number][2]
+        assert (why in ends[number][2]) == (q == -60.0)
+    prefix = "trajectory of robot 'double_pendulum' ended: "
+    assert said == [prefix + ends[number][2] for number in (1, 2)]
+    assert abs(joint.q + 2.09) < 1e-9
+
+
 def test_trajectories_are_recorded_and_replayed(tmp_path):
     """Give the same bits from topics, goals, tolerances and cancellations in a bag."""
     run = start_recording(tmp_path / 'bag', record_hash_period=0.01)
