@@ -5,8 +5,10 @@ A page in a browser can reach any server on its machine, so loopback alone prote
 - the Host header must be the server's own: no foreign name can point at it (DNS rebinding);
 - a random token in the address becomes a cookie, which scripts cannot read;
 - a WebSocket needs this cookie, and the server's own Origin header;
-- silent connections end after a time, and the connection count is limited.
-Visitors have a separate token: all their messages except camera positions are dropped.
+- silent connections end after a time; if there are too many of them, the oldest ends;
+- visitors and owners each have a number of sockets, so that no visitor keeps the owner out.
+Visitors have a separate token: all their messages except camera positions are dropped. Invalid
+messages are dropped, too.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ import secrets
 from typing import Any
 from urllib.parse import parse_qs
 
-import msgspec
 import websockets.asyncio.server
 from websockets.datastructures import Headers
 from websockets.http11 import Request, Response
+
+from sim_bridge.page.failures import bounded_logger
+from sim_bridge.page.incoming import is_accepted
 
 _Handler = Callable[[Any], Awaitable[None]]
 _Process = Callable[[websockets.asyncio.server.ServerConnection, Request], Response | None]
@@ -33,9 +37,10 @@ _serve = websockets.asyncio.server.serve
 OWNER, VISITOR = 'owner', 'visitor'
 _NAMES = ('127.0.0.1', 'localhost')
 _TOKEN_BYTES = 24
-_HARMLESS = frozenset({'ViewerCameraMessage', 'GetRenderResponseMessage'})
 _MOST_LENGTH = 16 * 1024 * 1024  # bytes; pictures rendered by the browser are large
-_MOST_CONNECTIONS = 64  # a browser opens about ten
+_MOST_WAITING = 64  # connections before their request; a browser opens about ten
+MOST_SOCKETS = {OWNER: 32, VISITOR: 32}
+_TOO_MANY = 1013  # WebSocket code: try again later
 _PATIENCE = 5.0  # time limit for a request's head [s]
 # the page loads nothing from elsewhere; only notebooks on this machine may embed it in a frame
 _POLICY = (
@@ -52,14 +57,23 @@ class Guard:
     """
     Checks requests and messages for one server.
 
-    owner, visitor: tokens. is_used: whether the server was started through this guard.
+    owner, visitor: tokens. is_used: whether the server was started through this guard. logger:
+    for errors of the server.
     """
 
-    def __init__(self, patience: float = _PATIENCE, most: int = _MOST_CONNECTIONS) -> None:
-        """Create two tokens. patience: for a request's head [s]. most: connections at once."""
+    def __init__(self, patience: float = _PATIENCE, most: int = _MOST_WAITING) -> None:
+        """
+        Create two tokens.
+
+        patience: time limit for a request's head [s]. most: connections without a request at once.
+        """
         self.owner, self.visitor = (secrets.token_urlsafe(_TOKEN_BYTES) for _ in range(2))
         self.is_used = False
+        self.logger = bounded_logger()
         self._patience, self._most = patience, most
+        # connections without a socket, oldest first, and sockets by role
+        self._waiting: dict[object, Any] = {}
+        self._sockets: dict[str, set[object]] = {role: set() for role in MOST_SOCKETS}
 
     def serve(
         self, handler: _Handler, *args: Any, process_request: _Process, **options: Any
@@ -69,7 +83,13 @@ class Guard:
 
         async def guarded(connection: websockets.asyncio.server.ServerConnection) -> None:
             role = self._role(connection.request, connection.local_address[1])
-            await handler(connection if role == OWNER else _Silenced(connection))
+            self._waiting.pop(connection, None)
+            present = self._sockets[role]
+            if len(present) >= MOST_SOCKETS[role]:
+                await connection.close(_TOO_MANY, f'too many pages of {role}s are open')
+                return
+            present.add(connection)
+            await handler(_Checked(connection, from_visitor=role == VISITOR))
 
         def process(
             connection: websockets.asyncio.server.ServerConnection, request: Request
@@ -77,7 +97,10 @@ class Guard:
             refusal = self._refusal(request, connection.local_address[1])
             if refusal is not None:
                 return refusal
-            response = process_request(connection, request)
+            try:
+                response = process_request(connection, request)
+            except OSError:  # no name of a file, as one with thousands of characters
+                response = _response(HTTPStatus.NOT_FOUND, 'There is no such file.\n')
             # without a response the request becomes a WebSocket, with any headers
             if response is None and 'Origin' not in request.headers:
                 return _response(HTTPStatus.FORBIDDEN, _REFUSED)
@@ -92,24 +115,25 @@ class Guard:
                 'max_size': _MOST_LENGTH,
                 'open_timeout': self._patience,
                 'create_connection': self._connection_class(),
+                'logger': self.logger,
             },
         )
 
     def _connection_class(self) -> type[websockets.asyncio.server.ServerConnection]:
-        """Return a connection class; connections beyond the limit are aborted."""
-        most, present = self._most, set[object]()
+        """Return a connection class; the oldest waiting connection beyond the limit is aborted."""
+        waiting, most, sockets = self._waiting, self._most, self._sockets
 
         class Counted(websockets.asyncio.server.ServerConnection):
             def connection_made(self, transport: Any) -> None:
-                if len(present) < most:
-                    present.add(self)
-                    super().connection_made(transport)
-                else:
-                    super().connection_made(transport)
-                    transport.abort()
+                super().connection_made(transport)
+                waiting[self] = transport
+                if len(waiting) > most:
+                    waiting.pop(next(iter(waiting))).abort()
 
             def connection_lost(self, exc: Exception | None) -> None:
-                present.discard(self)
+                waiting.pop(self, None)
+                for present in sockets.values():
+                    present.discard(self)
                 super().connection_lost(exc)
 
         return Counted
@@ -155,20 +179,13 @@ class Guard:
         return ''
 
 
-class _Head(msgspec.Struct):
-    """Decoded message part."""
+class _Checked:
+    """Connection that passes accepted messages only."""
 
-    type: str
-
-
-_HEAD = msgspec.msgpack.Decoder(_Head)
-
-
-class _Silenced:
-    """Visitor connection: only messages without effect on the simulation are passed on."""
-
-    def __init__(self, connection: websockets.asyncio.server.ServerConnection):
-        self._connection = connection
+    def __init__(
+        self, connection: websockets.asyncio.server.ServerConnection, *, from_visitor: bool
+    ):
+        self._connection, self._from_visitor = connection, from_visitor
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
@@ -176,9 +193,8 @@ class _Silenced:
     async def recv(self) -> Any:
         while True:
             message = await self._connection.recv(decode=False)
-            with suppress(msgspec.MsgspecError, RecursionError):  # no page message
-                if _HEAD.decode(message).type in _HARMLESS:
-                    return message
+            if is_accepted(message, from_visitor=self._from_visitor):
+                return message
 
 
 def _cookie(port: int) -> str:

@@ -10,6 +10,7 @@ import viser
 import viser._messages as messages
 import websockets.asyncio.server
 
+from sim_bridge.page.failures import report_to
 from sim_bridge.page.guard import Guard
 
 LOOPBACK = '127.0.0.1'
@@ -36,6 +37,7 @@ def open_server(title: str, port: int, guard: Guard) -> viser.ViserServer:
     if not guard.is_used:
         server.stop()
         raise RuntimeError(f'viser {viser.__version__} does not start its server as expected')
+    report_to(guard.logger, server.get_event_loop())
     # without these handlers nobody at the page can open a tunnel to it from the internet
     for kind in (messages.ShareUrlRequest, messages.ShareUrlDisconnect):
         server._websock_server.unregister_handler(kind)

@@ -2,6 +2,7 @@
 
 from contextlib import ExitStack, suppress
 from http.client import HTTPConnection
+import math
 import socket
 import time
 
@@ -12,7 +13,7 @@ from viser import _messages as messages
 from websockets.exceptions import ConnectionClosedError, InvalidStatus
 from websockets.sync.client import connect
 
-from sim_bridge.page.guard import Guard
+from sim_bridge.page.guard import Guard, MOST_SOCKETS, VISITOR
 from sim_bridge.page.server import open_server
 
 
@@ -154,7 +155,9 @@ def test_odd_requests_are_refused(server, get, guard, head):
 
 def test_a_path_that_is_none_is_no_error(server, get, guard):
     """Answer paths impossible for files."""
-    assert get('//[', Cookie=cookie_of(get, guard.owner))[0] == 404
+    cookie = cookie_of(get, guard.owner)
+    for path in ('//[', '/' + 'a' * 7000, '/' + 'a/' * 3000, '/%ff%fe', '/a%00b'):
+        assert get(path, Cookie=cookie)[0] == 404
 
 
 def test_a_message_of_any_length_is_not_read(server, get, guard):
@@ -202,30 +205,131 @@ def test_connections_that_say_nothing_end():
     server.stop()
 
 
-def test_there_are_so_many_connections_and_no_more():
-    """Accept a number of connections, and another after one ends."""
-    server = open_server('test', 0, Guard(most=3))
+def test_silent_connections_keep_nobody_out(get):
+    """End the oldest connection without a request; answer the latest one."""
+    guard = Guard(most=3)
+    server = open_server('test', 0, guard)
     with ExitStack() as present:
 
         def connection():
             own = socket.create_connection(('127.0.0.1', server.get_port()), 10.0)
             return present.enter_context(own)
 
-        first, *_ = [connection() for _ in range(3)]
-        assert connection().recv(1) == b''
-        first.sendall(b'GET / HTTP/1.1\r\n\r\n')
-        assert first.recv(1 << 16).startswith(b'HTTP/1.1 403')
-        while first.recv(1 << 16):
-            pass
-        # the server notices the end a moment later
-        end, answer = time.monotonic() + 10.0, b''
-        while not answer and time.monotonic() < end:
-            with suppress(ConnectionError):
-                again = connection()
-                again.sendall(b'GET / HTTP/1.1\r\n\r\n')
-                answer = again.recv(1 << 16)
-        assert answer.startswith(b'HTTP/1.1 403')
+        silent = [connection() for _ in range(3)]
+        # a socket does not count among them
+        cookie = f'sim_bridge_{server.get_port()}={guard.owner}'
+        present.enter_context(open_socket(server, cookie))
+        assert silent[0].recv(1) == b''
+        silent.append(connection())
+        latest = connection()
+        assert silent[1].recv(1) == b''
+        latest.sendall(b'GET / HTTP/1.1\r\n\r\n')
+        assert latest.recv(1 << 16).startswith(b'HTTP/1.1 403')
     server.stop()
+
+
+def test_visitors_keep_no_owner_out(monkeypatch):
+    """Refuse visitors beyond their number, and still accept owners."""
+    monkeypatch.setitem(MOST_SOCKETS, VISITOR, 2)
+    guard = Guard()
+    server = open_server('test', 0, guard)
+    name = f'sim_bridge_{server.get_port()}'
+    with ExitStack() as present:
+        for _ in range(2):
+            own = present.enter_context(open_socket(server, f'{name}={guard.visitor}'))
+            assert own.recv(timeout=10)
+        third = present.enter_context(open_socket(server, f'{name}={guard.visitor}'))
+        with pytest.raises(ConnectionClosedError, match='too many pages of visitors are open'):
+            third.recv(timeout=10)
+        owner = present.enter_context(open_socket(server, f'{name}={guard.owner}'))
+        assert owner.recv(timeout=10)
+    server.stop()
+
+
+CAMERA = {
+    'type': 'ViewerCameraMessage',
+    'wxyz': (1.0, 0.0, 0.0, 0.0),
+    'position': (3.0, 3.0, 3.0),
+    'fov': 1.0,
+    'near': 0.01,
+    'far': 100.0,
+    'image_height': 600,
+    'image_width': 800,
+    'look_at': (0.0, 0.0, 0.0),
+    'up_direction': (0.0, 0.0, 1.0),
+}
+VALUES = (
+    *(None, 'x', b'x', [], {}, True, (1.0,), (1.0,) * 5, ('x',) * 3, math.nan, math.inf, 1e300),
+    *((math.nan,) * 3, (math.inf,) * 4, 2**62, -(2**62), [[1.0] * 3] * 3),
+)
+
+
+def hostile_cameras():
+    """Return camera messages with each field missing or invalid, and with foreign fields."""
+    fields = [name for name in CAMERA if name != 'type']
+    return [
+        *({**CAMERA, name: value} for name in fields for value in VALUES),
+        *({key: value for key, value in CAMERA.items() if key != name} for name in fields),
+        *({**CAMERA, name: 0} for name in ('extra', 'owner', 'virtual', 'self')),
+    ]
+
+
+@pytest.mark.parametrize('role', ['visitor', 'owner'])
+def test_invalid_cameras_are_dropped_without_a_report(role, capfd):
+    """Keep the connection and the owner's terminal as they were."""
+    guard = Guard()
+    server = open_server('test', 0, guard)
+    cookie = f'sim_bridge_{server.get_port()}={getattr(guard, role)}'
+    with open_socket(server, cookie) as own:
+        for message in hostile_cameras():
+            own.send(msgspec.msgpack.encode(message))
+        own.send(msgspec.msgpack.encode({'type': 'GetRenderResponseMessage', 'payload': 'x'}))
+        for kind in ('NoSuchMessage', 'GuiUpdateMessage', 'SceneNodeDragMessage'):
+            own.send(msgspec.msgpack.encode({'type': kind, 'uuid': 5, 'name': '/'}))
+        own.send('text')
+        own.send(msgspec.msgpack.encode({**CAMERA, 'position': (7.0, 0.0, 0.0)}))
+        end = time.monotonic() + 10.0
+        while not server.get_clients() and time.monotonic() < end:
+            time.sleep(0.01)
+        (client,) = server.get_clients().values()
+        assert client.camera.position[0] == 7.0
+        assert own.ping().wait(10.0)
+    server.stop()
+    assert capfd.readouterr().err == ''
+
+
+def test_errors_of_a_page_are_reported_a_few_times(capfd):
+    """Report the first errors with their tracebacks, and say that later ones are not shown."""
+    guard = Guard()
+    server = open_server('test', 0, guard)
+    slider = server.gui.add_slider('y', 0, 10, 1, 0)
+
+    @slider.on_update
+    async def fail(event):
+        raise RuntimeError(f'at {event.target.value}')
+
+    cookie = f'sim_bridge_{server.get_port()}={guard.owner}'
+    with open_socket(server, cookie) as own:
+        own.send(msgspec.msgpack.encode(CAMERA))
+        for value in range(1, 9):
+            updates = {'value': value}
+            own.send(
+                msgspec.msgpack.encode(
+                    {'type': 'GuiUpdateMessage', 'uuid': slider._impl.uuid, 'updates': updates}
+                )
+            )
+        end = time.monotonic() + 10.0
+        while slider.value != 8 and time.monotonic() < end:
+            time.sleep(0.01)
+        assert own.ping().wait(10.0)
+        # also requests without a token, which are not reported
+        for head in ('GET', 'GET / HTTP/1.1\r\nHost: x\r\n\r\n', '\0\r\n\r\n'):
+            with suppress(ConnectionError):
+                ask(server, head + '\r\n\r\n')
+    server.stop()
+    said = capfd.readouterr().err
+    assert said.count('Traceback') == said.count('RuntimeError: at') == 3
+    assert said.endswith('later errors of this page are not shown\n')
 
 
 @pytest.mark.parametrize(
