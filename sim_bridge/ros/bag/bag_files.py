@@ -14,7 +14,7 @@ import numpy as np
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag import metadata
 from sim_bridge.ros.bag.compression import NONE
-from sim_bridge.ros.bag.mcap_file import log_times, McapFile
+from sim_bridge.ros.bag.mcap_file import check_size, log_times, McapFile
 from sim_bridge.ros.bag.metadata import StoredFile, Topic
 
 # Smallest chunk at the end of a file: smaller chunks cost more than slightly too large files.
@@ -82,6 +82,12 @@ class BagFiles:
         count = max(1, min(self._count_by_size(records), self._count_by_time(records)))
         file.add_chunk(records[:count])
         return count
+
+    def check(self) -> None:
+        """Raise ChangedFileError if another program removed or changed a file."""
+        for each in self._ended:
+            check_size(each.path, each.file_size)
+        self._file.check()
 
     def write_metadata(self) -> None:
         """Write `metadata.yaml` for the current files; raises OSError."""

@@ -5,7 +5,8 @@ Publishing code only appends to the queue. The thread takes messages from the qu
 chunk every half second, later every few seconds, or sooner at high data rates. It also keeps
 `metadata.yaml` up to date. After the bag has been created, only this thread accesses the disk, so
 a stalled disk blocks nothing else. No message is dropped silently: if the disk is too slow, full,
-or stalled at the end, the recording ends with all messages up to some time and an error.
+or stalled at the end, the recording ends with all messages up to some time and an error. It also
+ends when another program removes or changes a file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from sim_bridge.foundation.names import counted, free_name
 from sim_bridge.ros.bag.bag_files import BagFiles, Layout
 from sim_bridge.ros.bag.compression import codec
 from sim_bridge.ros.bag.definitions import full_definition
-from sim_bridge.ros.bag.mcap_file import message_record
+from sim_bridge.ros.bag.mcap_file import ChangedFileError, message_record
 from sim_bridge.ros.bag.metadata import Topic
 
 # period for looking at the queue [s]
@@ -111,7 +112,7 @@ class Recorder:
         self._topic_count = 0
         self._lock = threading.Lock()  # guards the two lines above; not held while waiting
         self._share = _FIRST_CHUNK
-        self._is_ending = False
+        self._is_ending = self._is_changed = False
         codec(layout.compression)
         try:
             folder.mkdir(parents=True)
@@ -185,7 +186,8 @@ class Recorder:
         """
         self.close()
         if self._is_own and not self._thread.is_alive():
-            shutil.rmtree(self.folder)
+            with contextlib.suppress(FileNotFoundError):  # somebody was faster
+                shutil.rmtree(self.folder)
 
     def close(self) -> None:
         """
@@ -223,11 +225,13 @@ class Recorder:
         try:
             while self._write_chunk():
                 self._files.write_metadata()
+            self._files.check()
         except OSError as err:
-            self._fail(err.strerror or str(err))
+            self._fail_by(err)
         finally:
-            with contextlib.suppress(OSError):
-                self._files.write_metadata()
+            if not self._is_changed:
+                with contextlib.suppress(OSError):
+                    self._files.write_metadata()
             self._files.close()
             self._queue.clear()
 
@@ -249,6 +253,7 @@ class Recorder:
                 time.sleep(_POLL_S)
             records += batch
             size += sum(map(len, batch))
+        self._files.check()
         self._add_topics()
         try:
             self._add(records)
@@ -281,8 +286,20 @@ class Recorder:
             del records[: count - len(part)]
             count = min(count // 2, len(records))
 
+    def _fail_by(self, err: OSError) -> None:
+        """End with the system's error, or with the change by another program behind it."""
+        try:
+            self._files.check()
+        except ChangedFileError as change:
+            self._is_changed = True
+            err = change
+        except OSError:
+            pass
+        self._fail(err.strerror or str(err))
+
     def _fail(self, reason: str) -> None:
         if self.error is None:
-            self.error = RecordingError(self.folder, reason, self.message_count)
+            count = None if self._is_changed else self.message_count
+            self.error = RecordingError(self.folder, reason, count)
             self._is_ending = True
             self._on_error(self.error)

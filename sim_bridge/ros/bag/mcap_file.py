@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 import contextlib
+import errno
 import operator
 import os
 from pathlib import Path
@@ -83,12 +84,31 @@ def log_times(records: Sequence[bytes]) -> np.ndarray:
     return np.frombuffer(b''.join(map(_head_of, records)), MESSAGE_HEAD)['log']
 
 
+class ChangedFileError(OSError):
+    """A file was removed or changed by another program after its last write."""
+
+    def __init__(self, path: Path, change: str) -> None:
+        """Build the message; change: verb phrase with the file's name."""
+        super().__init__(errno.EIO, f'another program {change}', os.fspath(path))
+
+
+def check_size(path: Path, size: int) -> None:
+    """Raise ChangedFileError unless a file exists with its written size [bytes]."""
+    try:
+        found = path.stat().st_size
+    except FileNotFoundError:
+        raise ChangedFileError(path, f'removed or moved {path.name}') from None
+    if found != size:
+        raise ChangedFileError(path, f'changed {path.name} from {size} to {found} bytes')
+
+
 class McapFile:
     """
     A file growing chunk by chunk.
 
     Channels and schemas may be added at any time; they are written with the next chunk. After an
-    OSError, the file is as it was after the last chunk.
+    OSError, the file is as it was after the last chunk. A file changed by another program is
+    left alone: ChangedFileError.
     """
 
     def __init__(self, path: Path, library: str, compression: str = NONE) -> None:
@@ -113,11 +133,17 @@ class McapFile:
         self.first_ns = self.last_ns = 0
         self.summary_size = 0
         """Bytes after the data, rewritten with every chunk."""
+        self.file_size = 0
+        """Bytes in the file after the last write, successful or not."""
         try:
             self._write([MAGIC, _record(HEADER, _text('ros2') + _text(library))])
         except OSError:
             self.close()
             raise
+
+    def check(self) -> None:
+        """Raise ChangedFileError if the file is no longer as written."""
+        check_size(self.path, self.file_size)
 
     def add_channel(
         self, topic: str, type_name: str, definition: str, metadata: Mapping[str, str]
@@ -145,6 +171,7 @@ class McapFile:
         """Write messages (see `message_record`) in order, and complete the file again."""
         if not records:
             return
+        self.check()
         contents: list[_Bytes] = [self._pending]
         heads = []
         for start in range(0, len(records), _PORTION):
@@ -215,6 +242,7 @@ class McapFile:
 
     def add_metadata(self, name: str, values: Mapping[str, str]) -> None:
         """Write a metadata record after all chunks, and complete the file again."""
+        self.check()
         record = _record(METADATA, _text(name) + _map(values))
         self._metadata_count += 1
         index = _record(METADATA_INDEX, struct.pack('<QQ', self._end, len(record)) + _text(name))
@@ -255,14 +283,17 @@ class McapFile:
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._descriptor, self._end)
+            self.file_size = os.fstat(self._descriptor).st_size
             raise
         self._end, self._data_checksum = end, checksum
-        self.summary_size = sum(map(len, summary))
+        size = sum(map(len, summary))
+        self.summary_size, self.file_size = size, end + size
 
     def _mend(self) -> None:
         """Restore the summary after a failed write; it fitted on the disk before."""
         with contextlib.suppress(OSError):
             _write_all(self._descriptor, self._summary(self._end, self._data_checksum), self._end)
+        self.file_size = os.fstat(self._descriptor).st_size
 
     def _summary(self, start: int, checksum: int) -> list[_Bytes]:
         """Return all bytes after the data. start: the data's end. checksum: the data's CRC-32."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import threading
+import time
 from types import SimpleNamespace
 
 from bags import read_bag
@@ -13,6 +15,7 @@ from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 
 from sim_bridge.ros.bag import bag_writer, mcap_file
+from sim_bridge.ros.bag.bag_files import Layout
 from sim_bridge.ros.bag.bag_sink import BagSink
 from sim_bridge.ros.bag.bag_writer import chunk_limits, Recorder
 from sim_bridge.ros.bag.mcap_file import McapFile, message_record
@@ -222,3 +225,70 @@ def test_a_forked_child_leaves_the_bag_to_its_parent(tmp_path):
     recorder.close()
     assert recorder.error is None
     assert [each.time_ns for each in read_bag(tmp_path / 'bag')] == [1, 2]
+
+
+def wait_until(condition):
+    """Wait for the recorder's thread."""
+    end = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def remove(path):
+    """Remove a bag."""
+    shutil.rmtree(path.parent)
+
+
+def truncate(path):
+    """Empty a file."""
+    path.write_bytes(b'')
+
+
+def extend(path):
+    """Append to a file."""
+    with path.open('ab') as file:
+        file.write(b'x')
+
+
+def replace(path):
+    """Put another file in its place."""
+    path.rename(path.with_suffix('.moved'))
+    path.write_bytes(b'other')
+
+
+CHANGES = {remove: 'removed or moved', truncate: 'changed', extend: 'changed', replace: 'changed'}
+
+
+@pytest.mark.parametrize('change', CHANGES, ids=lambda each: each.__name__)
+@pytest.mark.parametrize('is_last', [False, True], ids=['between writes', 'after the last write'])
+def test_a_file_changed_by_another_program_ends_the_recording(tmp_path, change, is_last):
+    """Name the change, count no messages in the bag, and leave the file alone."""
+    recorder = Recorder(tmp_path / 'bag', waits=True)
+    channel = recorder.add_topic(Topic('/a', STRING, '', ''))
+    path = tmp_path / 'bag' / 'bag_0.mcap'
+    recorder.write(channel, 1, 1, bytes(100))
+    wait_until(lambda: recorder.message_count == 1)
+    change(path)
+    found = path.read_bytes() if path.exists() else None
+    if not is_last:
+        recorder.write(channel, 2, 2, bytes(100))
+        wait_until(lambda: not recorder.is_open)
+    recorder.close()
+    said = str(recorder.error)
+    assert f'another program {CHANGES[change]} bag_0.mcap' in said and 'readable' not in said
+    assert (path.read_bytes() if path.exists() else None) == found
+    recorder.discard()
+
+
+def test_an_ended_file_is_watched_too(tmp_path):
+    """Notice the loss of an earlier file in a split bag."""
+    recorder = Recorder(tmp_path / 'bag', Layout(split_bytes=2000), waits=True)
+    channel = recorder.add_topic(Topic('/a', STRING, '', ''))
+    for number in range(1, 200):
+        recorder.write(channel, number, number, bytes(1000))
+    wait_until(lambda: recorder.message_count == 199)
+    assert (tmp_path / 'bag' / 'bag_1.mcap').exists()
+    (tmp_path / 'bag' / 'bag_0.mcap').unlink()
+    recorder.close()
+    assert 'another program removed or moved bag_0.mcap' in str(recorder.error)
