@@ -6,7 +6,12 @@ from collections.abc import Iterator
 import contextlib
 from typing import Any, TYPE_CHECKING
 
-from sim_bridge.ros.process.rclpy_compat import action_servers, silence, undeclare_read_only
+from sim_bridge.ros.process.rclpy_compat import (
+    action_servers,
+    forget_destroyed,
+    silence,
+    undeclare_read_only,
+)
 
 if TYPE_CHECKING:
     from rclpy.node import Node
@@ -71,6 +76,7 @@ class EntityScope:
                     if role is not None:
                         undeclare_overrides(self._node, entity.topic_name, role)
                     getattr(self._node, destroy)(entity)
+        forget_destroyed(self._node)
 
 
 def undeclare_overrides(node: Node, topic: str, role: str) -> None:

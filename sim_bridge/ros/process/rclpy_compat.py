@@ -105,6 +105,12 @@ def guard_service(
     service.callback = guard(service.callback)
 
 
+def forget_destroyed(node: Node) -> None:
+    """Remove destroyed entities from the default callback group, where rclpy keeps them forever."""
+    group = node.default_callback_group
+    group.entities = {entity for entity in group.entities if entity() is not None}
+
+
 def silence(entity: Any) -> None:
     """
     Make an executor ignore an entity's pending event.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from types import SimpleNamespace
 
 import pytest
@@ -154,3 +155,19 @@ def test_a_robot_whose_parameters_cannot_be_declared_leaves_none(make_node):
     with pytest.raises(InvalidValueError, match=r"namespace = 'b'.*'control.b.pivot', which"):
         controls.add(rival)
     assert node.get_parameter('control.b.pivot').value == 'velocity'
+
+
+def test_robots_come_and_go_without_a_trace_in_memory(make_node):
+    """Keep as many objects, and weak references in rclpy's callback group, after each robot."""
+    node = make_node()
+    simulator = Simulator(GraphSink(node), load_world(PARAMETERS), PARAMETERS)
+    simulator.listen(node)
+    counts = []
+    for _ in range(5):
+        spawn(simulator, 'second')
+        simulator.world.step()
+        simulator.remove('second')
+        simulator.world.step()
+        gc.collect()
+        counts.append((len(gc.get_objects()), len(node.default_callback_group.entities)))
+    assert len(set(counts[2:])) == 1, counts
