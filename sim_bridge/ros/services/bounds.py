@@ -16,7 +16,7 @@ def box_around(entity: sb.Robot | OpenPlxScene) -> np.ndarray | None:
     Return lower and upper corner (2, 3) for the box around a robot or a scene [m].
 
     Corners are in the robot's root link frame, or in the scene's frame. None for an entity without
-    geometry, or with infinite geometry.
+    geometries, or with an infinite one; see `why_boundless`.
     """
     if isinstance(entity, OpenPlxScene):
         robots, frame = entity.robots, entity.record.pose
@@ -34,3 +34,10 @@ def box_around(entity: sb.Robot | OpenPlxScene) -> np.ndarray | None:
         return None
     every = np.concatenate(corners)
     return np.array([every.min(axis=0), every.max(axis=0)])
+
+
+def why_boundless(robot: sb.Robot) -> str:
+    """Return the reason for a robot without a box."""
+    if not robot.geometries:
+        return f'{robot.name!r} has no collision shapes; bounds enclose these, not visuals'
+    return f'{robot.name!r} has an infinite collision shape'

@@ -116,6 +116,11 @@ def test_objects_are_entities_without_topics(graph, start):
     assert bounds['type'] == 1
     upper, lower = bounds['points']
     assert upper['x'] == -lower['x'] > 0.0
+    simulation.spawn('crank_slider', name='engine')  # visuals only
+    boundless = simulation('GetEntityBounds', entity='engine')
+    assert (result(boundless), boundless['bounds']['type']) == (OK, 0)
+    assert "'engine' has no collision shapes" in boundless['result']['error_message']
+    simulation('DeleteEntity', entity='engine')
     near = simulation('GetEntities', filters={'bounds': ball})
     assert result(near) == OK
     assert 'crate' not in near['entities']

@@ -12,7 +12,7 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.ros.process.deferred import Answer, Handler
-from sim_bridge.ros.services.bounds import box_around
+from sim_bridge.ros.services.bounds import box_around, why_boundless
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
@@ -129,12 +129,7 @@ class EntityServices:
         robot = self._entities.get(request.entity)
         box = box_around(robot)
         fill_bounds(response.bounds, box)
-        answer(
-            agree(
-                response,
-                f'{robot.name!r} has no geometry, or an infinite one' if box is None else '',
-            )
-        )
+        answer(agree(response, why_boundless(robot) if box is None else ''))
 
     # --- inside ----------------------------------------------------------------------------------
 
