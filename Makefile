@@ -42,7 +42,7 @@ test: $(VENV)/.test  ## run all tests, on all processors
 test-fast: $(VENV)/.test  ## run the tests without ROS graphs and other processes
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long and not ros and not process and not slow' $(ARGS)
 
-test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.docs $(VENV)/.pictures  ## run the tests that take minutes
+test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.pictures  ## run the tests that take minutes
 	@$(BIN)/python -m pytest -m long $(ARGS)
 
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
@@ -143,7 +143,7 @@ $(VENV)/.pictures: $(VENV)/.bench requirements/pictures.txt
 	@$(PIP) --requirement requirements/pictures.txt
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.bench $(VENV)/.ray $(VENV)/.lint requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
+$(VENV)/.test: $(VENV)/.bench $(VENV)/.ray $(VENV)/.lint $(VENV)/.docs requirements/test.txt requirements/meshes.txt requirements/film.txt $(TESTED)
 	@echo 'Installing the requirements of the tests …'
 	@$(PIP) --requirement requirements/test.txt --requirement requirements/meshes.txt --requirement requirements/film.txt $(TESTED:%=--requirement %)
 	@$(if $(ROS_PREFIX),,echo 'Generating the message packages that have no wheels …'; $(BIN)/python -m sim_bridge interfaces >/dev/null)

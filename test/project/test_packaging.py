@@ -246,6 +246,7 @@ def test_pins_satisfy_the_ranges(repository, setup_arguments, python):
     [
         ('tools', ('view', 'plot', 'gym', 'sweep'), ('bench', 'test', 'pictures', 'ray')),
         ('docs', ('docs',), ('bench', 'lint', 'meshes')),
+        ('test', ('bench', 'docs', 'film', 'lint', 'test'), ('browser', 'pictures')),
     ],
 )
 def test_make_installs_the_needs_of_a_target(repository, tmp_path, target, files, others):

@@ -169,8 +169,7 @@ def test_loads_from_other_hosts_are_found(tmp_path, name, text):
     assert len(outward(tmp_path)) == 1
 
 
-@pytest.mark.long
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(900)
 def test_the_site_is_built_without_warnings_and_loads_nothing_from_elsewhere(repository, tmp_path):
     """Build the site; it has tutorial, recipes and reference, and no part from another host."""
     result = subprocess.run(
