@@ -51,7 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """
-    Show a bag; return the exit code: 1 if it is damaged.
+    Show a bag; return the exit code: 1 if it is damaged or has no end.
 
     Raises MissingRosError, or ReplayError if the file is not a bag.
     """

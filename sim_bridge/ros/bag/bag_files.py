@@ -14,7 +14,7 @@ import numpy as np
 from sim_bridge.foundation.version import __version__
 from sim_bridge.ros.bag import metadata
 from sim_bridge.ros.bag.compression import NONE
-from sim_bridge.ros.bag.mcap_file import check_size, log_times, McapFile
+from sim_bridge.ros.bag.mcap_file import BEGUN, check_size, ENDED, log_times, McapFile, RECORDING
 from sim_bridge.ros.bag.metadata import StoredFile, Topic
 
 # Smallest chunk at the end of a file: smaller chunks cost more than slightly too large files.
@@ -93,6 +93,10 @@ class BagFiles:
         """Write `metadata.yaml` for the current files; raises OSError."""
         metadata.write(self._folder, self._information())
 
+    def end(self) -> None:
+        """Mark the recording's end in the last file, after all messages; raises OSError."""
+        self._file.add_metadata(RECORDING, ENDED)
+
     def close(self) -> None:
         """Close the last file, which is already complete."""
         self._file.close()
@@ -127,6 +131,7 @@ class BagFiles:
                 _add_channel(file, topic, definition)
             own = metadata.to_yaml([], [], [StoredFile(path.name, 0, 0, 0)])
             file.add_metadata('rosbag2', {'serialized_metadata': own})
+            file.add_metadata(RECORDING, BEGUN)
         except OSError:
             file.close()
             with contextlib.suppress(OSError):

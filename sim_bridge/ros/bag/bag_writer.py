@@ -226,6 +226,8 @@ class Recorder:
             while self._write_chunk():
                 self._files.write_metadata()
             self._files.check()
+            if self.error is None:
+                self._files.end()
         except OSError as err:
             self._fail_by(err)
         finally:

@@ -33,6 +33,10 @@ _Bytes = bytes | bytearray | memoryview
 HEADER, FOOTER, SCHEMA, CHANNEL, MESSAGE, CHUNK, MESSAGE_INDEX, CHUNK_INDEX = range(1, 9)
 STATISTICS, METADATA, METADATA_INDEX, SUMMARY_OFFSET, DATA_END = 0x0B, 0x0C, 0x0D, 0x0E, 0x0F
 
+RECORDING = 'sim_bridge_recording'
+"""Name of the metadata records with which a recording begins and ends."""
+BEGUN, ENDED = {'state': 'begun'}, {'state': 'ended'}
+
 RECORD = struct.Struct('<BQ')
 # record opcode and length, then channel, sequence number, recording time, publish time
 MESSAGE_HEAD = np.dtype(

@@ -26,9 +26,11 @@ from sim_bridge.foundation.errors import (
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.compression import codec
 from sim_bridge.ros.bag.mcap_file import (
+    BEGUN,
     CHANNEL,
     CHUNK,
     DATA_END,
+    ENDED,
     FOOTER,
     HEADER,
     MAGIC,
@@ -36,6 +38,7 @@ from sim_bridge.ros.bag.mcap_file import (
     MESSAGE_INDEX,
     METADATA,
     RECORD,
+    RECORDING,
     SCHEMA,
 )
 
@@ -58,6 +61,9 @@ _MESSAGE = struct.Struct('<HIQQ')
 _CHUNK = struct.Struct('<QQQI')
 _CRC = struct.Struct('<I')
 _FOOTER = struct.Struct('<BQQQI')
+
+_MARK = len(RECORDING).to_bytes(4, 'little') + RECORDING.encode()
+_BEGUN, _ENDED = (each['state'].encode() for each in (BEGUN, ENDED))
 
 # larger chunks are not read; this package writes at most 16 MiB
 _MOST_CHUNK_BYTES = 1 << 30
@@ -91,12 +97,18 @@ def simulated_time(message: Message) -> Callable[[Message], int] | None:
 
 
 class McapReader:
-    """Reader for one file. count: messages read so far."""
+    """
+    Reader for one file.
+
+    count: messages read so far. has_begun, has_ended: whether a recording of this package began
+    in the file, and ended in it, as far as read.
+    """
 
     def __init__(self, path: Path) -> None:
         """Prepare to read a file; `messages` opens it."""
         self.path = path
         self.count = 0
+        self.has_begun = self.has_ended = False
         self._schemas: dict[int, str] = {}
         self._channels: dict[int, tuple[str, str]] = {}
 
@@ -259,6 +271,9 @@ class McapReader:
             elif opcode == CHANNEL:
                 number, schema = struct.unpack_from('<HH', body)
                 self._channels[number] = _text(body, 4)[0], self._schemas.get(schema, '')
+            elif opcode == METADATA and body.startswith(_MARK):
+                self.has_begun |= body.endswith(_BEGUN)
+                self.has_ended |= body.endswith(_ENDED)
         except (struct.error, UnicodeDecodeError) as err:
             name = _NAMES[opcode]
             raise self._damage(at, f'invalid {name} in the record at byte {at}: {err}') from err

@@ -20,7 +20,7 @@ class Examination:
     Result after reading a whole bag.
 
     messages: readable messages. damage: the first damage found; None for none. note:
-    text about the bag's end if its writer was killed without known losses; else ''.
+    text about a bag without an end, for instance of a killed writer; else ''.
     """
 
     messages: int
@@ -96,7 +96,8 @@ class Bag:
         Yield all messages in the order written.
 
         Raises DamagedBagError after the last message before damage. If a file is truncated but has
-        all messages known to `metadata.yaml`, its writer was killed: `note` then reports it.
+        all messages known to `metadata.yaml`, its writer was killed: `note` then reports it, and
+        also a recording without an end.
         """
         for path in self._files:
             reader = McapReader(path)
@@ -110,6 +111,11 @@ class Bag:
                 self.note = (
                     f'{err.problem} of {path.name!r}: its writer was killed. It holds '
                     f'{counted(reader.count, "message")}; {FILE_NAME} lists {known}'
+                )
+            if path == self._files[-1] and reader.has_begun and not reader.has_ended:
+                self.note = self.note or (
+                    f'{path.name!r} has no end: its recording was killed, stopped by an error, or '
+                    'is still running; the last seconds may be missing'
                 )
             if known is not None and reader.count < known:
                 raise DamagedBagError(

@@ -20,6 +20,7 @@ from sim_bridge.ros.bag.bag_sink import BagSink
 from sim_bridge.ros.bag.bag_writer import chunk_limits, Recorder
 from sim_bridge.ros.bag.mcap_file import McapFile, message_record
 from sim_bridge.ros.bag.metadata import Topic
+from sim_bridge.ros.bag.reader import examine
 
 NANO = 1_000_000_000
 PATIENCE_S = 100.0
@@ -279,6 +280,23 @@ def test_a_file_changed_by_another_program_ends_the_recording(tmp_path, change, 
     assert f'another program {CHANGES[change]} bag_0.mcap' in said and 'readable' not in said
     assert (path.read_bytes() if path.exists() else None) == found
     recorder.discard()
+
+
+def test_the_end_of_a_recording_is_marked(tmp_path):
+    """Say whether a recording ended; say nothing about other bags."""
+    recorder = Recorder(tmp_path / 'bag', Layout(split_bytes=2000), waits=True)
+    channel = recorder.add_topic(Topic('/a', STRING, '', ''))
+    for number in range(1, 200):
+        recorder.write(channel, number, number, bytes(1000))
+    wait_until(lambda: recorder.message_count == 199)
+    assert 'has no end' in examine(tmp_path / 'bag').note
+    recorder.close()
+    found = examine(tmp_path / 'bag')
+    assert (found.messages, found.damage, found.note) == (199, None, '')
+    last = sorted((tmp_path / 'bag').glob('*.mcap'), key=lambda path: path.stat().st_mtime_ns)[-1]
+    assert examine(last).note == ''
+    McapFile(tmp_path / 'other.mcap', 'test').close()
+    assert examine(tmp_path / 'other.mcap').note == ''
 
 
 def test_an_ended_file_is_watched_too(tmp_path):

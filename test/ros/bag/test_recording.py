@@ -263,7 +263,7 @@ def test_no_bag_is_overwritten(tmp_path):
         Recorder(tmp_path / 'file' / 'bag')
 
 
-def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
+def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path, capsys):
     """SIGKILL: every reader finds a bag without a gap, and a replay gives the same."""
     bag = tmp_path / 'bag'
     process = subprocess.Popen(
@@ -286,6 +286,9 @@ def test_a_killed_recording_is_whole_up_to_its_last_chunk(tmp_path):
     verdict = replay(bag)
     assert verdict.is_same
     assert verdict.ticks == len(stamps)
+    assert "'bag_0.mcap' has no end: its recording was killed" in verdict.note
+    assert main(['info', str(bag)]) == 1
+    assert "warning: 'bag_0.mcap' has no end" in capsys.readouterr().out
 
 
 def test_a_full_disk_ends_a_recording_and_keeps_its_messages(tmp_path):
