@@ -106,7 +106,7 @@ def guard_service(
 
 
 def forget_destroyed(node: Node) -> None:
-    """Remove destroyed entities from the default callback group, where rclpy keeps them forever."""
+    """Remove destroyed entities from the default callback group; rclpy keeps them."""
     group = node.default_callback_group
     group.entities = {entity for entity in group.entities if entity() is not None}
 
