@@ -32,7 +32,8 @@ def parameter_data(file: ParameterFile, findings: Findings) -> list[dict[str, An
     for block in file.blocks:
         takers = [*names_of_nodes()] if block.is_for_all else _takers(block)
         if takers:
-            _check(block, takers, tables, findings)
+            _check_names(block, takers, findings)
+            _check_values(block, takers, tables, findings)
         blocks.append(
             {
                 'pattern': block.pattern,
@@ -41,7 +42,16 @@ def parameter_data(file: ParameterFile, findings: Findings) -> list[dict[str, An
                 'line': block.line,
             }
         )
+    # blocks may contradict each other
+    for name, program in _nodes(file):
+        _check_values(file.merged(name, program), [program], tables, findings)
     return blocks
+
+
+def _nodes(file: ParameterFile) -> list[tuple[str, str]]:
+    """Return the nodes of this package by full name and name: in the root, and as in patterns."""
+    named = [(each.pattern, node) for each in file.blocks for node in _takers(each)]
+    return [*((f'/{node}', node) for node in names_of_nodes()), *named]
 
 
 def _takers(block: ParameterBlock) -> list[str]:
@@ -59,29 +69,32 @@ def _tables() -> Mapping[str, type] | None:
     return TABLES
 
 
-def _check(
-    block: ParameterBlock, takers: list[str], tables: Mapping[str, type] | None, findings: Findings
-) -> None:
-    """Note unknown names and rejected values."""
+def _check_names(block: ParameterBlock, takers: list[str], findings: Findings) -> None:
+    """Note unknown names."""
     names = [each for node in takers for each in names_of_nodes()[node]]
     for name, value in block.values.items():
         if name.partition('.')[0] not in names and not is_foreign(name):
             message = unknown('parameter', name, names)
             place = Place('parameter', name, block.lines[name])
             findings.warning('unknown-parameter', place, f'{message}; ignored', '', plain(value))
-    refused: dict[tuple[str, str], None] = {}
+
+
+def _check_values(
+    block: ParameterBlock, takers: list[str], tables: Mapping[str, type] | None, findings: Findings
+) -> None:
+    """Note rejected values; repeated findings count once."""
+    refused: list[tuple[str, SimBridgeError]] = []
     if 'sim_bridge' in takers and block.values.get('robot'):
         try:
             find_robot(plain(block.values['robot']))
         except SimBridgeError as err:
-            refused['robot', str(err)] = None
+            refused.append(('robot', err))
     if tables is not None:
         # imported here, since the tables need ROS
         from sim_bridge.ros.params.parameter_table import refused_values
 
         for node in takers:
-            found = refused_values(tables[node], block.values)
-            refused |= {(name, str(err)): None for name, err in found}
-    for name, message in refused:
+            refused += refused_values(tables[node], block.values)
+    for name, error in refused:
         place = Place('parameter', name, block.lines[name])
-        findings.error('bad-value', place, message, '', plain(block.values[name]))
+        findings.error('bad-value', place, str(error), '', plain(block.values[name]))

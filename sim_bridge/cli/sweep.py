@@ -192,7 +192,8 @@ def _sweep(args: argparse.Namespace, where: Path, console: Console) -> int:
     if not args.timeout > 0.0:
         raise InvalidValueError('--timeout', args.timeout, 'a time above 0 [s]')
     study = read_study(where)
-    check_files(study)
+    for finding in check_files(study).findings:
+        console.line(f'{finding.severity}: {finding.message}')
     folder = results_folder(where, args.results)
     with Store(study, folder) as store:
         before, total = store.count, study.design.count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 import inspect
 from pathlib import Path
@@ -11,21 +11,16 @@ from typing import Any, Protocol
 import numpy as np
 from sensor_msgs.msg import JointState
 
-from sim_bridge.control.computed_torque_controller import (
-    ComputedTorqueLaw,
-    ComputedTorqueParameters,
-)
+from sim_bridge.control.computed_torque_controller import ComputedTorqueLaw
 from sim_bridge.control.joint_loop import JointLoop
-from sim_bridge.control.pd_controller import PdLaw, PdParameters
-from sim_bridge.control.velocity_controller import VelocityLoop, VelocityParameters
+from sim_bridge.control.pd_controller import PdLaw
+from sim_bridge.control.velocity_controller import VelocityLoop
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.nearby_files import values_nearby
-from sim_bridge.ros.params.parameter_names import check_parameter_name
-from sim_bridge.ros.params.parameter_table import from_flat
-from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 from sim_bridge.ros.wire.messages import marks, pack_stamp, PreparedMessage
 from sim_bridge.sweep.plan import ControllerPlan, FUNCTION
+from sim_bridge.sweep.run_parameters import controller_parameters
 from sim_bridge.sweep.user_code import function_of
 
 
@@ -66,23 +61,12 @@ class Situation:
         )
 
 
-_TABLES: Mapping[str, Any] = {
-    'pd': PdParameters,
-    'computed_torque': ComputedTorqueParameters,
-    'velocity': VelocityParameters,
-}
-
-
 def make_controller(plan: ControllerPlan, situation: Situation) -> Controller:
     """Return the controller for a plan; raises InvalidValueError, UnknownNameError."""
     if plan.kind == FUNCTION:
         return FunctionController(plan, situation)
-    node = f'{plan.kind}_controller'
-    given = dict(flattened(plan.parameters))
-    for name in given:
-        check_parameter_name(name, node)
-    values = {**situation.parameters_of(node), **given}
-    parameters = from_flat(_TABLES[plan.kind], values, lambda text: None)
+    from_files = situation.parameters_of(f'{plan.kind}_controller')
+    parameters = controller_parameters(plan, from_files)
     if plan.kind == 'velocity':
         return VelocityLoop(parameters)
     law: Any = PdLaw if plan.kind == 'pd' else ComputedTorqueLaw

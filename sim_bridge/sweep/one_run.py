@@ -12,14 +12,11 @@ from pathlib import Path
 import socket
 import time
 import traceback
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 import numpy as np
 from std_msgs.msg import String
-import yaml
 
-from sim_bridge.description.resources import find_scene, names_gallery_scene
-from sim_bridge.description.yaml.overlay import path_text
 from sim_bridge.foundation.errors import (
     brief,
     InvalidValueError,
@@ -35,12 +32,7 @@ from sim_bridge.ros.bag.recording import fingerprints, recorder_of, Recording, s
 from sim_bridge.ros.command.command_inbox import STAMPED_TOPIC
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
-from sim_bridge.ros.params.nearby_files import values_nearby
-from sim_bridge.ros.params.parameter_names import check_parameter_name
-from sim_bridge.ros.params.parameter_table import from_flat
-from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.params.robot_parameters import project_parameters
 from sim_bridge.ros.publish.sinks import Tee
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.simulator import Simulator
@@ -59,6 +51,13 @@ from sim_bridge.sweep.plan import (
 )
 from sim_bridge.sweep.reductions import MEASURING
 from sim_bridge.sweep.rows import DONE, FAILED, processor, Row, versions
+from sim_bridge.sweep.run_parameters import (
+    as_yaml,
+    params_of,
+    robot_of,
+    scene_of,
+    simulator_parameters,
+)
 from sim_bridge.sweep.study import Study
 from sim_bridge.sweep.user_code import file_of
 
@@ -141,10 +140,10 @@ class _Run:
     def _begin(self, plan: Plan) -> tuple[Simulator, int, int]:
         """Build world and controllers; return the simulator, its step [ns] and the step count."""
         study = self._study
-        world, robot = _scene_file(plan.scene, study.folder), _robot_file(plan, study.folder)
-        params = str(study.folder / plan.params) if plan.params else None
-        self._parameters = parameters = _parameters(
-            plan, world, robot, params, self._row.noise_seed, self._bag, study.folder
+        world, robot = scene_of(plan, study.folder), robot_of(plan, study.folder)
+        params = params_of(plan, study.folder)
+        self._parameters = parameters = simulator_parameters(
+            plan, study.folder, self._row.noise_seed, self._bag
         )
         loaded = load_world(parameters)
         self._loaded = loaded
@@ -204,7 +203,7 @@ class _Run:
         if self._session is not None:
             self._session.start(nodes, situations, simulator)
         if plan.changes:
-            simulator.change(_yaml(plan.changes))
+            simulator.change(as_yaml(plan.changes))
         self._disturbances = [
             each
             for each in disturbances
@@ -291,11 +290,11 @@ class _Run:
             link = values['link'] or simulator.world.robots[what.robot].root_link.name
             simulator.push(what.robot, link, values['force'], what.end - what.begin)
         elif what.kind == 'change':
-            simulator.change(_yaml(values['changes']))
+            simulator.change(as_yaml(values['changes']))
         elif what.kind == 'settings':
             simulator.configure(values)
         elif what.kind == 'force_fields':
-            simulator.set_force_fields(_yaml(values['force_fields']))
+            simulator.set_force_fields(as_yaml(values['force_fields']))
         elif what.kind == 'move':
             _move(simulator, what)
         elif self._session is not None and what.robot in self._nodes:
@@ -365,47 +364,6 @@ def _named_errors(what: str) -> Iterator[None]:
 
 def _describe(link: Link, data: bytes) -> None:
     link.describe(deserialize(data, String).data)
-
-
-def _scene_file(scene: str, folder: Path) -> str:
-    """Return the path to the scene named in a study; '' for none."""
-    if not scene:
-        return ''
-    return str(find_scene(scene) if names_gallery_scene(scene) else folder / scene)
-
-
-def _robot_file(plan: Plan, folder: Path) -> str:
-    """Return the robot named in a study as a simulator parameter: files by their paths."""
-    if not plan.robot or plan.robot.startswith('package://'):
-        return plan.robot
-    path = folder / plan.robot
-    return str(path) if path.is_file() else plan.robot
-
-
-def _parameters(
-    plan: Plan, world: str, robot: str, params: str | None, seed: int, bag: str, folder: Path
-) -> SimulatorParameters:
-    """Return the simulator's parameters: from files, then from the plan."""
-    given = dict(flattened(plan.parameters))
-    for name in given:
-        check_parameter_name(name, 'sim_bridge')
-    # relative paths start at the study, not at the working directory
-    for name in ('package_paths', 'extra_joints'):
-        if isinstance(given.get(name), str) and given[name]:
-            given[name] = str(folder / given[name])
-        elif given.get(name):
-            given[name] = [str(folder / path) for path in given[name]]
-    values: dict[str, Any] = {'seed': seed, **project_parameters(world)}
-    values.update(
-        values_nearby('/sim_bridge', world, robot, given.get('package_paths', ()), params)
-    )
-    values.update(given)
-    values.update({'world': world, 'robot': robot, 'lockstep': [], 'record': bag})
-    if plan.world_values:
-        values['world_values'] = _yaml(
-            {path_text(path): value for path, value in plan.world_values.items()}
-        )
-    return from_flat(SimulatorParameters, values, lambda text: None)
 
 
 def _in_lockstep(
@@ -494,23 +452,6 @@ def _move(simulator: Simulator, what: Disturbance) -> None:
             values['angular_velocity'] or root.w.tolist(),
         )
     simulator.move(what.robot, pose, twist)
-
-
-def _yaml(value: Any) -> str:
-    """Return a value as YAML in one line."""
-    text: str = yaml.safe_dump(
-        _plain(value), default_flow_style=True, width=10**9, allow_unicode=True, sort_keys=False
-    )
-    return text.strip()
-
-
-def _plain(value: Any) -> Any:
-    """Return a value with plain dicts and lists."""
-    if isinstance(value, Mapping):
-        return {str(key): _plain(each) for key, each in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(each) for each in value]
-    return value
 
 
 def _digest(data: bytes) -> str:

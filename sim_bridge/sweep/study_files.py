@@ -1,9 +1,10 @@
-"""Check of the files named in a study, before the first run or by `check`."""
+"""Check of the files and parameters in a study, before the first run or by `check`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+import importlib.util
 from pathlib import Path
 
 from sim_bridge.description.report import Findings, Report
@@ -11,20 +12,29 @@ from sim_bridge.description.resources import find_robot, find_scene, names_galle
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.foundation.near_files import path_meant
-from sim_bridge.sweep.plan import FUNCTION
+from sim_bridge.sweep.plan import FUNCTION, LAWS, Plan
 from sim_bridge.sweep.study import Study, StudyError
 from sim_bridge.sweep.user_code import file_of
 
 
-def check_files(study: Study) -> None:
-    """Raise StudyError if the first run lacks a robot, scene or other file."""
+def check_files(study: Study) -> Report:
+    """
+    Return the report of `files_report`, which may have warnings.
+
+    Raises StudyError if the first run lacks a file or has a wrong parameter.
+    """
     report = files_report(study)
     if not report.ok:
         raise StudyError(report)
+    return report
 
 
 def files_report(study: Study) -> Report:
-    """Return a report about missing robots, scenes and other files in a study's first run."""
+    """
+    Return a report about a study's first run: missing files, and wrong parameters.
+
+    Parameters are checked only with ROS, as their tables need it.
+    """
     findings = Findings()
     run, folder = Section(study.run, 'run', findings), study.folder
     plan = study.plan(study.design.of(0))
@@ -49,7 +59,30 @@ def files_report(study: Study) -> Report:
             _note(
                 run, 'controllers' if name else 'controller', each.call, partial(_need_file, file)
             )
+    if findings.report('').ok and importlib.util.find_spec('rclpy') is not None:
+        _check_parameters(run, plan, folder)
     return findings.report(str(study.source))
+
+
+def _check_parameters(run: Section, plan: Plan, folder: Path) -> None:
+    """Report refused and unknown parameters of the simulator and of control laws."""
+    from sim_bridge.sweep.run_parameters import controller_parameters, simulator_parameters
+
+    key = next((key for key in ('parameters', 'params', 'scene') if run.has(key)), 'robot')
+
+    def warn(text: str) -> None:
+        run.findings.warning('unknown-parameter', run.place(key), text)
+
+    try:
+        simulator_parameters(plan, folder, warn=warn)
+    except SimBridgeError as err:
+        run.error(key, '', str(err))
+    for name, each in plan.controllers.items():
+        if each.kind in LAWS:
+            try:
+                controller_parameters(each, {})
+            except SimBridgeError as err:
+                run.error(f'controllers.{name}' if name else 'controller', '', str(err))
 
 
 def _note(run: Section, key: str, value: str, find: Callable[[], object]) -> None:

@@ -88,6 +88,18 @@ def test_check_and_record_refuse_alike(line, tmp_path, capsys):
     assert REFUSED[line] in ' '.join(checked.split())
 
 
+def test_blocks_that_contradict_each_other_are_refused(tmp_path, capsys):
+    """Refuse a value and members of one name in two blocks, with the line of the second."""
+    file = write(tmp_path, 'control: {elbow: position}')
+    with file.open('a') as more:
+        more.write('/sim_bridge: {ros__parameters: {control: {elbow: {upper: effort}}}}\n')
+    said = "expected 'elbow' to be a block"
+    assert main(['check', str(file)]) == DEFECTIVE
+    assert said in capsys.readouterr().out
+    assert record(tmp_path, file) == USAGE_ERROR
+    assert said in capsys.readouterr().err
+
+
 def test_nodes_refuse_alike(tmp_path, refusals):
     """End each node with exit code 2 and the same text, for a file and for arguments."""
     files, arguments = [], []

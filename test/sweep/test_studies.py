@@ -7,10 +7,11 @@ import copy
 import pytest
 from studies import PUSHED, write_study
 
-from sim_bridge.cli.main import main
+from sim_bridge.cli.main import main, USAGE_ERROR
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sweep.criteria import Criterion
 from sim_bridge.sweep.study import read_study, StudyError
+from sim_bridge.sweep.study_files import check_files
 
 
 def test_a_study_is_read(tmp_path):
@@ -133,6 +134,41 @@ def test_missing_files_are_reported(tmp_path, capsys):
         error = capsys.readouterr().err
         assert told in error and f'{number}.yaml:' in error
         assert not (tmp_path / f'{number}_results').exists()
+
+
+@pytest.mark.parametrize(
+    ('run', 'said'),
+    [
+        ({'parameters': {'sensors': 5}}, "parameter 'sensors' = 5: expected a block of named"),
+        ({'parameters': {'rat': 5}}, "unknown parameter 'rat'"),
+        ({'parameters': {'package_paths': 5}}, "parameter 'package_paths' = 5: expected a list"),
+        (
+            {'parameters': {'package_paths': [5]}},
+            "'package_paths' = [5]: expected a list of texts",
+        ),
+        ({'params': 'mine.yaml'}, "parameter 'gravity' = [0, 1]: expected a list of 3 finite"),
+        ({'controller': {'kind': 'pd', 'ramp_time': 'long'}}, "parameter 'ramp_time' = 'long'"),
+        ({'controller': {'kind': 'pd', 'ramptime': 1}}, "unknown parameter 'ramptime'"),
+    ],
+)
+def test_wrong_parameters_are_reported_before_the_first_run(tmp_path, capsys, run, said):
+    """Refuse the study by `check` and by `sweep`, with the text of the other verbs."""
+    (tmp_path / 'mine.yaml').write_text('sim_bridge: {ros__parameters: {gravity: [0, 1]}}\n')
+    content = {**PUSHED, 'vary': {}, 'run': {**PUSHED['run'], 'disturbances': {}, **run}}
+    study = write_study(tmp_path, {**content, 'succeed': {}})
+    assert main(['check', str(study.source)]) == 1
+    assert said in capsys.readouterr().out
+    assert main(['sweep', str(study.source)]) == USAGE_ERROR
+    assert said in capsys.readouterr().err
+
+
+def test_unknown_names_in_files_are_warned_of_before_the_first_run(tmp_path):
+    """Report them as warnings with the name probably meant; runs ignore them."""
+    (tmp_path / 'mine.yaml').write_text('/**: {ros__parameters: {gravty: [0, 0], ramp_time: 1}}')
+    content = {**PUSHED, 'run': {**PUSHED['run'], 'params': 'mine.yaml'}}
+    (finding,) = check_files(write_study(tmp_path, content)).findings
+    assert finding.severity == 'warning'
+    assert "unknown parameter 'gravty' is ignored. Did you mean 'gravity'?" in finding.message
 
 
 def test_invalid_designs_are_rejected(tmp_path):

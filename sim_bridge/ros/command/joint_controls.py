@@ -194,14 +194,10 @@ class JointControls:
             self._node.undeclare_parameter(name)
 
     def _in_own_type(self, parameter: Parameter) -> Parameter:
-        """Return a gain as a double; other parameters as they are."""
+        """Return a gain as a double, other parameters as they are; raises InvalidValueError."""
         if parameter.name not in self._values or parameter.name.startswith('control.'):
             return parameter
-        try:
-            gain = gain_of(parameter.name, parameter.value)
-        except InvalidValueError:
-            # `_set` refuses it
-            return parameter
+        gain = gain_of(parameter.name, parameter.value)
         return Parameter(parameter.name, Parameter.Type.DOUBLE, gain)
 
     def _set(self, parameters: list[Parameter]) -> SetParametersResult:

@@ -26,7 +26,8 @@ class ParameterNode(Protocol):
     A node with parameters; see `GuardedMixin`.
 
     given: values by dotted name, from its command line. conversions: applied in turn to each
-    parameter before it is set; each returns the parameter, perhaps in another type.
+    parameter before it is set; each returns the parameter, perhaps in another type, or raises
+    SimBridgeError.
     """
 
     given: Mapping[str, Any]
@@ -121,18 +122,18 @@ class _Watcher:
         node.add_on_set_parameters_callback(self._apply)
 
     def _in_own_type(self, parameter: Parameter) -> Parameter:
-        """Return a parameter in the type of its table, for example doubles instead of integers."""
+        """
+        Return a parameter in the type of its table, for example doubles instead of integers.
+
+        Raises InvalidValueError, or another SimBridgeError.
+        """
         spec = self._known.get(parameter.name)
         if spec is None or spec.kind == BLOCK:
             return parameter
         value = parameter.value
         if isinstance(value, str) and spec.kind.startswith('tuple'):
             value = _list_in(value)
-        try:
-            return spec.ros_parameter(spec.check(value))
-        except SimBridgeError:
-            # `_apply` refuses it
-            return parameter
+        return spec.ros_parameter(spec.check(value))
 
     def _apply(self, parameters: list[Parameter]) -> SetParametersResult:
         try:

@@ -72,6 +72,22 @@ class ParameterFile:
         """Whether the file has the key ros__parameters."""
         return bool(self.blocks) or any(each.key == _BLOCK for each in self.problems)
 
+    def merged(self, node: str, program: str) -> ParameterBlock:
+        """
+        Return a node's parameters from all blocks; later blocks override earlier ones.
+
+        Parameters of other nodes of this package, given to all nodes, are left out. node: full
+        name, for example '/left/sim_bridge'. program: its name in config/sim_bridge.yaml.
+        """
+        values: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        for block in self.blocks:
+            if block.matches(node):
+                for name, value in block.values.items():
+                    if not (block.is_for_all and belongs_to_others(name, program)):
+                        values[name], lines[name] = value, block.lines[name]
+        return ParameterBlock(node, values, lines, 0)
+
 
 def read_parameter_file(path: str | Path) -> ParameterFile:
     """Read a file; raises InvalidValueError for an unreadable file, or other content."""
@@ -95,23 +111,15 @@ def parameters_in(path: str | Path, node: str, program: str = '') -> dict[str, A
     """
     Return a parameter file's values for a node, with nested names joined by dots.
 
-    Later blocks override earlier ones. Parameters of other nodes of this package, given to all
-    nodes, are left out. node: full name, for example '/left/sim_bridge'. program: the node's name
-    in config/sim_bridge.yaml, if it has been renamed. Raises InvalidValueError.
+    node: full name, for example '/left/sim_bridge'. program: its name in config/sim_bridge.yaml
+    before remapping. Raises InvalidValueError.
     """
     file = read_parameter_file(path)
     for each in file.problems:
         raise InvalidValueError(
             'parameter file', str(path), f'{_EXPECTED} (line {each.line}: {each.message})'
         )
-    program = program or node.rpartition('/')[2]
-    return {
-        name: value
-        for block in file.blocks
-        if block.matches(node)
-        for name, value in block.values.items()
-        if not (block.is_for_all and belongs_to_others(name, program))
-    }
+    return dict(file.merged(node, program or node.rpartition('/')[2]).values)
 
 
 def _parts(tree: Mapping[str, Any], path: str) -> Iterator[ParameterBlock | Problem]:

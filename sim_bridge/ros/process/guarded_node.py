@@ -17,7 +17,7 @@ from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.params.parameter_names import is_foreign
 from sim_bridge.ros.params.parameter_text import as_ros
 from sim_bridge.ros.process.faults import described, Faults
@@ -52,7 +52,11 @@ class GuardedMixin(_Mixed):
     """Parameter values from the command line, by dotted name."""
 
     conversions: list[Callable[[Parameter], Parameter]]
-    """Applied in turn to each parameter before it is set; rclpy's own callbacks cannot chain."""
+    """
+    Applied in turn to each parameter before it is set. They may raise SimBridgeError.
+
+    rclpy's own callbacks cannot chain, and its checks come later, with shorter messages.
+    """
 
     def __init__(self, *args: Any, given: Mapping[str, Any] | None = None, **options: Any) -> None:
         """Create the node; given: parameter values by dotted name."""
@@ -112,8 +116,11 @@ class GuardedMixin(_Mixed):
         exception for both, without the name in its message. It also changes the type in a
         parameter's descriptor when the new value is refused.
         """
-        for convert in self.conversions:
-            parameter_list = [convert(each) for each in parameter_list]
+        try:
+            for convert in self.conversions:
+                parameter_list = [convert(each) for each in parameter_list]
+        except SimBridgeError as err:
+            return _refused(str(err))
         declared = self.list_parameters([], 0).names
         for parameter in parameter_list:
             if parameter.name not in declared:

@@ -6,6 +6,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import Twist
 import numpy as np
 import pytest
+from rcl_interfaces.msg import ParameterType
 from ros_graph import end, nanoseconds, PATIENCE_S
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
@@ -101,6 +102,11 @@ def test_a_position_needs_a_position_control(graph, start_node):
     refused = graph.set_parameter(NODE, 'gains.pivot.p', -1.0)
     assert 'at least 0.0' in refused.reason
     described = graph.describe_parameters(NODE)
+    for name in ('gains.pivot.p', 'gains.pivot.d'):
+        # also after an integer was set
+        assert described[name].type == ParameterType.PARAMETER_DOUBLE
+        (bounds,) = described[name].floating_point_range
+        assert bounds.from_value == 0.0 and bounds.to_value > 1e300
     assert 'servo' in described['control.pivot'].description
     assert 'N m/rad' in described['gains.pivot.p'].description
     code, output = end(process)

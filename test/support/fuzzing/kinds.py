@@ -17,7 +17,16 @@ from shipped import FOLDER
 from urdf_cases import WHOLE
 import yaml
 
-from fuzzing import api_calls, changes, command_messages, entities, nodes, recordings
+from fuzzing import (
+    api_calls,
+    changes,
+    command_messages,
+    entities,
+    nodes,
+    parameter_files,
+    recordings,
+    study_files,
+)
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
 from sim_bridge import World
@@ -301,6 +310,8 @@ KINDS = {
         'yaml',
     ),
     'parameters': Kind(_make_yaml(_parameters, _drive_parameters), _run_parameters, 25, 'yaml'),
+    'parameter_files': Kind(parameter_files.make, parameter_files.run, 40, 'yaml', 100, 'socket:'),
+    'studies': Kind(study_files.make, study_files.run, 25, 'yaml'),
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
