@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-import re
 
 import numpy as np
 import pytest
-import trimesh
+from shown import blocks, provide_files, REPOSITORY
 
 import sim_bridge as sb
-
-REPOSITORY = Path(__file__).resolve().parents[2]
 
 # pages with tests of their own, which also check results
 ELSEWHERE = {
@@ -43,15 +40,10 @@ mates = [SnapMate('mount', 'hinge', SnapConnector('', base), SnapConnector('arm.
 }
 
 
-def blocks(page: Path) -> list[str]:
-    """Return a page's Python blocks."""
-    return re.findall(r'^```python\n(.*?)^```', page.read_text(), re.MULTILINE | re.DOTALL)
-
-
 PAGES = [
     page
     for page in (REPOSITORY / 'README.md', *sorted((REPOSITORY / 'docs').glob('*.md')))
-    if page.name not in ELSEWHERE and blocks(page)
+    if page.name not in ELSEWHERE and blocks(page, 'python')
 ]
 
 
@@ -68,30 +60,22 @@ def run(page: Path, chosen: list[str]) -> None:
 
 
 @pytest.fixture
-def shown_files(tmp_path, monkeypatch) -> Path:
-    """Provide the files that pages name in the working folder."""
+def shown_files(tmp_path, monkeypatch) -> None:
+    """Work in a folder with the files that pages name."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / 'urdf').symlink_to(REPOSITORY / 'urdf')
-    robot = (REPOSITORY / 'urdf' / 'four_bar.urdf').read_text()
-    open_chain = re.sub(r'<sim_bridge>.*?</sim_bridge>', '', robot, flags=re.DOTALL)
-    (tmp_path / 'robot.urdf').write_text(open_chain)
-    page = (REPOSITORY / 'docs' / 'closed_loops.md').read_text()
-    (loops,) = re.findall(r'^```yaml\n(.*?)^```', page, re.MULTILINE | re.DOTALL)
-    (tmp_path / 'loops.yaml').write_text(loops)
-    trimesh.creation.icosphere(2, 0.3).export(tmp_path / 'chair.stl')
-    return tmp_path
+    provide_files(tmp_path)
 
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_code_runs(page, shown_files):
     """Run a page's Python."""
-    run(page, [block for block in blocks(page) if not draws(block)])
+    run(page, [block for block in blocks(page, 'python') if not draws(block)])
 
 
 def test_pages_tested_elsewhere_exist():
     """Name existing pages and tests only."""
     for page, test in ELSEWHERE.items():
-        assert blocks(REPOSITORY / 'docs' / page)
+        assert blocks(REPOSITORY / 'docs' / page, 'python')
         assert (REPOSITORY / 'test' / test).exists()
 
 
@@ -99,7 +83,7 @@ def test_pages_tested_elsewhere_exist():
 def test_code_for_pictures_runs(tmp_path, monkeypatch):
     """Draw the pictures."""
     monkeypatch.chdir(tmp_path)
-    drawing = {page: [each for each in blocks(page) if draws(each)] for page in PAGES}
+    drawing = {page: [each for each in blocks(page, 'python') if draws(each)] for page in PAGES}
     assert sum(map(len, drawing.values()))
     for page, chosen in drawing.items():
         run(page, chosen)

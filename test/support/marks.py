@@ -11,6 +11,7 @@ SUPPORT = Path(__file__).resolve().parent
 SLOW = (
     'batch/test_batch.py',
     'cli/test_overview.py',
+    'cli/test_shown_commands.py',
     'compiler/test_compiler_bits.py',
     'compiler/test_compiler_kernels.py',
     'compiler/test_handle.py',
@@ -42,6 +43,7 @@ SLOW = (
     'project/test_benchmarks.py',
     'project/test_bridge_benchmark.py',
     'project/test_contact_benchmarks.py',
+    'project/test_document_code.py',
     'project/test_howto.py',
     'project/test_portability.py',
     'project/test_tutorial.py',

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from importlib import import_module
-from pathlib import Path
 import re
 import shlex
 
@@ -12,10 +11,11 @@ from lifecycle_msgs.msg import Transition
 import pytest
 from rcl_interfaces.srv import SetParameters
 from rclpy.parameter import Parameter
+from shown import DOCUMENTS, help_of, REPOSITORY
 import yaml
 
 from sim_bridge.cli.launch_plan import ARGUMENTS
-from sim_bridge.cli.main import build_parser, VERBS
+from sim_bridge.cli.main import VERBS
 
 pytest_plugins = ['node_fixtures']
 
@@ -49,20 +49,17 @@ PAGES = {
 ELSEWHERE = {'bag', 'interface', 'launch', 'lifecycle', 'run'}
 
 
-def texts(repository: Path) -> Iterator[tuple[str, str]]:
+def texts() -> Iterator[tuple[str, str]]:
     """Yield the documents and help texts: name, text."""
-    for path in [repository / 'README.md', *sorted((repository / 'docs').rglob('*.md'))]:
-        yield str(path.relative_to(repository)), path.read_text()
+    for page in DOCUMENTS:
+        yield str(page.relative_to(REPOSITORY)), page.read_text()
     for verb in VERBS:
-        (action,) = (
-            each for each in build_parser((verb,))._actions if isinstance(each.choices, dict)
-        )
-        yield f'{verb} --help', action.choices[verb].format_help()
+        yield f'{verb} --help', help_of(verb)
 
 
-def commands(repository: Path) -> Iterator[tuple[str, list[str]]]:
+def commands() -> Iterator[tuple[str, list[str]]]:
     """Yield the commands of `ros2` on lines, in comments and in backticks: source, words."""
-    for source, text in texts(repository):
+    for source, text in texts():
         joined = text.replace('\\\n', ' ')
         for line in re.findall(r'^(?: *|.* # )ros2 (.*)', joined, re.MULTILINE):
             yield source, shlex.split(line, comments=True)
@@ -133,11 +130,11 @@ class Hand:
         assert answer.results[0].successful, answer
 
 
-def test_commands_elsewhere_are_taken(repository):
+def test_commands_elsewhere_are_taken():
     """Pass known arguments to the launch file, and known transitions to a managed node."""
     launch_arguments = {each.name for each in ARGUMENTS}
     seen = set()
-    for source, (verb, *words) in commands(repository):
+    for source, (verb, *words) in commands():
         seen.add(verb)
         if verb == 'launch' and words[:1] == ['sim_bridge']:
             assert words[1] == 'sim_bridge.launch.py', source
@@ -151,11 +148,11 @@ def test_commands_elsewhere_are_taken(repository):
 
 
 @pytest.mark.parametrize('which', NODES)
-def test_commands_succeed(graph, start_node, repository, tmp_path, which):
+def test_commands_succeed(graph, start_node, tmp_path, which):
     """Echo existing topics, publish to subscribers, get successful answers."""
     mine = [
         (source, words)
-        for source, words in commands(repository)
+        for source, words in commands()
         if words[0] not in ELSEWHERE
         and node_for(source, words) == which
         and any(word.startswith('/') for word in words)  # not `ros2 topic pub` alone
