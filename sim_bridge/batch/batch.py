@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 import os
 import threading
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from sim_bridge.batch.noises import Noises
-from sim_bridge.batch.rows import Rows, SITES
+from sim_bridge.batch.rows import row_bytes, Rows, SITES
 from sim_bridge.batch.thread_pool import ThreadPool
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
 from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
@@ -19,8 +19,9 @@ from sim_bridge.foundation import forks
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
-from sim_bridge.foundation.names import ByName, counted
-from sim_bridge.foundation.validation import instance_of, truth, whole_number
+from sim_bridge.foundation.memory import memory_limit
+from sim_bridge.foundation.names import ByName, bytes_text, counted
+from sim_bridge.foundation.validation import function, instance_of, truth, whole_number
 from sim_bridge.sensors.advance_worlds import BEGINNING, LEFT, STATUS, STEP, TASK_SIZE
 from sim_bridge.sensors.step_and_sample import ANEW, GO_ON, NO_RANDOM_NUMBERS, SAMPLE
 from sim_bridge.simulation import handles
@@ -78,8 +79,8 @@ class Batch(DeclaredAttributes):
         processors. raises: whether `step` raises SimulationError if worlds fail, or only sets
         `failed`.
 
-        Raises InvalidValueError for invalid arguments, for a world with Python functions, and if
-        `vary` adds or removes parts.
+        Raises InvalidValueError for invalid arguments, for more worlds than the memory holds, for
+        a world with Python functions, and if `vary` adds or removes parts.
         """
         instance_of('world', world, World, 'a sim_bridge.World')
         self.n: Final = _at_least_one('n', n)
@@ -93,10 +94,13 @@ class Batch(DeclaredAttributes):
             )
         self._root = np.random.SeedSequence(whole_number('seed', seed))
         self.raises: Final = truth('raises', raises)
-        self.seeds: Final = tuple(_seed(self._sequence(k)) for k in range(self.n))
+        if vary is not None:
+            function('vary', vary, 'a function of a world and a random generator')
         self.time_step: Final = world.time_step
         self._base, self._vary, self._lock = world.copy(), vary, threading.Lock()
-        work = self._base.copy(self.seeds[0])
+        work = self._base.copy(_seed(self._sequence(0)))
+        _check_room(self.n, row_bytes(work.simulation))
+        self.seeds: Final = tuple(_seed(self._sequence(k)) for k in range(self.n))
         self._rows, self._start_steps = Rows(self.n), np.full(self.n, work.step_count)
         self._rows.take_first(work.simulation)
         if vary is not None:
@@ -120,6 +124,13 @@ class Batch(DeclaredAttributes):
         robots = ', '.join(list(self.robots)[:_SHOWN]) + (', …' * (len(self.robots) > _SHOWN))
         failed = f', {int(self.failed.sum())} failed' if self.failed.any() else ''
         return f'<Batch of {counted(self.n, "world")}: {robots or "no robots"}{failed}>'
+
+    def __reduce__(self) -> NoReturn:
+        """Raise StateError: a copy or a pickle of the worlds would need the threads, too."""
+        raise StateError(
+            'a batch can be neither copied nor pickled, since it owns threads: copy or pickle its '
+            'worlds (batch.world), or build a batch from its world in the other process'
+        )
 
     step_count = ReadOnly[IntArray]('_step_count', '(n,) step count of each world; a copy.')
     time = ReadOnly[FloatArray](
@@ -313,6 +324,18 @@ def _divergence(failed: IntArray, steps: IntArray, time_step: float) -> Simulati
         f'{shown}{more}. Their last valid states are kept, and they stand still until reset; '
         f'try a smaller time step than {time_step:g} s, or inspect one with batch.world'
     )
+
+
+def _check_room(n: int, size: int) -> None:
+    """Raise InvalidValueError if n worlds with `size` bytes each exceed the memory."""
+    limit = memory_limit()
+    if n * size > limit:
+        raise InvalidValueError(
+            'n',
+            n,
+            f'at most {limit // size} worlds: each takes {bytes_text(size)}, and the memory of '
+            f'this process is limited to {bytes_text(limit)}',
+        )
 
 
 def _seed(sequence: np.random.SeedSequence) -> int:

@@ -65,6 +65,11 @@ def parameter_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     return found
 
 
+def row_bytes(simulation: Simulation) -> int:
+    """Return the memory for each world in a batch, without parameters of its own [bytes]."""
+    return sum(array.nbytes for array in own_arrays(simulation).values())
+
+
 class Rows:
     """
     Arrays by name with a row for each of n worlds.

@@ -14,6 +14,7 @@ from sim_bridge.description.urdf.load import examine_urdf
 from sim_bridge.description.urdf.meshes import with_mesh_files
 from sim_bridge.description.xml.document import is_xml_text
 from sim_bridge.description.yaml.constraints import add_extra_joints
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import items_of
 
 
@@ -68,6 +69,10 @@ def examine_description(
     extra_sensors: Iterable[SensorDescription] = (),
 ) -> tuple[RobotDescription | None, Report]:
     """Return the readable part of a description (None if there is none) and its report."""
+    if xacro_args is not None and not (
+        isinstance(xacro_args, Mapping) and all(isinstance(name, str) for name in xacro_args)
+    ):
+        raise InvalidValueError('xacro_args', xacro_args, 'a mapping from names to values')
     package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
     extra_sensors = items_of('sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
     body = _body_file(source)

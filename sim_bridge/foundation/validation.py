@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 import inspect
 import math
+from pathlib import Path
 from typing import Any, TypeGuard, TypeVar
 
 import numpy as np
@@ -223,6 +224,21 @@ def items_of(
         if all(isinstance(item, kind) for item in items):
             return items
     raise InvalidValueError(quantity, value, expected, place)
+
+
+def function(quantity: str, value: Any, expected: str, place: str = '') -> Callable[..., Any]:
+    """Return a function; raise InvalidValueError for anything else."""
+    if isinstance(value, type) or not callable(value):
+        raise InvalidValueError(quantity, value, expected, place)
+    called: Callable[..., Any] = value
+    return called
+
+
+def file_path(quantity: str, value: object, place: str = '') -> Path:
+    """Return a path given as text or Path; raise InvalidValueError for anything else."""
+    if not isinstance(value, (str, Path)):
+        raise InvalidValueError(quantity, value, 'a path: a text or a Path', place)
+    return Path(value)
 
 
 def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], place: str) -> None:

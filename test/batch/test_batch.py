@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import os
+import pickle
+import re
+
 from everything import friction, SCENE
 import numpy as np
 import pytest
@@ -364,3 +369,35 @@ def test_efforts_of_motors_are_those_of_worlds():
     assert (
         batch.robots['arm'].motor_effort[1].tolist() == world.robots['arm'].motor_efforts.tolist()
     )
+
+
+def test_more_worlds_than_the_memory_holds_are_refused():
+    """Say how many worlds fit, before anything is computed for each of them."""
+    world = arm()
+    for n in (10**12, 10**18):
+        with pytest.raises(sb.InvalidValueError, match=f'n = {n}: expected at most') as caught:
+            sb.Batch(world, n)
+    most = int(re.search(r'at most (\d+) worlds', str(caught.value))[1])
+    memory = os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES')
+    assert 1000 * sb.Batch(world, 1).nbytes < most * sb.Batch(world, 1).nbytes < 1.01 * memory
+
+
+@pytest.mark.parametrize('vary', [5, 'vary', [], {}, True, int])
+def test_vary_is_a_function(vary):
+    """Name the value and the expected kind of function."""
+    with pytest.raises(sb.InvalidValueError, match=r'vary = .*: expected a function of a world'):
+        sb.Batch(arm(), 2, vary=vary)
+
+
+def test_a_batch_is_neither_copied_nor_pickled():
+    """Name the way to copy its worlds, for the batch and for its views."""
+    batch = sb.Batch(arm(), 2)
+    batch.step(3)
+    for thing in (batch, batch.robots, batch.robots['arm']):
+        for call in (pickle.dumps, copy.deepcopy):
+            with pytest.raises(sb.StateError, match=r'batch\.world'):
+                call(thing)
+    with pytest.raises(sb.StateError, match=r'batch\.world'):
+        copy.copy(batch)
+    again = pickle.loads(pickle.dumps(batch.world(1)))
+    assert again.state_hash() == batch.world(1).state_hash()

@@ -318,3 +318,14 @@ def test_numbers_at_the_edge_of_floats_are_no_crash():
         (device,) = world.load_urdf(text.format(1, rate), fixed_base=True).devices()
         world.step()
         assert 0.0 < device.update_rate < 1e-8
+
+
+@pytest.mark.parametrize('value', ['abc', 5, ['a'], {5: 6}, (('a', 1),)])
+@pytest.mark.parametrize('suffix', ['urdf', 'xacro'])
+def test_arguments_of_xacro_are_a_mapping(tmp_path, value, suffix):
+    """Name a wrong value, for any kind of file."""
+    path = tmp_path / f'robot.{suffix}'
+    path.write_text('<robot name="a"><link name="b"/></robot>')
+    for call in (load_description, check_description):
+        with pytest.raises(InvalidValueError, match=r'xacro_args = .*: expected a mapping'):
+            call(path, xacro_args=value)

@@ -47,7 +47,7 @@ def bag_time(first: Message) -> Callable[[Message], float]:
 
 
 def read_series(
-    bag: Path, references: Iterable[Reference], progress: Callable[[float], None]
+    bag: str | Path, references: Iterable[Reference], progress: Callable[[float], None]
 ) -> tuple[dict[Reference, Series], str]:
     """
     Return field values in a bag, and a warning about unreadable parts, or ''.

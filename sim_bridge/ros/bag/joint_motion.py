@@ -40,7 +40,7 @@ class _Sample(NamedTuple):
 
 
 def read_joint_motion(
-    bag: Path,
+    bag: str | Path,
     joints: Sequence[str],
     progress: Callable[[float], None] = lambda time: None,
     *,
@@ -130,7 +130,7 @@ def read_joint_motion(
 
 
 def _read(
-    bag: Path, progress: Callable[[float], None]
+    bag: str | Path, progress: Callable[[float], None]
 ) -> tuple[dict[str, list[_Sample]], bool, str]:
     """Return joint states by topic, whether this package made the bag, and a warning or ''."""
     readers: dict[str, JointStateReader] = {}

@@ -10,6 +10,7 @@ from sim_bridge.foundation.errors import DamagedBagError, ReplayError, shortened
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.near_files import path_meant
+from sim_bridge.foundation.validation import file_path
 from sim_bridge.ros.bag.mcap_reader import McapReader, Message
 from sim_bridge.ros.bag.metadata import FILE_NAME, Metadata, read_metadata, TopicCount
 
@@ -28,7 +29,7 @@ class Examination:
     note: str
 
 
-def examine(bag: Path) -> Examination:
+def examine(bag: str | Path) -> Examination:
     """Read a bag to its end with all possible checks; raises ReplayError like `Bag`."""
     read = Bag(bag)
     messages, damage = 0, None
@@ -40,7 +41,7 @@ def examine(bag: Path) -> Examination:
     return Examination(messages, damage, read.note)
 
 
-def read_messages(bag: Path) -> Iterator[Message]:
+def read_messages(bag: str | Path) -> Iterator[Message]:
     """Yield all messages in a bag in the order of writing. Errors: see `Bag`."""
     yield from Bag(bag).messages()
 
@@ -48,8 +49,9 @@ def read_messages(bag: Path) -> Iterator[Message]:
 class Bag:
     """A rosbag2 bag with MCAP storage, or one .mcap file. note: see `Examination`."""
 
-    def __init__(self, bag: Path) -> None:
+    def __init__(self, bag: str | Path) -> None:
         """Find a bag's files; raises ReplayError if there are no MCAP files."""
+        bag = file_path('bag', bag)
         self.note = ''
         self._path = bag
         self._damage: DamagedBagError | None = None

@@ -92,7 +92,7 @@ class Verdict:
 
 
 def replay(
-    bag: Path,
+    bag: str | Path,
     progress: Callable[[float], None] = lambda time_s: None,
     watch: Callable[[World, float], None] | None = None,
 ) -> Verdict:
@@ -440,7 +440,7 @@ def _are_equal(one: bytes, other: bytes, kind: type) -> bool:
     return first == second or repr(first) == repr(second)
 
 
-def read_setup(bag: Path) -> tuple[Setup, Callable[[Message], int]]:
+def read_setup(bag: str | Path) -> tuple[Setup, Callable[[Message], int]]:
     """Return a recording's setup, and a function for its messages' simulated times."""
     for message in read_messages(bag):
         if message.topic.endswith(f'/{SETUP}'):

@@ -74,7 +74,7 @@ class Summary:
         return sum(topic.count for topic in self.topics)
 
 
-def summarize(bag: Path, progress: Callable[[float], None] = lambda time_s: None) -> Summary:
+def summarize(bag: str | Path, progress: Callable[[float], None] = lambda time_s: None) -> Summary:
     """
     Read a bag to its end.
 

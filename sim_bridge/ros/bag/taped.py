@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sim_bridge.foundation.errors import DamagedBagError, ReplayError, SimBridgeError, StateError
+from sim_bridge.foundation.validation import file_path
 from sim_bridge.page.records import Mark
 from sim_bridge.page.tape import Tape
 from sim_bridge.robots.robot import Robot
@@ -29,13 +30,14 @@ _Progress = Callable[[float], None]
 _URDF = 'robot_description'
 
 
-def tape_of(bag: Path, rate: float, progress: _Progress) -> tuple[Tape, list[str]]:
+def tape_of(bag: str | Path, rate: float, progress: _Progress) -> tuple[Tape, list[str]]:
     """
     Return the motion in a bag, with marks at events, and warnings.
 
     rate: frame rate [Hz]. progress: called at intervals with the time [s]. Raises ReplayError for
     a bag with neither a replayable recording nor a robot description.
     """
+    bag = file_path('bag', bag)
     summary = summarize(bag)
     title = bag.stem
     marks = marks_of(summary.events)

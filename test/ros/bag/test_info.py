@@ -13,7 +13,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from sim_bridge.cli.main import main
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.version import __version__
+from sim_bridge.ros.bag.reader import Bag, examine
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.bag.summary import summarize
 
@@ -121,3 +123,14 @@ def test_a_damaged_bag_is_reported(bag, tmp_path, capsys):
     (tmp_path / 'empty').mkdir()
     assert main(['info', str(tmp_path / 'empty')]) == 2
     assert 'folder with .mcap files' in capsys.readouterr().err
+
+
+def test_a_path_is_a_text_or_a_path(bag):
+    """Read a bag by either, in every reader; name other values."""
+    assert Bag(str(bag)).topics == Bag(bag).topics
+    assert summarize(str(bag)).messages == examine(str(bag)).messages
+    assert replay(str(bag)).is_same
+    for call in (Bag, summarize, examine, replay):
+        for value in (5, None, b'bag'):
+            with pytest.raises(InvalidValueError, match='bag = .*: expected a path'):
+                call(value)
