@@ -65,7 +65,7 @@ class OpenPlxScene(DeclaredAttributes):
     """Scene added by `World.load_openplx`: robots, links, joints and axes by OpenPLX path."""
 
     __slots__ = ('_world', 'record')
-    internal_names = DeclaredAttributes.internal_names | {'record'}
+    internal_names = DeclaredAttributes.internal_names | {'record', 'settings', 'disable'}
 
     def __init__(self, world: World, record: SceneRecord):
         """Make the view of a scene in a world."""
@@ -120,6 +120,7 @@ class OpenPlxScene(DeclaredAttributes):
     def joint(self, path: str) -> Joint | ConstraintJoint:
         """Return a mate's joint by its path; raise UnknownNameError otherwise."""
         names = self.description.joints
+        self._check_path('mate', path)
         key = self.record.cross_joints.get(names.get(path, ''))
         if key is not None:
             return self._world.joint(key)
@@ -144,6 +145,7 @@ class OpenPlxScene(DeclaredAttributes):
         Raises UnknownNameError for an unknown path.
         """
         known = self.description.interactions
+        self._check_path('interaction', path)
         if path not in known:
             raise UnknownNameError('interaction', path, known, f'scene {self.name!r}')
         own = known[path]
@@ -164,6 +166,7 @@ class OpenPlxScene(DeclaredAttributes):
 
         mesh_folder: folder for triangles as STL files; None leaves the meshes out.
         """
+        self._check_robot(robot)
         for name, mapped in zip(self.record.robots, self.description.robots, strict=True):
             if name == robot:
                 return urdf_of(mapped, mesh_folder)
@@ -171,10 +174,14 @@ class OpenPlxScene(DeclaredAttributes):
 
     def place(self, pose: Pose) -> Pose:
         """Return a frame in the scene's world as a frame in the world."""
+        if not isinstance(pose, Pose):
+            raise InvalidValueError('pose', pose, 'a Pose', f'scene {self.name!r}')
         return self.record.pose @ pose
 
     def restart(self, robot: str | None = None) -> None:
         """Reset motor targets and efforts to the file's; robot: only this one, None for all."""
+        if robot is not None:
+            self._check_robot(robot)
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
@@ -234,7 +241,17 @@ class OpenPlxScene(DeclaredAttributes):
                 joint = self._world.joint(self.record.cross_joints[cross.constraint.name])
                 yield joint, cross.axes
 
+    def _check_robot(self, name: object) -> None:
+        if not isinstance(name, str):
+            raise InvalidValueError('robot', name, 'name of a robot', f'scene {self.name!r}')
+
+    def _check_path(self, kind: str, path: object) -> None:
+        if not isinstance(path, str):
+            expected = f'{kind} path, a text'
+            raise InvalidValueError('path', path, expected, f'scene {self.name!r}')
+
     def _found(self, kind: str, path: str, names: Mapping[str, str], parts: Any) -> Any:
+        self._check_path(kind, path)
         for robot in self.robots if path in names else ():
             own = parts(robot)
             if names[path] in own:

@@ -41,6 +41,8 @@ class Input(DeclaredAttributes):
     """
 
     __slots__ = ('_place', 'signal', 'size', 'unit', 'write')
+    # for values that `checked` returns
+    internal_names = DeclaredAttributes.internal_names | {'checked', 'write'}
 
     def __init__(self, scene: OpenPlxScene, signal: Signal):
         """Create a scene's input for a signal."""

@@ -299,6 +299,17 @@ def test_a_drive_that_does_not_fit_the_robot_is_reported():
     assert codes == {'drive-geometry', 'unknown-tag'}
 
 
+def test_a_drive_on_links_apart_from_the_root_is_reported():
+    """Report the second root; the drive's joints have no poses then."""
+    text = skid_steered().replace(
+        '</robot>', plugin('gz-sim-diff-drive-system', TAGS) + '<link name="apart"/></robot>'
+    )
+    before, joint, after = text.partition('<joint name="front_left"')
+    apart = after.replace('<parent link="base_link"/>', '<parent link="apart"/>', 1)
+    report = check_description(before + joint + apart)
+    assert {each.code for each in report.errors} == {'several-roots'}
+
+
 def test_defects_of_plugins_are_errors_with_their_lines():
     """Report missing tags, malformed numbers, and joints missing in the robot."""
     text = skid_steered().replace(

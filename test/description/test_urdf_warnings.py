@@ -45,6 +45,8 @@ WARNINGS = {
         ({7: '<friction/>'}, 'joint/friction', 'elbow', '', '', 7),
         ({8: '</joint>\n<motor name="m"/>'}, 'motor', 'm', '', '', 9),
         ({9: sensor('<colour/>')}, 'sensor/colour', 's', '', '', 9),
+        ({9: gazebo('<mu>1</mu>', 'arm')}, 'gazebo/mu', 'arm', '', '', 9),
+        ({9: gazebo('<joint:hinge/>', '')}, 'gazebo/joint:hinge', '', '', '', 9),
     ],
     'duplicate-tag': [({7: LIMIT}, 'joint/limit', 'elbow', '', '', 7)],
     'unknown-attribute': [
@@ -104,6 +106,17 @@ WARNINGS = {
             '',
             9,
         ),
+        (
+            {9: gazebo('<springStiffness>1</springStiffness>', 'arm')},
+            'gazebo/springStiffness',
+            'arm',
+            '',
+            '',
+            9,
+        ),
+        ({9: gazebo('<mu1>1</mu1>')}, 'gazebo/mu1', 'elbow', '', '', 9),
+        ({9: gazebo('<kp>1</kp>', '')}, 'gazebo/kp', '', '', '', 9),
+        ({9: gazebo('<selfCollide>1</selfCollide>')}, 'gazebo/selfCollide', 'elbow', '', '', 9),
     ],
     'mimic-unknown': [
         ({7: '<mimic joint="elbwo"/>'}, 'joint/mimic', 'elbow', 'joint', 'elbwo', 4)
@@ -237,7 +250,17 @@ WARNINGS = {
             10,
         )
     ],
-    'unknown-reference': [({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9)],
+    'unknown-reference': [
+        ({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9),
+        (
+            {9: gazebo('<mu1>1</mu1><sensor name="s" type="camera"/>', 'elbo')},
+            'gazebo',
+            'elbo',
+            'reference',
+            'elbo',
+            9,
+        ),
+    ],
     'unknown-joint': [
         (
             {9: '<transmission name="t">\n<joint name="elbw"/></transmission></robot>'},

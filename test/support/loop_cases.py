@@ -388,6 +388,17 @@ LOOP_WARNINGS = {
     ],
     'duplicate-tag': [(loop('hinge', f'{AXIS}\n{AXIS}'), 'joint/axis', 'l', '', '', 14)],
     'ignored-tag': [
+        (
+            gazebo_joint(
+                '<axis><xyz>0 0 1</xyz>\n<dynamics><damping>1</damping></dynamics></axis>',
+                kind='ball',
+            ),
+            'joint/axis/dynamics',
+            'l',
+            '',
+            '',
+            14,
+        ),
         (loop(more=AXIS), 'joint/axis', 'l', 'xyz', '', 13),
         (loop('hinge', f'{AXIS}\n<axis2 xyz="1 0 0"/>'), 'joint/axis2', 'l', 'xyz', '', 14),
         (loop(more='<limit lower="0" upper="1"/>'), 'joint/limit', 'l', '', '', 13),

@@ -11,6 +11,7 @@ from sim_bridge import dynamics
 
 _ARM = sb.World().load_urdf(path_of('arm'), collisions='none')
 _HINGE = _ARM.world.add_joint('hinge', None, _ARM.links[-1], (0, 0, 0), (0, 0, 1), tree=False)
+_SCENE = sb.World().load_openplx('Ball is Physics3D.Bodies.RigidBody:\n    inertia.mass: 1\n')
 _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
 
 
@@ -54,6 +55,11 @@ _TRAJECTORY = sb.Trajectory(['joint_1'], [1.0], [[0.1]])
         ),
         (lambda: sb.World().load_openplx(None), 'path_or_text = None'),
         (lambda: sb.World().load_openplx(path_of('arm'), 3), 'model = 3'),
+        (lambda: _SCENE.joint([0]), r'path = \[0\] .*mate path'),
+        (lambda: _SCENE.axis(np.eye(2)), 'interaction path'),
+        (lambda: _SCENE.link(None), 'body path'),
+        (lambda: _SCENE.restart(np.zeros(2)), 'name of a robot'),
+        (lambda: _SCENE.place(3), 'a Pose'),
         (lambda: sb.World().add_body(sb.Sphere(1), motion=np.zeros(3)), 'motion = array'),
         (lambda: sb.TrajectoryFollower('x'), "robot = 'x' .*: expected a robot of a world"),
         (lambda: sb.TrajectoryFollower(_ARM, 'x'), "joints = 'x' .*: expected joint names"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from sim_bridge.description.drives import DriveDescription, SteeringDescription, WheelDescription
 from sim_bridge.description.mechanism.loops import link_poses
+from sim_bridge.description.mechanism.tree import is_tree
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.report import Findings, Place, unknown
 
@@ -154,7 +155,8 @@ def check_drives(
     """Return the drives whose joints exist and belong to no other drive; report the others."""
     kept: list[DriveDescription] = []
     taken = {joint: each.name for each in description.drives for joint in each.joints}
-    poses = link_poses(description) if description.root else {}
+    # only a tree defines poses; other reports cover other mechanisms
+    poses = link_poses(description) if is_tree(description) else {}
     for drive, place in drives:
         is_sound = True
         for number, name in enumerate(drive.joints):
@@ -185,7 +187,8 @@ def _apart(
 ) -> float:
     """Return the distance between the joints' mean positions along a root link axis [m]."""
     groups = list(ones), list(others)
-    if not description.root or not description.joints.keys() >= {*groups[0], *groups[1]}:
+    is_known = description.joints.keys() >= {*groups[0], *groups[1]}
+    if not is_known or not is_tree(description):
         return math.nan
     poses = link_poses(description)
     one, other = (

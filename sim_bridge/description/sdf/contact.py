@@ -26,6 +26,10 @@ _NUMBERS = {
 # Gazebo's attribute for fdir1, in the new and the old name space
 _EXPRESSED_IN = ('gz:expressed_in', 'ignition:expressed_in')
 _SELF_COLLIDE = ('selfCollide', 'self_collide')
+OF_LINKS = frozenset({*_NUMBERS, 'fdir1'})
+"""Tags for contact parameters of a link."""
+OF_LINKS_AND_ROBOTS = frozenset(_SELF_COLLIDE)
+"""Tags for contact parameters of a link, or of all links."""
 
 
 def with_contact(

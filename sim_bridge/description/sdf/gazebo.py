@@ -8,6 +8,7 @@ from dataclasses import replace
 from sim_bridge.description.model import JointDescription, LinkDescription, ONE_AXIS
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.sdf import contact
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import (
     element_text,
@@ -27,8 +28,23 @@ _NOT_SIMULATED = {
 }
 # tags, and whether their value true lets gravity act
 _GRAVITY = {'gravity': True, 'turnGravityOff': False}
+# tags that apply to links only, to joints only, and to links and robots
+_PARTS = {
+    **dict.fromkeys(contact.OF_LINKS, 'links'),
+    **dict.fromkeys(_SPRING, 'joints'),
+    **dict.fromkeys(contact.OF_LINKS_AND_ROBOTS, 'links and robots'),
+}
+# tags read by other modules; appearance, lights and sound; parameters of other engines
+_OTHERS = {
+    *('sensor', 'joint', 'plugin'),
+    *('material', 'visual', 'light', 'audio_sink', 'audio_source', 'laserRetro', 'projector'),
+    *('implicitSpringDamper', 'provideFeedback', 'maxContacts', 'fudgeFactor', 'cfmDamping'),
+    *('stopErp', 'stopCfm', 'stopKp', 'stopKd', 'allow_auto_disable', 'canonicalBody'),
+    *('preserveFixedJoint', 'disableFixedJointLumping', 'disableJointLumping'),
+}
 # ODE's damping: velocity fraction lost by a link in each step, whatever the time step
 _DECAY = ('dampingFactor', 'velocity_decay')
+_KNOWN = frozenset({*_PARTS, *_GRAVITY, *_NOT_SIMULATED, *_DECAY, *_OTHERS})
 
 
 def with_joint_physics(
@@ -45,12 +61,13 @@ def with_joint_physics(
     references and physics without simulation give warnings.
     """
     known = dict(joints)
-    # '' is the robot itself; the sensor reader reports sensors with unknown references
+    # '' is the robot itself; the sensor reader reports unknown references of sensors
     known_names = {'', *joints, *links}
     for node in root.findall('gazebo'):
         reference = node.get('reference', '')
         place = Place('gazebo', reference, node.line)
-        if reference not in known_names and not node.findall('sensor'):
+        only_sensors = bool(node.children) and all(child.tag == 'sensor' for child in node)
+        if reference not in known_names and not only_sensors:
             findings.warning(
                 'unknown-reference',
                 place,
@@ -60,6 +77,8 @@ def with_joint_physics(
             )
     for reference, element, place in gazebo_elements(root):
         _warn_of_physics(element, place, findings)
+        if reference in known_names:
+            _warn_of_part(reference, element, place, links, joints, findings)
         if element.tag in _SPRING and reference in joints:
             known[reference] = _with_spring(known[reference], element, place, findings)
     return known
@@ -109,12 +128,34 @@ def _with_spring(
     return replace(joint, dynamics=replace(joint.dynamics, **{quantity: value}))
 
 
+def _warn_of_part(
+    reference: str,
+    element: Element,
+    place: Place,
+    links: Mapping[str, LinkDescription],
+    joints: Mapping[str, JointDescription],
+    findings: Findings,
+) -> None:
+    """Report a tag that does not apply to the part of the robot in `reference`."""
+    parts = _PARTS.get(element.tag)
+    applies = {
+        'links': reference in links,
+        'joints': reference in joints,
+        'links and robots': not reference or reference in links,
+    }
+    if parts is not None and not applies[parts]:
+        findings.warning('ignored-tag', place, f'applies to {parts} only, ignored')
+
+
 def _warn_of_physics(element: Element, place: Place, findings: Findings) -> None:
-    text = element_text(element).lower()
-    harmless = _NOT_SIMULATED.get(element.tag)
+    tag, text = element.tag, element_text(element).lower()
+    # the sensor reader reports the old form sensor:TYPE
+    if tag not in _KNOWN and not tag.startswith('sensor:'):
+        findings.warning('unknown-tag', place, 'unknown tag, ignored')
+    harmless = _NOT_SIMULATED.get(tag)
     if harmless is not None and text not in harmless:
         findings.warning('not-simulated', place, 'is not simulated, ignored', value=text)
-    if element.tag in _DECAY:
+    if tag in _DECAY:
         shares = ' '.join(filter(None, [text, *map(element_text, element)]))
         if any(share.strip('0.') for share in shares.split()):
             findings.warning(

@@ -19,7 +19,6 @@ from sim_bridge.description.mechanism.constraints import (
     direction,
     read_limits,
     read_type,
-    WITH_AXIS2,
     WORLD,
 )
 from sim_bridge.description.mechanism.loops import link_poses
@@ -134,13 +133,12 @@ def _read_joint(
         place = one.spots['link2']
         findings.error('unknown-link', place, 'the world can only be the parent', value=WORLD)
         return None
-    # joints without an axis may still have the element
-    for k, tag in enumerate(('axis', 'axis2')[: _AXES.get(kind, 1)]):
-        if tag in parts:
+    count = _AXES.get(kind, 1)
+    for k, tag in enumerate(('axis', 'axis2')):
+        if tag in parts and k < count:
             _read_axis(parts[tag], k, one, findings)
-    if 'axis2' in parts and kind not in WITH_AXIS2:
-        inner = place.child('axis2', parts['axis2'].line)
-        findings.warning('ignored-tag', inner, f'has no meaning for type {word}, ignored')
+        elif tag in parts:
+            _warn_of_axis(parts[tag], word, place, findings)
     _read_physics(parts.get('physics'), one, findings)
     pose = _joint_pose(parts.get('pose'), one, frames, findings)
     if frames:
@@ -198,6 +196,38 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         vector = parse_numbers(element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
+    for field, values, inner, acts in _axis_values(parts, place, findings):
+        if k == 1:
+            if acts:
+                message = f'{field} of a second axis are not simulated, ignored'
+                findings.warning('not-simulated', inner, message)
+            continue
+        if acts:
+            one.spots[field] = inner
+        if field == 'limits':
+            one.limits = read_limits(values, inner, findings)
+        else:
+            one.dynamics = JointDynamics(
+                **{_DYNAMICS[key]: value for key, value in values.items()}
+            )
+
+
+def _warn_of_axis(node: Element, word: str, place: Place, findings: Findings) -> None:
+    """Report the axis of a type without it; exporters write a first axis without limits."""
+    place, message = place.child(node.tag, node.line), f'has no meaning for type {word}, ignored'
+    if node.tag == 'axis2':
+        findings.warning('ignored-tag', place, message)
+        return
+    parts = {element.tag: element for element in reversed(node.children)}
+    for _, _, inner, acts in _axis_values(parts, place, findings):
+        if acts:
+            findings.warning('ignored-tag', inner, message)
+
+
+def _axis_values(
+    parts: Mapping[str, Element], place: Place, findings: Findings
+) -> Iterator[tuple[str, dict[str, float], Place, bool]]:
+    """Yield limits and dynamics in an axis: numbers, place, and whether they have an effect."""
     for tag, field, allowed in (
         ('limit', 'limits', _LIMITS),
         ('dynamics', 'dynamics', _DYNAMICS_NUMBERS),
@@ -207,26 +237,14 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         inner = place.child(tag, parts[tag].line)
         _warn_of_unknown(parts[tag], tag, inner, findings)
         values = read_numbers(parts[tag], allowed, inner, findings)
+        acts = any(values.get(name) for name in _ACTING)
         if tag == 'limit':
-            reached = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
+            values = {key: value for key, value in values.items() if abs(value) < _NO_LIMIT}
             # negative effort and velocity limits are not enforced
-            caps = {key: max(reached.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
-            acts = any(caps.values()) or 'lower' in reached or 'upper' in reached
-        else:
-            acts = any(values.get(name) for name in _ACTING)
-        if k == 1:
-            if acts:
-                message = f'{field} of a second axis are not simulated, ignored'
-                findings.warning('not-simulated', inner, message)
-            continue
-        if acts:
-            one.spots[field] = inner
-        if tag == 'limit':
-            one.limits = read_limits({**reached, **caps}, inner, findings)
-        else:
-            one.dynamics = JointDynamics(
-                **{_DYNAMICS[key]: value for key, value in values.items()}
-            )
+            values |= {key: max(values.get(key, 0.0), 0.0) for key in ('effort', 'velocity')}
+            acts = any(values[key] for key in ('effort', 'velocity'))
+            acts |= 'lower' in values or 'upper' in values
+        yield field, values, inner, acts
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:

@@ -12,7 +12,7 @@ import traceback
 from typing import Any
 
 import numpy as np
-from shipped import path_of
+from shipped import FOLDER, path_of
 
 from fuzzing.damage import VALUES
 from fuzzing.judge import check_words
@@ -22,6 +22,25 @@ import sim_bridge as sb
 _CALLS = 5
 # step counts are arguments; more steps would take longer than `SECONDS`
 _MOST_STEPS = 100
+OPENPLX = """
+Bob is Physics3D.Bodies.RigidBody:
+    inertia.mass: 1
+    ball is Physics3D.Geometries.Sphere:
+        radius: 0.1
+    pin is Physics3D.Interactions.MateConnector:
+        position.z: 0.5
+        main_axis: Math.Vec3.Y_AXIS()
+Swing is Physics3D.System:
+    bob is Bob
+    base is Physics3D.Interactions.MateConnector:
+        main_axis: Math.Vec3.Y_AXIS()
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [base, bob.pin]
+    motor is Physics3D.Interactions.RotationalVelocityMotor:
+        connectors: hinge.connectors
+        target_speed: 2
+        gain: 0.1
+"""
 # modules of classes not created by users
 _NOT_MADE = tuple(
     f'sim_bridge.{name}'
@@ -104,6 +123,9 @@ def _pattern() -> sb.World:
     world.add_joint('universal', None, box, (1.0, 0.0, 2.5), (1, 0, 0), (0, 1, 0))
     world.add_joint('distance', None, ball, (0.0, 0.0, 1.0), anchor2=(0.0, 0.0, 0.0), tree=False)
     world.add_angular_motor(None, ball, [(0.0, 0.0, 1.0)])
+    world.load_body(FOLDER / 'crank_slider.body', 'engine', position=(-5.0, 0.0, 2.0))
+    world.load_body(FOLDER / 'crawler_vehicle.body', 'crawler', position=(-8.0, 0.0, 1.0))
+    world.load_openplx(OPENPLX, position=(-10.0, 0.0, 2.0))
     world.step()
     return world
 
@@ -112,11 +134,12 @@ def _holders() -> list[Any]:
     """Return a new world with all its parts."""
     world = _pattern().copy()
     robot, vehicle, ball, *_ = world.robots.values()
-    joint, (hanging, tied, motor) = robot.joint('joint_1'), world.joints.values()
+    joint, (hanging, tied, motor, *_) = robot.joint('joint_1'), world.joints.values()
     follower = sb.TrajectoryFollower(robot, ['joint_2'], {'joint_1': sb.Gains(p=1.0)})
     trajectory = sb.Trajectory(['joint_1'], [0.5, 1.0], [[0.1], [0.2]])
     run = follower.start(trajectory, 0)
     world.step()
+    [scene], engine = world.openplx.values(), world.robots['engine']
     return [
         sb,
         world,
@@ -135,6 +158,14 @@ def _holders() -> list[Any]:
         motor,
         motor.axes[0],
         *vehicle.crawlers,
+        engine,
+        engine.joint('CRANK'),
+        *engine.loop_joints.values(),
+        *world.robots['crawler'].crawlers,
+        scene,
+        scene.joint('hinge'),
+        *scene.inputs.values(),
+        *scene.outputs.values(),
         follower,
         trajectory,
         world.contacts,
@@ -243,6 +274,9 @@ def _sound(held: list[Any]) -> Mapping[str, Any]:
         'p1': (0.1, 0.2, -2.0),
         'path': np.ones((3, 1)),
         'path_or_xml': path_of('pendulum'),
+        'path_or_text': OPENPLX,
+        'load_body.path': FOLDER / 'crawler_vehicle.body',
+        'load_openplx.model': 'Swing',
         'load_description.source': path_of('pendulum'),
         'source': {'objects': {}},
         'points': np.eye(4, 3),
@@ -313,7 +347,13 @@ def _parameters(holder: Any, name: str) -> Mapping[str, inspect.Parameter]:
     """Return a method's, a function's or a class' parameters, by name."""
     own = inspect.getattr_static(type(holder), name, None)
     member = None if isinstance(own, property) else getattr(holder, name, None)
-    return inspect.signature(member).parameters if callable(member) else {}
+    if not callable(member):
+        return {}
+    return {
+        each: parameter
+        for each, parameter in inspect.signature(member).parameters.items()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    }
 
 
 def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]) -> bool:

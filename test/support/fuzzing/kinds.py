@@ -25,6 +25,7 @@ from fuzzing import (
     nodes,
     parameter_files,
     recordings,
+    sdf_tags,
     study_files,
 )
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
@@ -263,6 +264,7 @@ logging.getLogger().setLevel(logging.CRITICAL)
 
 KINDS = {
     'urdf': Kind(_make_urdf, _run_urdf, 60, 'urdf'),
+    'sdf': Kind(sdf_tags.make, sdf_tags.run, 25, 'urdf'),
     'xacro': Kind(
         lambda rng: damaged_xml(rng, XACRO),
         lambda case, folder: _run_urdf(case, folder, 'xacro'),
