@@ -8,9 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, finite_vector
 
-_VECTOR = 'three finite numbers [m/s²], a function of the position, or a PointGravity'
+_GREATEST = 1e9  # greater values are mistakes, yet far from overflow [m/s²]
+_VECTOR = (
+    f'three numbers of at most {_GREATEST:g} [m/s²], a function of the position, or a PointGravity'
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +60,10 @@ def gravity_row(gravity: AnyGravity) -> np.ndarray:
         return np.zeros(8)
     if isinstance(gravity, PointGravity):
         return np.array((0.0, 0.0, 0.0, *gravity.center, gravity.strength, gravity.exponent))
-    return np.concatenate([finite_vector('gravity', gravity, 3, '', _VECTOR), np.zeros(5)])
+    vector = finite_vector('gravity', gravity, 3, '', _VECTOR)
+    if np.abs(vector).max() > _GREATEST:
+        raise InvalidValueError('gravity', vector.tolist(), _VECTOR)
+    return np.concatenate([vector, np.zeros(5)])
 
 
 def gravity_of(row: np.ndarray) -> np.ndarray | PointGravity:

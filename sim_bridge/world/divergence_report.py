@@ -15,6 +15,9 @@ from sim_bridge.robots.joints.any_joint import AnyJoint
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.simulation import Simulation
 
+_ENORMOUS = 1e12
+_INPUTS = ('u', 'target_position', 'target_velocity', 'kp', 'kd')
+_OTHER_CAUSES = 'Reduce the time step, or look for a link without inertia or an enormous effort'
 _LIKEWISE = 0.1  # share of the largest velocity change from which other coordinates are named
 _NAMED = 3
 _MUCH = 30.0  # smallest ratio of carried to own mass that counts as the cause
@@ -34,16 +37,29 @@ def describe_divergence(
     found = _not_finite(robots)
     if found is not None:
         return f'step {step}: {found}'
+    result = 'diverges' if velocities is not None else 'gives velocities that are not finite'
+    said = f'step {step} of {simulation.run.time_step} s {result}; the state before it is kept'
+    enormous = _enormous_input(simulation, robots)
+    if enormous:
+        return f'{said}. An input is enormous: {enormous}'
     if velocities is None:
-        return (
-            f'step {step} of {simulation.run.time_step} s gives velocities that are not '
-            'finite; the state before it is kept. Reduce the time step, or look for a link '
-            'without inertia or an enormous effort'
-        )
-    return (
-        f'step {step} of {simulation.run.time_step} s diverges; the state before it is kept: '
-        + (_Divergence(simulation, robots, velocities).text)
-    )
+        return f'{said}. {_OTHER_CAUSES}'
+    return f'{said}: {_Divergence(simulation, robots, velocities).text}'
+
+
+def _enormous_input(simulation: Simulation, robots: Sequence[Robot]) -> str:
+    """Return the greatest input and its place, if it is enormous; otherwise ''."""
+    gravity = simulation.run.gravity[:3]
+    inputs = [(float(np.abs(gravity).max()), f'gravity = {gravity.tolist()} m/s²')]
+    joints: list[AnyJoint] = [joint for robot in robots for joint in robot.joints]
+    if robots:
+        joints += robots[0].world.joints.values()
+    for axis in (axis for joint in joints for axis in joint.axes):
+        for name in _INPUTS:
+            value = float(getattr(axis, name))
+            inputs.append((abs(value), f'{name} = {value:g} at {axis.place}'))
+    size, text = max(inputs)
+    return text if size > _ENORMOUS else ''
 
 
 def _not_finite(robots: Sequence[Robot]) -> str | None:

@@ -220,3 +220,21 @@ def sunken():
 def test_fast_motion_is_not_refused(happens):
     """Simulate every case without refusing a step."""
     happens()
+
+
+@pytest.mark.parametrize('is_tree', [True, False])
+def test_enormous_inputs_are_named(is_tree):
+    """Name the effort that overflows; refuse gravity of such a size."""
+    world = sb.World()
+    box = world.add_body(sb.Box((0.1, 0.1, 0.1)), 'box', mass=1.0)
+    hinge = world.add_joint('hinge', None, box, axis=(0, 0, 1), tree=is_tree, name='pivot')
+    hinge.axes[0].u = 1e300
+    with pytest.raises(sb.SimulationError, match=r"enormous: u = 1e\+300 at .*'pivot'"):
+        world.step()
+    hinge.axes[0].u = 0.0
+    world.step()
+    with pytest.raises(
+        sb.InvalidValueError, match='gravity = .*expected three numbers of at most'
+    ):
+        world.gravity = (0.0, 0.0, -1e300)
+    world.gravity = (0.0, 0.0, -1e9)

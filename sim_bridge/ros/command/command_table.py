@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-import sys
 
 import numpy as np
 
@@ -17,6 +16,8 @@ Values = Sequence[float] | np.ndarray
 POSITION, VELOCITY, EFFORT = range(3)
 QUANTITIES = ('position', 'velocity', 'effort')
 _SEVERAL = ('positions', 'velocities', 'efforts')
+_GREATEST = 1e9
+"""Limit for axes without one: greater values are mistakes, yet far from overflow."""
 _UNITS = ('rad or m', 'rad/s or m/s', 'N m or N')
 
 # by control mode of an axis: the quantity it is named after, and all accepted quantities
@@ -60,18 +61,18 @@ class CommandTable:
         self._rows = {name: row for row, name in enumerate(self.names)}
         shape = len(QUANTITIES), len(self.names)
         # finite, so that an infinite value is beyond any limit
-        self._upper = np.full(shape, sys.float_info.max)
+        self._upper = np.full(shape, _GREATEST)
         self._controls = [CRAWLER] * len(self.names)
         self._main = np.full(len(self.names), _MAIN[CRAWLER])
         self.takes = np.zeros(shape, bool)
         """(3, n) whether each row accepts each quantity."""
         self.takes[_TAKEN[CRAWLER], :] = True
         for row, axis in enumerate(axes.values()):
-            self._upper[EFFORT, row] = min(axis.effort_limit, sys.float_info.max)
-            self._upper[VELOCITY, row] = min(axis.velocity_limit, sys.float_info.max)
+            self._upper[EFFORT, row] = min(axis.effort_limit, _GREATEST)
+            self._upper[VELOCITY, row] = min(axis.velocity_limit, _GREATEST)
         self._lower = -self._upper
         for row, axis in enumerate(axes.values()):
-            self._lower[EFFORT, row] = max(axis.lower_effort_limit, -sys.float_info.max)
+            self._lower[EFFORT, row] = max(axis.lower_effort_limit, -_GREATEST)
         self.changes = 0
         """Number of changes to `takes`."""
         self.note_controls(axes)
