@@ -9,7 +9,6 @@ import sys
 
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
-from rclpy.node import Node
 from rclpy.qos import QoSProfile
 
 from sim_bridge.control.course import Pace, SquareCourse
@@ -55,8 +54,6 @@ class SquareController:
 
     If odometry goes back in time, after a reset, the course restarts at the vehicle's pose.
     """
-
-    node_type: type[Node] = Node
 
     def __init__(self, node: GuardedMixin) -> None:
         """Declare the parameters and wait for odometry. Raises InvalidValueError."""

@@ -34,6 +34,15 @@ REFUSED = {
     ),
     'sensors: {a: {type: gyro}}': 'missing: where the sensor sits',
     'sensors: {a: {type: gryo, link: lower_rod}}': 'must be one of',
+    'drives: {a: {type: differntial}}': "did you mean 'differential'?",
+    'drives: {a: 5}': 'must be a mapping',
+    'trajectory_controllers: {a: {joints: 5}}': (
+        "parameter 'trajectory_controllers.a.joints' = 5: expected a list of texts"
+    ),
+    'trajectory_controllers: {a: {constraints: {elbow: {goal: -1}}}}': (
+        "parameter 'trajectory_controllers.a.constraints.elbow.goal' = -1: expected a finite"
+    ),
+    "record_topics: ['[']": "parameter 'record_topics' = '[': expected regular expressions",
     'gravity: [0, 0]': "parameter 'gravity' = [0, 0]: expected a list of 3 finite numbers",
     'gravity: [0, 0, x]': "parameter 'gravity' = [0, 0, 'x']: expected a list of 3 finite numbers",
     'rate: [1, 2.5]': "parameter 'rate' = [1, 2.5]: expected a finite number",

@@ -30,7 +30,7 @@ from sim_bridge.description.mechanism.drives import (
     wheel_radius,
 )
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.report import DescriptionError, Findings
+from sim_bridge.description.report import DescriptionError, Findings, Report
 from sim_bridge.description.yaml.section import Section
 from sim_bridge.foundation.errors import close_match
 
@@ -87,6 +87,22 @@ def drives_from_mapping(
     if not report.ok:
         raise DescriptionError(report)
     return drives
+
+
+def check_drive_values(mapping: Mapping[str, object], place: str = 'drives') -> None:
+    """
+    Raise DescriptionError, with every defect, for wrong keys or values, without a robot.
+
+    Joint names, and dimensions that follow from a robot, are not checked. place: origin of the
+    mapping, for messages.
+    """
+    findings = Findings()
+    nothing = RobotDescription('', '', {}, {}, (), Report(place, ()))
+    for section in Section({'drives': mapping}, '', findings).sections('drives'):
+        read_drive(section, section.text('type', '', required=True), nothing, findings)
+    report = findings.report(place)
+    if not report.ok:
+        raise DescriptionError(report)
 
 
 def read_drive(

@@ -9,10 +9,10 @@ from typing import Any
 
 from rclpy.qos import QoSProfile
 
-from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.definitions import type_hash, type_name
 from sim_bridge.ros.bag.metadata import qos_to_yaml, Topic
+from sim_bridge.ros.params.topic_pattern import topic_pattern
 from sim_bridge.ros.publish.sinks import Outlet
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 
@@ -48,8 +48,8 @@ class Selection:
 
         included: () for all. Raises InvalidValueError for an invalid regular expression.
         """
-        self._included = [_compiled('record_topics', each) for each in included]
-        self._excluded = [_compiled('record_exclude', each) for each in excluded]
+        self._included = [topic_pattern('record_topics', each) for each in included]
+        self._excluded = [topic_pattern('record_exclude', each) for each in excluded]
         self._found: set[re.Pattern[str]] = set()
 
     def takes(self, topic: str) -> bool:
@@ -202,11 +202,3 @@ def absolute(topic: str, namespace: str = '') -> str:
     if topic.startswith('/'):
         return topic
     return '/'.join(['', *filter(None, namespace.split('/')), topic])
-
-
-def _compiled(parameter: str, expression: str) -> re.Pattern[str]:
-    try:
-        return re.compile(expression)
-    except re.error as err:
-        expected = f'regular expressions; in this one, {err}'
-        raise InvalidValueError(f'parameter {parameter!r}', expression, expected) from err

@@ -4,62 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-import math
 from typing import Any
 
 import numpy as np
 
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
-from sim_bridge.ros.params.parameter_table import checked, parameter
+from sim_bridge.ros.params.trajectory_controllers import BLOCK, controller_values, ControllerValues
 from sim_bridge.trajectory.follower import Gains
 from sim_bridge.trajectory.tolerances import POSITION, Tolerances, VELOCITY
 
 DEFAULT_CONTROLLER = 'joint_trajectory_controller'
-
-_BLOCK = 'trajectory_controllers'
-
-
-@dataclass(frozen=True)
-class _Table:
-    """Parameters of one controller: the supported subset of ros2_control's."""
-
-    joints: tuple[str, ...] = parameter((), 'Joints in its trajectories; [] for all')
-    constraints: dict[str, Any] = parameter({}, 'Tolerances')
-    gains: dict[str, Any] = parameter({}, 'Gains of joints driven by effort, or by velocity')
-    action_monitor_rate: float = parameter(20.0, 'Rate of feedback', unit='Hz', low=0.1)
-    allow_partial_joints_goal: bool = parameter(True, 'Accept trajectories for some joints only')
-    allow_nonzero_velocity_at_trajectory_end: bool = parameter(
-        False, 'Accept trajectories that end with a velocity'
-    )
-
-
-@dataclass(frozen=True)
-class _Constraints:
-    """Tolerances for all joints."""
-
-    goal_time: float = parameter(0.0, 'Time to reach the goal', unit='s', low=0.0)
-    stopped_velocity_tolerance: float = parameter(
-        0.01, 'Velocity at the goal', unit='rad/s or m/s', low=0.0
-    )
-
-
-@dataclass(frozen=True)
-class _JointConstraints:
-    """Tolerances for one joint."""
-
-    trajectory: float = parameter(0.0, 'Along the way', unit='rad or m', low=0.0)
-    goal: float = parameter(0.0, 'At the end', unit='rad or m', low=0.0)
-
-
-@dataclass(frozen=True)
-class _JointGains:
-    """Gains for one joint."""
-
-    p: float = parameter(0.0, 'Gain of the position error')
-    i: float = parameter(0.0, 'Gain of its integral')
-    d: float = parameter(0.0, 'Gain of the velocity error')
-    i_clamp: float = parameter(0.0, 'Limit of the integral term; 0: none', low=0.0)
-    ff_velocity_scale: float = parameter(0.0, 'Gain of the desired velocity')
 
 
 @dataclass(frozen=True)
@@ -93,14 +47,14 @@ def controllers_of(
     """
     found = []
     owners: dict[str, str] = {}
-    for name, values in (block or {DEFAULT_CONTROLLER: {}}).items():
+    for name, values in controller_values(block or {DEFAULT_CONTROLLER: {}}).items():
         controller = _controller(name, values, joints, all_joints)
         if controller is None:
             continue
         for joint in controller.joints:
             if joint in owners:
                 raise InvalidValueError(
-                    f"parameter '{_BLOCK}.{name}.joints'",
+                    f"parameter '{BLOCK}.{name}.joints'",
                     list(controller.joints),
                     f'joints of no other controller; {joint!r} belongs to {owners[joint]!r}',
                 )
@@ -120,69 +74,35 @@ def check_not_driven(block: Mapping[str, Any], driven: Mapping[str, str]) -> Non
         for joint in joints if isinstance(joints, (list, tuple)) else ():
             if joint in driven:
                 raise InvalidValueError(
-                    f"parameter '{_BLOCK}.{name}.joints'",
+                    f"parameter '{BLOCK}.{name}.joints'",
                     list(joints),
                     f'other joints; {joint!r} is driven by {driven[joint]!r}',
                 )
 
 
 def _controller(
-    name: str, values: Any, joints: Sequence[str], all_joints: Sequence[str]
+    name: str, values: ControllerValues, joints: Sequence[str], all_joints: Sequence[str]
 ) -> TrajectoryController | None:
     """Return a controller; None if the robot lacks its joints."""
-    place = f'{_BLOCK}.{name}'
-    if not isinstance(values, Mapping):
-        raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
-    table = _read(_Table, values, place)
+    table, constraints = values.table, values.constraints
     own = table.joints or tuple(joints)
-    constraints, of_joints = _parted(table.constraints, _Constraints, f'{place}.constraints')
-    for joint in [*table.joints, *of_joints, *table.gains]:
+    for joint in values.named_joints:
         if joint not in all_joints:
-            raise UnknownNameError('joint', joint, all_joints, f"parameter '{place}'")
+            raise UnknownNameError('joint', joint, all_joints, f"parameter '{BLOCK}.{name}'")
     if not set(own) <= set(joints) or not own:
         return None
     path, goal = np.zeros((3, len(own))), np.zeros((3, len(own)))
     goal[VELOCITY] = constraints.stopped_velocity_tolerance
-    for joint, given in of_joints.items():
+    for joint, each in values.of_joints.items():
         if joint in own:
-            each = _read(_JointConstraints, given, f'{place}.constraints.{joint}')
             path[POSITION, own.index(joint)] = each.trajectory
             goal[POSITION, own.index(joint)] = each.goal
     return TrajectoryController(
         name,
         own,
         Tolerances(path, goal, constraints.goal_time),
-        {
-            joint: _gains(given, f'{place}.gains.{joint}')
-            for joint, given in table.gains.items()
-            if joint in own
-        },
+        {joint: gains for joint, gains in values.gains.items() if joint in own},
         table.action_monitor_rate,
         table.allow_partial_joints_goal,
         table.allow_nonzero_velocity_at_trajectory_end,
     )
-
-
-def _gains(values: Any, place: str) -> Gains:
-    table = _read(_JointGains, values, place)
-    return Gains(
-        table.p,
-        table.i,
-        table.d,
-        table.i_clamp or math.inf,
-        table.ff_velocity_scale if 'ff_velocity_scale' in values else None,
-    )
-
-
-def _parted(values: Mapping[str, Any], table: type, place: str) -> tuple[Any, dict[str, Any]]:
-    """Split a block into values for all joints and blocks for single joints."""
-    blocks = {name: value for name, value in values.items() if isinstance(value, Mapping)}
-    rest = {name: value for name, value in values.items() if name not in blocks}
-    return _read(table, rest, place), blocks
-
-
-def _read(table: type, values: Any, place: str) -> Any:
-    """Check a block; errors contain the full parameter names."""
-    if not isinstance(values, Mapping):
-        raise InvalidValueError(f'parameter {place!r}', values, 'a block of named values')
-    return checked(table, values, f'{place}.')

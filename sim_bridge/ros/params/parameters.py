@@ -10,6 +10,7 @@ from typing import Any
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.description.sensor_kinds import KINDS
+from sim_bridge.description.yaml.drives import check_drive_values
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import one_of
@@ -18,6 +19,8 @@ from sim_bridge.ros.params.frame_prefix import AUTO, frame_prefix_in
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.params.robot_parameters import DEFAULT_ROBOT
+from sim_bridge.ros.params.topic_pattern import topic_pattern
+from sim_bridge.ros.params.trajectory_controllers import controller_values
 
 NANOSECONDS = 1_000_000_000
 
@@ -84,6 +87,19 @@ def _check_controls(name: str, block: Mapping[str, Any]) -> None:
 def _check_gains(name: str, block: Mapping[str, Any]) -> None:
     for member, value in flattened(block, f'{name}.'):
         gain_of(member, value)
+
+
+def _check_drives(name: str, block: Mapping[str, Any]) -> None:
+    check_drive_values(block, f'parameter {name!r}')
+
+
+def _check_trajectory_controllers(name: str, block: Mapping[str, Any]) -> None:
+    controller_values(block)
+
+
+def _check_patterns(name: str, expressions: tuple[str, ...]) -> None:
+    for each in expressions:
+        topic_pattern(name, each)
 
 
 @dataclass(frozen=True)
@@ -335,6 +351,7 @@ class SimulatorParameters:
         '{base_controller: {type: diff_drive_controller/DiffDriveController, left_wheel_names: '
         '[...], right_wheel_names: [...], ...}}; see docs/drives.md. In addition to the drives of '
         'the description',
+        validate=_check_drives,
     )
     cmd_vel_stamped: bool = parameter(
         False,
@@ -361,6 +378,7 @@ class SimulatorParameters:
         "Trajectory controllers by name, with parameters of ros2_control's "
         'joint_trajectory_controller: {arm_controller: {joints: [...], constraints: {...}, ...}}; '
         'see docs/trajectories.md. If none: one joint_trajectory_controller for all `joints`',
+        validate=_check_trajectory_controllers,
     )
 
     # topics
@@ -462,11 +480,13 @@ class SimulatorParameters:
         (),
         "Regular expressions; a topic is recorded if one of them is found in its full name; [''] "
         'for all',
+        validate=_check_patterns,
     )
     record_exclude: tuple[str, ...] = parameter(
         (),
         'Regular expressions; a topic is not recorded if one of them is found in its full name, '
         "also if record_topics selects it; [''] for none",
+        validate=_check_patterns,
     )
     record_epoch: str = parameter(
         'simulated',

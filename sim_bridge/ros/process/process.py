@@ -40,8 +40,9 @@ class Program(Protocol):
     """
     A program using a node in its own process.
 
-    It is constructed with the node, whose class is the program's `node_type` if it has one. The
-    constructor raises a SimBridgeError for an invalid description or parameter.
+    It is constructed with the node. The node's class is the program's `node_type`, a
+    `GuardedMixin`, or else GuardedNode. The constructor raises a SimBridgeError for an invalid
+    description or parameter.
     """
 
     def close(self) -> None:
