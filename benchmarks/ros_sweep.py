@@ -134,7 +134,7 @@ def main() -> None:
         print(f'{"ms for each run":28}{"all":>8} {"runs":>8} {"beside":>8}')
         in_this_process(study, args.runs)
         row, size = by_a_sweep(study, Path(folder) / 'results', args.runs)
-        on_ray(study, [1, 5, 20], args.runs)
+        on_ray(study, [size for size in (1, 5, 20) if size <= args.runs], args.runs)
         print(
             f'a row: {len(pickle.dumps(row))} bytes pickled, {len(json.dumps(row.same()))} as '
             f'JSON, {size / args.runs:.0f} in Parquet'

@@ -1,5 +1,5 @@
 """
-Draw docs/running_arm.png: topics from a running arm.
+Draw docs/running_arm.png, or another file: topics from a running arm.
 
 Start a moving robot in one terminal, and run this script in another with the same environment. It
 needs matplotlib, which `make bench` also installs:
@@ -12,6 +12,7 @@ needs matplotlib, which `make bench` also installs:
 from __future__ import annotations
 
 from pathlib import Path
+import sys
 
 from geometry_msgs.msg import WrenchStamped
 import matplotlib
@@ -61,7 +62,7 @@ def main() -> None:
     rclpy.shutdown()
     draw(
         {topic: np.array(values) for topic, values in rows.items()},
-        Path(__file__).with_name('running_arm.png'),
+        Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).with_name('running_arm.png'),
     )
 
 

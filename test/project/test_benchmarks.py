@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 import json
+import re
 import sys
 
 import numpy as np
@@ -11,6 +12,7 @@ import pinocchio as pin
 import pytest
 from scipy.integrate import solve_ivp
 
+from benchmarks import __main__ as command
 from benchmarks import cold_start, dynamics, step
 from benchmarks import energy as energy_benchmark
 from benchmarks.chains import box, chain, double_pendulum, real_robot, REAL_ROBOTS
@@ -293,6 +295,14 @@ def test_mujoco_loses_the_published_energy_on_anymal():
     mass = real_robot('anymal_b').mass
     ballistic = (0.5 * mass * 9.81**2 * 1e-3) ** 2 * 4.0 / 3.0
     assert anymal_energy_error('MuJoCo Euler') == pytest.approx(ballistic, rel=0.3)
+
+
+def test_the_readme_names_every_benchmark(repository):
+    """Show the names that `python -m benchmarks` takes."""
+    text = (repository / 'benchmarks' / 'README.md').read_text()
+    (block,) = re.findall(r'^```sh\n(.*?)^```', text, re.MULTILINE | re.DOTALL)
+    names = {*command._BENCHMARKS, *command._ROS_BENCHMARKS}
+    assert names <= set(re.findall(r'\w+', block))
 
 
 def test_missing_engine_is_named_with_its_installation(monkeypatch):

@@ -20,7 +20,7 @@ ELSEWHERE = {
     'topics.md': 'project/test_topics_document.py',
 }
 
-# the parts of a program that a page leaves out
+# parts of a program left out by the page
 BEGINNINGS = {
     'choreonoid.md': 'world = sb.World()\nworld.add_ground()\n',
     'closed_loops.md': """
@@ -61,7 +61,7 @@ def run(page: Path, chosen: list[str]) -> None:
 
 @pytest.fixture
 def shown_files(tmp_path, monkeypatch) -> None:
-    """Work in a folder with the files that pages name."""
+    """Work in a folder with the files named in pages."""
     monkeypatch.chdir(tmp_path)
     provide_files(tmp_path)
 
