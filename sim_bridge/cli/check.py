@@ -28,7 +28,8 @@ from sim_bridge.description.resources import find_scene, OPENPLX_SUFFIX, PROJECT
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.names import counted, visible
+from sim_bridge.foundation.names import counted
+from sim_bridge.foundation.terminal import visible
 from sim_bridge.ros.params.parameter_files import read_parameter_file
 from sim_bridge.world.world import World
 

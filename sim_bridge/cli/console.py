@@ -7,6 +7,8 @@ import shutil
 import time
 from typing import TextIO, TYPE_CHECKING
 
+from sim_bridge.foundation.terminal import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress
 
@@ -34,7 +36,8 @@ class Console:
         self._next_plain = 0.0
 
     def line(self, text: str) -> None:
-        """Write one line."""
+        """Write one line; of its control sequences, only colours have an effect."""
+        text = visible(text, keeps_colours=True)
         self._write(f'{self._erase()}{text}\n{self._status}')
 
     def status(self, text: str) -> None:
@@ -46,12 +49,12 @@ class Console:
         if self.is_terminal:
             erase, size = self._erase(), shutil.get_terminal_size()
             # lines scrolled off the screen could not be erased
-            lines = text.split('\n')[: max(size.lines - 1, 1)]
+            lines = visible(text).split('\n')[: max(size.lines - 1, 1)]
             self._status = '\n'.join(line[: size.columns - 1] for line in lines)
             self._write(erase + self._status)
         elif time.monotonic() >= self._next_plain:
             self._next_plain = time.monotonic() + PLAIN_PERIOD_S
-            self._write(f'{text}\n')
+            self._write(f'{visible(text)}\n')
 
     def end_status(self) -> None:
         """Keep the last status and continue below it."""

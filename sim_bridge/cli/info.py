@@ -14,7 +14,8 @@ from sim_bridge.cli.console import Console
 from sim_bridge.cli.environment import require_ros, set_prefix
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.progress import Work
-from sim_bridge.foundation.names import bytes_text, counted, visible
+from sim_bridge.foundation.names import bytes_text, counted
+from sim_bridge.foundation.terminal import visible
 
 if TYPE_CHECKING:
     from sim_bridge.ros.bag.summary import Summary

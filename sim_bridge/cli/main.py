@@ -12,7 +12,6 @@ from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.standard_streams import discard_output, prepare_streams, tell
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_command_on_signals
 from sim_bridge.foundation.errors import OutputError, SimBridgeError
-from sim_bridge.foundation.names import visible
 from sim_bridge.foundation.version import __version__
 
 VERBS = (
@@ -108,7 +107,7 @@ def _run(arguments: list[str], *, is_process: bool) -> int:
         raise
     except SimBridgeError as err:
         # for an unknown name, too, the usage text would not help
-        tell(f'sim_bridge {verb}: {visible(str(err))}')
+        tell(f'sim_bridge {verb}: {err}')
         return USAGE_ERROR
 
 

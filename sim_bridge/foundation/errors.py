@@ -14,6 +14,7 @@ import enum
 import reprlib
 
 from sim_bridge.foundation.deprecation import warn_renamed
+from sim_bridge.foundation.terminal import visible
 
 # Values and names come from files and messages and may have any size. Long ones are shortened:
 # a million numbers per log line, once a second, would fill a disk.
@@ -97,6 +98,10 @@ class SimBridgeError(Exception):
 
     code: ErrorCode | None = None
 
+    def __str__(self) -> str:
+        """Return the message; names in it cannot control a terminal."""
+        return visible(super().__str__())
+
 
 @contextlib.contextmanager
 def coded(code: ErrorCode) -> Iterator[None]:
@@ -135,7 +140,7 @@ class UnknownNameError(SimBridgeError, KeyError):
 
     def __str__(self) -> str:
         """Return the message itself; KeyError would show its repr."""
-        return str(self.args[0])
+        return visible(str(self.args[0]))
 
 
 class MalformedMessageError(SimBridgeError):

@@ -42,16 +42,6 @@ def counted(number: int, thing: str, things: str = '') -> str:
     return f'{number} {thing if number == 1 else things or f"{thing}s"}'
 
 
-def visible(text: str) -> str:
-    """Return a foreign text for a terminal: control characters, except line ends, escaped."""
-    if text.isprintable():
-        return text
-    return ''.join(
-        each if each.isprintable() or each == '\n' else each.encode('unicode_escape').decode()
-        for each in text
-    )
-
-
 def free_name(
     wanted: str, is_taken: Callable[[str], bool], used: MutableMapping[str, int] | None = None
 ) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -9,8 +10,10 @@ import sys
 
 import pytest
 
+from sim_bridge.cli.console import Console
 from sim_bridge.cli.main import main
-from sim_bridge.foundation.names import visible
+from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.foundation.terminal import visible
 
 ROBOT = '<robot name="Käfer €"><link name="a"/></robot>'
 VERBS = ['version', 'check arm', 'gallery', 'completion bash', '--help', 'check --help']
@@ -69,9 +72,32 @@ def test_names_that_are_no_text_are_shown(tmp_path):
 
 def test_foreign_texts_cannot_control_the_terminal(tmp_path, capsys):
     """Show control characters in names as escapes."""
-    assert visible('a\x1b]0;t\x07\u202eb\x9b€ä\n\t') == 'a\\x1b]0;t\\x07\\u202eb\\x9b€ä\n\\t'
+    assert visible('a\x1b]0;t\x07\u202eb\x9b€ä\n\t') == 'a\\x1b]0;t\\x07\\u202eb\\x9b€ä\n\t'
     (tmp_path / 'scene.yaml').write_text('world: {"\\e[31mred": 5}\n')
     for path in (tmp_path / 'scene.yaml', tmp_path / '\x1b[31m.urdf'):
         assert main(['check', str(path)]) in {1, 2}
         out, err = capsys.readouterr()
         assert '\x1b' not in out + err and '\\x1b[31m' in out + err
+
+
+def test_errors_cannot_control_the_terminal():
+    """Show control characters in names as escapes, wherever an error is printed or logged."""
+    name = 'a\x1b]0;title\x07\x1b[2J'
+    for error in (
+        UnknownNameError('joint', name, [name, 'b'], f'robot {name}'),
+        InvalidValueError(f'effort of {name}', name, f'one of {name}', name),
+        StateError(f'{name} runs'),
+    ):
+        assert '\x1b' not in str(error) and '\x07' not in str(error)
+        assert 'a\\x1b]0;title\\x07' in str(error)
+
+
+def test_output_of_programs_keeps_its_colours_only():
+    """Let the lines of child processes set colours, and nothing else; let a status set nothing."""
+    stream = io.StringIO()
+    console = Console(stream)
+    console.line('\x1b[31mred\x1b[0m\x1b]0;title\x07\x1b[2J\x1b[10;10H\r')
+    console.status('robot \x1b[31m')
+    assert stream.getvalue() == (
+        '\x1b[31mred\x1b[0m\\x1b]0;title\\x07\\x1b[2J\\x1b[10;10H\\r\nrobot \\x1b[31m\n'
+    )

@@ -9,7 +9,6 @@ import os
 from pathlib import Path
 
 from sim_bridge.foundation.errors import StateError
-from sim_bridge.foundation.names import visible
 from sim_bridge.trust.folders import runtime_folder
 
 _MOST_BYTES = 500  # longest text read from the lock file
@@ -38,8 +37,7 @@ def domain_lock(robot: str, namespace: str, environment: Mapping[str, str]) -> I
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            said = visible(file.read(_MOST_BYTES).decode(errors='replace')).strip()
-            name = said or 'another simulation'
+            name = file.read(_MOST_BYTES).decode(errors='replace').strip() or 'another simulation'
             other = int(domain) + 1 if domain.isdigit() and int(domain) < 101 else 1
             raise StateError(
                 f'{name} runs on ROS domain {domain} already, and the two would mix their topics: '
