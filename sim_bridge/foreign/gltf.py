@@ -11,6 +11,7 @@ import trimesh
 
 GLTF, GLB = '.gltf', '.glb'
 _GLB_HEAD = struct.Struct('<4sIIII')
+_FAN = 6  # mode of a primitive
 # extensions that leave vertices and triangles as they are
 _HARMLESS = ('KHR_materials_', 'KHR_texture_', 'EXT_texture_', 'MSFT_texture_', 'KHR_lights_')
 
@@ -30,11 +31,13 @@ def _uris(tree: dict[str, Any], *keys: str) -> list[str]:
 
 
 def check(suffix: str, data: bytes) -> None:
-    """Raise ValueError for required extensions such as compression, and for parts of a .glb."""
+    """Raise ValueError for contents that trimesh would leave out or misread."""
     tree = _tree(suffix, data)
     apart = _uris(tree, 'buffers') if suffix == GLB else []
     if apart:
         raise ValueError(f'its buffer {apart[0][:200]!r} is another file; write it as .gltf')
+    if suffix == GLTF and not all('uri' in each for each in tree.get('buffers', ())):
+        raise ValueError('a buffer has no uri')
     needed = [
         name for name in tree.get('extensionsRequired', ()) if not str(name).startswith(_HARMLESS)
     ]
@@ -43,6 +46,11 @@ def check(suffix: str, data: bytes) -> None:
             f'it requires {", ".join(map(str, needed))}; only plain glTF is read: write the file '
             'without compression'
         )
+    if any('sparse' in each for each in tree.get('accessors', ())):
+        raise ValueError('it has sparse accessors, which are not read')
+    primitives = [one for mesh in tree.get('meshes', ()) for one in mesh.get('primitives', ())]
+    if any(each.get('mode') == _FAN for each in primitives):
+        raise ValueError('it has triangle fans, which are not read; write triangles or strips')
 
 
 def _tree(suffix: str, data: bytes) -> dict[str, Any]:

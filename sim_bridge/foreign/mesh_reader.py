@@ -80,6 +80,8 @@ def plain_dae(data: bytes, *, appearance: bool = False) -> bytes:
         # pycollada would read nan as 0; in number texts, only nan and inf contain an n
         if _tag(parent) == 'float_array' and 'n' in (parent.text or '').lower():
             raise ValueError('its coordinates are not finite')
+    if not any(_tag(element) == 'instance_visual_scene' for element in root.iter()):
+        raise ValueError('it has no scene')
     count = _count_instances(root)
     if count > _MOST_INSTANCES:
         raise ValueError(

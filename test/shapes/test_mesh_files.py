@@ -116,6 +116,9 @@ def test_a_gltf_has_its_buffers_beside_it(solid, tmp_path):
         ),
         ({'buffers': [{'uri': '../../etc/passwd', 'byteLength': 4}]}, 'its type is none of .bin'),
         ({'buffers': 5}, 'a valid mesh file'),
+        ({'buffers': [{'byteLength': 4}]}, 'a buffer has no uri'),
+        ({'accessors': [{'sparse': {}}]}, 'has sparse accessors'),
+        ({'meshes': [{'primitives': [{'mode': 6}]}]}, 'has triangle fans'),
     ],
 )
 def test_gltf_that_cannot_be_read_is_named(solid, tmp_path, change, message):
@@ -174,6 +177,7 @@ def test_files_are_read_once(solid, tmp_path):
         ('drawing.dxf', b'', f'one of {", ".join(FORMATS)}'),
         ('broken.stl', b'solid nothing', 'a valid mesh file|a file with triangles'),
         ('broken.dae', b'<COLLADA', 'a valid mesh file'),
+        ('empty.dae', b'<COLLADA/>', 'it has no scene'),
         ('broken.ply', b'ply\nformat ascii 1.0\nelement vertex 1\n', 'mesh file'),
         ('points.obj', b'v 0 0 0\nv 1 0 0\nv 0 1 0\n', 'mesh file'),
     ],
