@@ -16,6 +16,7 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, counted
+from sim_bridge.foundation.validation import real_array
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
 from sim_bridge.sensors.devices import Device
@@ -51,16 +52,16 @@ def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatAr
 
 def _assign(robot: BatchRobot, doc: str, view: FloatArray, value: Any) -> None:
     """Write numbers, one for all worlds or a row for each; write nothing if any is not finite."""
+    quantity, expected = doc.partition(';')[0], f'numbers that broadcast to {view.shape}'
+    array = real_array(quantity, value, expected, robot._place)
     try:
-        given = np.broadcast_to(np.asarray(value, np.float64), view.shape)
-    except (TypeError, ValueError):
-        raise InvalidValueError(
-            doc.partition(';')[0], value, f'numbers that broadcast to {view.shape}', robot._place
-        ) from None
+        given = np.broadcast_to(array, view.shape)
+    except ValueError:
+        raise InvalidValueError(quantity, value, expected, robot._place) from None
     if not np.isfinite(given).all():
         world = int(np.argwhere(~np.isfinite(given))[0, 0])
         raise InvalidValueError(
-            doc.partition(';')[0], given[world], 'finite numbers', f'{robot._place}, world {world}'
+            quantity, given[world], 'finite numbers', f'{robot._place}, world {world}'
         )
     view[...] = given
 

@@ -464,7 +464,11 @@ class Robot(DeclaredAttributes):
         return [device for device in every if isinstance(device, kind)]
 
     def initialize_device_states(self) -> None:
-        """Restart all devices as `World.reset` does: their noise and their sampling times."""
+        """
+        Restart all devices as `World.reset` does: their noise and their sampling times.
+
+        Their values are NaN until their next samples, as before the first.
+        """
         for device in self._parts.devices.values():
             device.reset(self.simulation.run.seed)
         self.simulation.staleness.forget_observations()

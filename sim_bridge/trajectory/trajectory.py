@@ -26,6 +26,9 @@ _NAMES = ('positions', 'velocities', 'accelerations')
 _UNITS = ('rad or m', 'rad/s or m/s', 'rad/s² or m/s²')
 _NANO = 1e-9
 
+# greater values are mistakes, yet far from overflow in a polynomial
+_GREATEST = 1e9
+
 # final velocity still accepted as rest, as in ros2_control
 _REST = float(np.finfo(np.float32).eps)
 
@@ -348,12 +351,12 @@ def _values(
                 f'{len(joints)}, one for each of {", ".join(joints)}',
                 place,
             )
-        if not np.isfinite(values).all():
-            joint = int(np.argmin(np.isfinite(values)))
+        if not (np.abs(values) <= _GREATEST).all():
+            joint = int(np.argmin(np.abs(values) <= _GREATEST))
             raise InvalidValueError(
                 what,
                 float(values[joint]),
-                f'a finite number [{unit}]',
+                f'a finite number of at most {_GREATEST:g} [{unit}]',
                 f'{place}, joint {joints[joint]!r}',
             )
         return values
@@ -362,7 +365,7 @@ def _values(
         fitting = rows.counts == len(joints)
         fitting_rows = rows.table(fitting, len(joints))
         is_wrong = ~fitting & (rows.counts > 0) if may_lack else ~fitting
-        is_wrong[fitting] = ~np.isfinite(fitting_rows).all(axis=1)
+        is_wrong[fitting] = ~(np.abs(fitting_rows) <= _GREATEST).all(axis=1)
         if is_wrong.any():
             checked(int(np.argmax(is_wrong)))
         # allocate only now: invalid input may have any number of points and joints

@@ -311,6 +311,9 @@ def test_invalid_batches_are_rejected():
         batch.world(2)
     with pytest.raises(sb.InvalidValueError, match='efforts.*numbers that broadcast to'):
         batch.robots['arm'].u = [1.0, 2.0]
+    for wrong in (np.zeros((2, 7), complex), 'text', [[True] * 7] * 2):
+        with pytest.raises(sb.InvalidValueError, match='numbers that broadcast to'):
+            batch.robots['arm'].q = wrong
     with pytest.raises(sb.InvalidValueError, match="robot 'arm', world 1"):
         batch.robots['arm'].u = [[0.0] * 7, [np.inf] * 7]
     with pytest.raises(sb.UnknownNameError, match="unknown robot 'leg'"):

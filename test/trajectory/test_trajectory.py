@@ -110,6 +110,8 @@ def test_joints_without_end_go_the_short_way_round():
         ((['a'], [1.0, 2.0], [[0]]), 'number of positions of trajectory = 1: expected 2'),
         ((['a', 'b'], [1.0], [[0]]), r'= 1 \(point 0\): expected 2, one for each of a, b'),
         ((['a', 'b'], [1.0], [[0, math.inf]]), r"= inf \(point 0, joint 'b'\): expected a finite"),
+        ((['a'], [1.0], [[-1e308]]), r'= -1e\+308 .*: expected a finite number of at most 1e\+09'),
+        ((['a'], [1.0], [[0]], [[1e10]]), r'velocities of .* = 1.*: expected .* at most 1e\+09'),
         ((['a'], [1.0], [[]]), 'number of positions'),
         ((['a'], [1.0], [['x']]), 'numbers'),
         ((['a', 'b'], [1.0], [[0, 0]], [[1.0]]), 'number of velocities of trajectory = 1'),
