@@ -234,3 +234,17 @@ def test_criteria_call_nothing_of_pythons():
     for text in (*numbers, *calls):
         with pytest.raises(InvalidValueError):
             Criterion(text, ['a', 'x'])
+
+
+def test_check_runs_no_program_of_a_study(tmp_path):
+    """Read a study with a function and with a command, and run neither."""
+    (tmp_path / 'code.py').write_text('open(__file__ + ".ran", "w")\n')
+    for controller in (
+        {'kind': 'function', 'call': 'code.py:f'},
+        {'kind': 'node', 'command': ['python3', 'code.py']},
+    ):
+        plan = {**PUSHED['run'], 'controller': controller}
+        vary = {'friction': PUSHED['vary']['friction']}
+        study = write_study(tmp_path, {**PUSHED, 'run': plan, 'vary': vary})
+        assert main(['check', str(study.source)]) == 0
+    assert not list(tmp_path.rglob('*.ran'))

@@ -84,10 +84,14 @@ class BagFiles:
         return count
 
     def check(self) -> None:
-        """Raise ChangedFileError if another program removed or changed a file."""
+        """Raise ChangedFileError if another program removed or changed the present file."""
+        self._file.check()
+
+    def check_all(self) -> None:
+        """Raise ChangedFileError also for earlier files, which may be moved meanwhile."""
         for each in self._ended:
             check_size(each.path, each.file_size)
-        self._file.check()
+        self.check()
 
     def write_metadata(self) -> None:
         """Write `metadata.yaml` for the current files; raises OSError."""

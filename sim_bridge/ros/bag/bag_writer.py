@@ -225,9 +225,9 @@ class Recorder:
         try:
             while self._write_chunk():
                 self._files.write_metadata()
-            self._files.check()
             if self.error is None:
                 self._files.end()
+            self._files.check_all()
         except OSError as err:
             self._fail_by(err)
         finally:
@@ -290,13 +290,14 @@ class Recorder:
 
     def _fail_by(self, err: OSError) -> None:
         """End with the system's error, or with the change by another program behind it."""
-        try:
-            self._files.check()
-        except ChangedFileError as change:
-            self._is_changed = True
-            err = change
-        except OSError:
-            pass
+        if not isinstance(err, ChangedFileError):
+            try:
+                self._files.check()
+            except ChangedFileError as change:
+                err = change
+            except OSError:
+                pass
+        self._is_changed = isinstance(err, ChangedFileError)
         self._fail(err.strerror or str(err))
 
     def _fail(self, reason: str) -> None:

@@ -300,7 +300,7 @@ def test_the_end_of_a_recording_is_marked(tmp_path):
 
 
 def test_an_ended_file_is_watched_too(tmp_path):
-    """Notice the loss of an earlier file in a split bag."""
+    """Record on if an earlier file in a split bag is moved away, and report it in the end."""
     recorder = Recorder(tmp_path / 'bag', Layout(split_bytes=2000), waits=True)
     channel = recorder.add_topic(Topic('/a', STRING, '', ''))
     for number in range(1, 200):
@@ -308,5 +308,7 @@ def test_an_ended_file_is_watched_too(tmp_path):
     wait_until(lambda: recorder.message_count == 199)
     assert (tmp_path / 'bag' / 'bag_1.mcap').exists()
     (tmp_path / 'bag' / 'bag_0.mcap').unlink()
+    recorder.write(channel, 200, 200, bytes(1000))
+    wait_until(lambda: recorder.message_count == 200)
     recorder.close()
     assert 'another program removed or moved bag_0.mcap' in str(recorder.error)
