@@ -98,8 +98,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         '--duration',
         type=float,
         metavar='S',
-        help='end this many seconds after the first command, or with --controller none or '
-        '--paused after the first message',
+        help='end this many seconds after the first command; with --controller none, --paused or '
+        'a robot without joints after the first message',
     )
     completed(
         parser.add_argument(
@@ -293,7 +293,7 @@ def _follow(
                 console.status(f'no message after {now - begun:.0f} s')
             continue
         if duration is not None:
-            if counted_from is None and (not is_commanded or watch.look().is_commanded):
+            if counted_from is None and (not is_commanded or _counts(watch.look())):
                 counted_from = now
             if counted_from is not None and now - counted_from >= duration:
                 return f'{duration:g} s are over', 0
@@ -303,6 +303,11 @@ def _follow(
             next_status = now + _STATUS_PERIOD_S
             seen = watch.look()
             console.status((screen if console.is_terminal else describe)(seen, page.url))
+
+
+def _counts(progress: Progress) -> bool:
+    """Return whether the duration counts from now: a command has come, or none is expected."""
+    return progress.is_commanded or progress.is_jointless
 
 
 def describe(progress: Progress, page: str = '') -> str:

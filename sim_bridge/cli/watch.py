@@ -31,6 +31,7 @@ class Progress:
 
     robots: tuple[str, ...] = ()
     is_commanded: bool = False  # whether a command has arrived, on any topic
+    is_jointless: bool = False  # whether joint_states have no joints: no command is expected
     time_s: float | None = None  # simulated time; None before the first message
     rate_hz: float | None = None  # joint_states in real time, over at least the last half second
     condition: str = ''  # the node's condition in one or two words: 'running', 'paused' …
@@ -121,6 +122,7 @@ class Watch:
     def _on_joint_states(self, message: JointState, info: dict[str, int]) -> None:
         stamp = message.header.stamp
         self.progress.time_s = stamp.sec + stamp.nanosec * 1e-9
+        self.progress.is_jointless = not message.name
         if info['publication_sequence_number'] is None:
             return  # not every RMW numbers messages
         first = self._first_in_stretch or info

@@ -7,11 +7,12 @@ import re
 import shutil
 
 import pytest
-from shown import provide_files, shown_commands
+from shown import provide_files, REPOSITORY, shown_commands
 
 from sim_bridge.cli.main import build_parser, main
 from sim_bridge.description import find_robot
 from sim_bridge.description.resources import find_scene
+from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.ros.params.parameter_names import check_parameter_name
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -93,3 +94,13 @@ def test_offline_commands_succeed(source, bags, tmp_path, monkeypatch, capsys):
         code = main(words)
         output = capsys.readouterr()
         assert code == 0, (words, output.out[-500:], output.err)
+
+
+def test_the_document_names_all_shipped_robots():
+    """List in command_line.md the names known to every verb."""
+    text = (REPOSITORY / 'docs' / 'command_line.md').read_text().partition('\nShipped are ')[2]
+    named = set(re.findall(r'`(\w+)`', text.partition('Node parameters')[0]))
+    with pytest.raises(UnknownNameError) as refusal:
+        find_robot('no_such_robot')
+    shipped = re.findall(r'\w+', str(refusal.value).rpartition('Known: ')[2])
+    assert named == set(shipped)

@@ -33,7 +33,7 @@ publisher = rclpy.create_node('sim_bridge').create_publisher(JointState, 'joint_
 announce_ready()
 try:
     while True:
-        publisher.publish(JointState())
+        publisher.publish(JointState(name=['hinge']))
         time.sleep(0.01)
 except KeyboardInterrupt:
     print('simulator cleaned up')
@@ -244,6 +244,12 @@ def test_it_ends_when_the_duration_is_over(supervise):
     output = supervise(SIMULATOR, WAITING, duration='0.1')
     assert output.finish() == 0
     assert '0.1 s are over; ending simulator and controller' in output.lines
+
+
+def test_robots_without_joints_await_no_command(supervise):
+    """Count the duration from the first message: there is nothing to command."""
+    jointless = SIMULATOR.replace("name=['hinge']", '')
+    assert supervise(jointless, WAITING, duration='0 commanded').finish() == 0
 
 
 def test_the_duration_counts_from_the_first_command(supervise):
