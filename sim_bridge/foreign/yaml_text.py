@@ -78,6 +78,9 @@ def load_yaml(data: bytes | str, loader: Any = TextLoader) -> Any:
         raise YamlTextError('is nested too deeply') from err
     except UnicodeDecodeError as err:
         raise YamlTextError(f'is not UTF-8: {err.reason} at byte {err.start}') from err
+    except UnicodeEncodeError as err:
+        # from bytes of a command line that are not UTF-8
+        raise YamlTextError(f'is not UTF-8: character {err.start}') from err
 
 
 def _check_size(data: bytes | str, loader: Any) -> None:

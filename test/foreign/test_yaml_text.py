@@ -89,7 +89,7 @@ def test_errors_show_little_of_repeated_values():
     assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize('text', ['{[1]: 2}', '9' * 5000, '!!int x'])
+@pytest.mark.parametrize('text', ['{[1]: 2}', '\udcff', 'a\udcff b', '9' * 5000, '!!int x'])
 def test_arguments_of_programs_are_refused_alike(text):
     """Refuse a command line parameter by its name."""
     with pytest.raises(InvalidValueError, match='NAME:=VALUE'):

@@ -72,6 +72,9 @@ _VALUES = (
     'servo',
 )
 
+# ROS has the types 0 to 9
+_TYPES = (*[-1] * 30, *range(11), 77, 255)
+
 _SIGNALLED = """
 import itertools, os, runpy, signal, sys
 instant, number, imports = int(sys.argv[1]), int(sys.argv[2]), itertools.count()
@@ -90,9 +93,9 @@ runpy.run_module('sim_bridge', run_name='__main__', alter_sys=True)
 
 
 def make_parameters(rng: Random) -> bytes:
-    """Return names and values to set in turn, as JSON."""
+    """Return names, values and types to set in turn, as JSON; -1: the value's own type."""
     return json.dumps(
-        [[rng.choice(_NAMES), rng.choice(_VALUES)] for _ in range(_PARAMETERS)]
+        [[rng.choice(_NAMES), rng.choice(_VALUES), rng.choice(_TYPES)] for _ in range(_PARAMETERS)]
     ).encode()
 
 
@@ -101,10 +104,7 @@ def run_parameters(case: bytes, folder: Path) -> None:
     with _node('robot:=double_pendulum') as process, Graph([process]) as graph:
         states = graph.listen(JointState, '/joint_states')
         graph.wait(lambda: states, 'states')
-        messages = [
-            ParameterMessage(name=name, value=Parameter(name, value=value).get_parameter_value())
-            for name, value in json.loads(case)
-        ]
+        messages = [_message(*each) for each in json.loads(case)]
         answer: Any = graph.call(
             SetParameters, '/sim_bridge/set_parameters', SetParameters.Request(parameters=messages)
         )
@@ -117,6 +117,14 @@ def run_parameters(case: bytes, folder: Path) -> None:
         graph.wait(lambda: len(states) > before + 20, 'more states')
         code, output = end(process)
     assert code == 0 and 'Traceback' not in output, (code, output[-5000:])
+
+
+def _message(name: str, value: Any, kind: int) -> ParameterMessage:
+    """Return a parameter's message. kind: number of its type, -1 for the value's own."""
+    message = ParameterMessage(name=name, value=Parameter(name, value=value).get_parameter_value())
+    if kind >= 0:
+        message.value.type = kind
+    return message
 
 
 def make_signal(rng: Random) -> bytes:
