@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from typing import TextIO, TYPE_CHECKING
 
+from sim_bridge.cli.standard_streams import discard, tell
+from sim_bridge.foundation.errors import OutputError
 from sim_bridge.foundation.terminal import visible
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ class Console:
     Writes lines above a status to a text stream.
 
     On a terminal the status is refreshed in place. Elsewhere, such as in a log file, it is a plain
-    line every PLAIN_PERIOD_S. Once the reader has gone, as after `| head`, `is_closed` is true and
-    nothing is written.
+    line every PLAIN_PERIOD_S. Once the reader has gone, as after `| head`, or the disk is full,
+    `is_closed` is true and nothing is written; an error on stderr says so for a full disk.
     """
 
     def __init__(self, stream: TextIO) -> None:
@@ -86,9 +87,8 @@ class Console:
         try:
             self._stream.write(text)
             self._stream.flush()
-        except OSError:
+        except OSError as err:
             self.is_closed = True
-            # flushing the rest of the buffer at interpreter exit must not fail again
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            discard(self._stream)
+            if isinstance(err, OutputError):
+                tell(f'sim_bridge: {err}')

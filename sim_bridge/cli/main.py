@@ -9,7 +9,7 @@ import os
 import sys
 
 from sim_bridge.cli.help import HelpFormatter
-from sim_bridge.cli.standard_streams import discard_output, prepare_streams, tell
+from sim_bridge.cli.standard_streams import discard, prepare_streams, tell
 from sim_bridge.foundation.early_signals import interrupt_on_signals, quit_command_on_signals
 from sim_bridge.foundation.errors import OutputError, SimBridgeError
 from sim_bridge.foundation.version import __version__
@@ -72,11 +72,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except BrokenPipeError:
         # the reader has gone, as after `| head`
-        discard_output()
+        discard(sys.stdout)
         return UNREAD
     except OutputError as err:
         tell(f'sim_bridge: {err}')
-        discard_output()
+        discard(sys.stdout)
         return USAGE_ERROR
     except KeyboardInterrupt:
         return INTERRUPTED

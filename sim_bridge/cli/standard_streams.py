@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import io
 import os
 import sys
@@ -48,14 +47,16 @@ def prepare_streams() -> None:
 
 def tell(text: str) -> None:
     """Print an error; without effect if stderr cannot be written."""
-    with contextlib.suppress(OSError):
+    try:
         print(text, file=sys.stderr, flush=True)
+    except OSError:
+        discard(sys.stderr)
 
 
-def discard_output() -> None:
-    """Write the remaining output to the null device: flushing at exit must not fail again."""
+def discard(stream: TextIO) -> None:
+    """Write a stream's rest to the null device: flushing at exit must not fail again."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
+    os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import warnings
 
 from sim_bridge.trust.folders import candidates, folder, folders, VARIABLE
-from sim_bridge.trust.ownership import locked, read_trusted, UntrustedFileError, write_private
+from sim_bridge.trust.ownership import locked, read_or_warn, write_private
 
 _MAGIC = b'sim_bridge kernel 1\n'
 _KEEP_UNUSED_S = 30 * 24 * 3600.0
@@ -71,17 +71,8 @@ def find(key: str) -> Object | None:
         return _memory[key]
     for where in folders().searched:
         path = where / f'{key}.object'
-        try:
-            found = _parse(read_trusted(path))
-        except UntrustedFileError as error:
-            warnings.warn(
-                f'the compiled kernel {path} is not loaded: {error.filename} {error.strerror}',
-                RuntimeWarning,
-                stacklevel=2,
-            )
-            continue
-        except OSError:
-            continue
+        content = read_or_warn(path, 'the compiled kernel')
+        found = None if content is None else _parse(content)
         if found is not None:
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > _TOUCH_S:

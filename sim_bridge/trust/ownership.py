@@ -15,6 +15,7 @@ from functools import cache
 import os
 from pathlib import Path
 import stat
+import warnings
 
 _MOST_LINKS = 40  # Linux's limit for one path
 _PRIVATE = 0o700
@@ -78,6 +79,25 @@ def read_trusted(path: Path) -> bytes:
             return file.read()
     finally:
         os.close(descriptor)
+
+
+def read_or_warn(path: Path, kind: str) -> bytes | None:
+    """
+    Return a cached file's content; None if it is missing, or refused, with a RuntimeWarning.
+
+    kind: name for such files in the warning.
+    """
+    try:
+        return read_trusted(path)
+    except UntrustedFileError as error:
+        warnings.warn(
+            f'{kind} {path} is not used: {error.filename} {error.strerror}',
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    except OSError:
+        pass
+    return None
 
 
 def write_private(path: Path, content: bytes) -> None:

@@ -38,6 +38,20 @@ def test_full_output_is_an_error(verb):
     assert (done.returncode, done.stderr) == (2, said)
 
 
+@pytest.mark.parametrize(
+    ('verb', 'code'), [('check arm', 2), ('record pendulum --duration 0.01 -o', 0)]
+)
+def test_full_streams_end_no_work(verb, code, tmp_path):
+    """Finish the work of verbs with a status, say once that its lines are lost; end in order."""
+    bag = f'{tmp_path}/bag' if verb.endswith('-o') else ''
+    done = shell(f'$S {verb} {bag} > /dev/full')
+    assert done.returncode == code
+    assert done.stderr == 'sim_bridge: the output cannot be written: No space left on device\n'
+    bag += bag and '2'
+    done = shell(f'$S {verb} {bag} > /dev/full 2> /dev/full')
+    assert (done.returncode, done.stdout, done.stderr) == (code, '', '')
+
+
 @pytest.mark.parametrize('closed', ['>&-', '2>&-', '<&-', '>&- 2>&- <&-'])
 def test_closed_streams_change_no_result(closed, tmp_path):
     """Give the same exit code, without a traceback."""

@@ -386,7 +386,7 @@ def test_object_of_another_user_is_not_loaded(cache, tmp_path, hostile, other_us
         path.rename(tmp_path / 'planted')
         path.symlink_to(tmp_path / 'planted')
     objects._memory.clear()
-    with pytest.warns(RuntimeWarning, match=f'{path} is not loaded'):
+    with pytest.warns(RuntimeWarning, match=f'the compiled kernel {path} is not used'):
         assert objects.find(key) is None
     objects.keep(key, objects.Object(b'own', '"int"'))
     objects._memory.clear()

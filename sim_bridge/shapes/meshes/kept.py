@@ -14,7 +14,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.shapes.meshes.decomposition import decompose
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 from sim_bridge.trust.folders import subfolder
-from sim_bridge.trust.ownership import read_trusted, write_private
+from sim_bridge.trust.ownership import read_or_warn, write_private
 
 # increased whenever `decompose` returns other hulls for the same mesh
 _VERSION = b'1'
@@ -41,8 +41,11 @@ def kept_hulls(mesh: TriangleMesh) -> tuple[ConvexHull, ...]:
 
 def _read(path: Path) -> list[FloatArray] | None:
     """Return hull corners; None if they are missing, damaged, or another user's."""
+    content = read_or_warn(path, 'the file of convex hulls')
+    if content is None:
+        return None
     try:
-        with np.load(io.BytesIO(read_trusted(path)), allow_pickle=False) as arrays:
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
             found = [np.asarray(arrays[f'arr_{k}']) for k in range(len(arrays.files))]
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         return None
