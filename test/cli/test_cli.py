@@ -550,6 +550,7 @@ def test_controllers_of_run_exist(controller):
         ('quadruped', 'pd'),
         ('four_bar', 'velocity'),
         ('delta', 'velocity'),
+        ('crank_slider', 'velocity'),
         ('tracked_vehicle', 'velocity'),
         ('rover', 'square'),
         ('nobody', 'pd'),

@@ -246,6 +246,21 @@ def test_run_turns_the_crank_of_the_four_bar(graph, start_process):
     assert 'Traceback' not in output
 
 
+def test_run_turns_the_crank_of_the_crank_slider(graph, start_process):
+    """Turn a body file's crank; the slider is where the rod, 0.3 m long, puts it."""
+    process = start_process('-m', 'sim_bridge', 'run', 'crank_slider')
+    states = graph.listen(JointState, '/joint_states')
+    graph.wait(
+        lambda: states and abs(states[-1].velocity[0] - np.pi) < 1e-9, 'half a turn a second'
+    )
+    crank, _, slider = states[-1].position[:3]
+    reach = 0.1 * np.cos(crank) + np.sqrt(0.3**2 - (0.1 * np.sin(crank)) ** 2)
+    assert slider == pytest.approx(reach - 0.4, abs=1e-6)
+    code, output = end(process)
+    assert code == 0, output
+    assert '[ERROR]' not in output
+
+
 def test_run_drives_the_tracked_vehicle_round_a_curve(graph, start_process):
     """Start the processes of `make run ROBOT=tracked_vehicle`: half a metre per second, left."""
     states = graph.listen(JointState, '/joint_states')
