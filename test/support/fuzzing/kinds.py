@@ -31,6 +31,7 @@ from fuzzing import (
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
 from sim_bridge import World
+from sim_bridge.cli.openplx_overview import openplx_data, openplx_text
 from sim_bridge.description import DescriptionError
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.report import Findings
@@ -136,6 +137,15 @@ def documented(module: Any) -> Any:
     )
 
 
+@cache
+def openplx_scenes() -> tuple[bytes, ...]:
+    """Return valid scenes: all constructs of the language, shipped scenes, a swing, a body."""
+    paths = [*sorted(OPENPLX.glob('*.openplx')), *sorted(FOLDER.glob('*.openplx'))]
+    swing = api_calls.OPENPLX
+    body = swing.partition('Swing')[0]
+    return (*(path.read_bytes() for path in paths), *(text.encode() for text in (swing, body)))
+
+
 def _make_urdf(rng: Random) -> bytes:
     return damaged_xml(rng, rng.choice(urdfs()))
 
@@ -212,6 +222,14 @@ def _run_openplx(case: bytes, folder: Path) -> None:
     report = findings.report(str(path))
     if not report.ok:
         raise DescriptionError(report)
+    world = World()
+    scene = world.load_openplx(path)
+    # as in the verb `check`, and in the node
+    openplx_text(openplx_data(scene.description), None)
+    list(scene.inputs)
+    for output in scene.outputs.values():
+        output.read()
+    step_on(world)
 
 
 def _run_scene(case: bytes, folder: Path, suffix: str = 'yaml') -> None:
@@ -280,10 +298,7 @@ KINDS = {
         'yaml',
     ),
     'openplx': Kind(
-        lambda rng: damaged_lines(rng, rng.choice(list(OPENPLX.glob('*.openplx'))).read_bytes()),
-        _run_openplx,
-        40,
-        'openplx',
+        lambda rng: damaged_lines(rng, rng.choice(openplx_scenes())), _run_openplx, 40, 'openplx'
     ),
     'body': Kind(
         _make_yaml(
