@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from ros_graph import PATIENCE_S
+
+from sim_bridge.description.resources import gallery_scenes, shipped_robots
 
 pytest_plugins = ['node_fixtures']
 
@@ -23,6 +26,16 @@ def run(start_process, repository):
         return output
 
     return finished
+
+
+@pytest.mark.parametrize('name', [*shipped_robots(), *gallery_scenes()])
+def test_everything_shipped_runs(start_process, name):
+    """Simulate it with its controllers for a second, without errors."""
+    process = start_process('-m', 'sim_bridge', 'run', name, '--duration', 1)
+    output, _ = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 0, output
+    assert '1 s are over' in output
+    assert not re.findall(r'\[(?:ERROR|FATAL)\].*|Traceback|is ignored', output), output
 
 
 def test_runs_in_lockstep_are_equal(run):
