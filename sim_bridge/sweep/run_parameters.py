@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -67,12 +68,13 @@ def simulator_parameters(
     packages = given.get('package_paths', ())
     values.update(values_nearby('/sim_bridge', world, robot, packages, params_of(plan, folder)))
     values.update(given)
-    values.update({'world': world, 'robot': robot, 'lockstep': [], 'record': bag})
+    values.update({'world': world, 'robot': robot})
     if plan.world_values:
         values['world_values'] = as_yaml(
             {path_text(path): value for path, value in plan.world_values.items()}
         )
-    return from_flat(SimulatorParameters, values, warn)
+    # replaced after the check: wrong values in files are refused as by the other verbs
+    return replace(from_flat(SimulatorParameters, values, warn), lockstep=(), record=bag)
 
 
 def controller_parameters(

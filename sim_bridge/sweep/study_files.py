@@ -66,7 +66,15 @@ def files_report(study: Study) -> Report:
 
 def _check_parameters(run: Section, plan: Plan, folder: Path) -> None:
     """Report refused and unknown parameters of the simulator and of control laws."""
-    from sim_bridge.sweep.run_parameters import controller_parameters, simulator_parameters
+    # imported here, since the tables need ROS
+    from sim_bridge.sweep.controllers import Situation
+    from sim_bridge.sweep.run_parameters import (
+        controller_parameters,
+        params_of,
+        robot_of,
+        scene_of,
+        simulator_parameters,
+    )
 
     key = next((key for key in ('parameters', 'params', 'scene') if run.has(key)), 'robot')
 
@@ -77,10 +85,13 @@ def _check_parameters(run: Section, plan: Plan, folder: Path) -> None:
         simulator_parameters(plan, folder, warn=warn)
     except SimBridgeError as err:
         run.error(key, '', str(err))
+    world, robot, params = scene_of(plan, folder), robot_of(plan, folder), params_of(plan, folder)
     for name, each in plan.controllers.items():
         if each.kind in LAWS:
+            situation = Situation(name, (), world, robot, params, folder)
             try:
-                controller_parameters(each, {})
+                from_files = situation.parameters_of(f'{each.kind}_controller')
+                controller_parameters(each, from_files, warn)
             except SimBridgeError as err:
                 run.error(f'controllers.{name}' if name else 'controller', '', str(err))
 

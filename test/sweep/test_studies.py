@@ -148,12 +148,14 @@ def test_missing_files_are_reported(tmp_path, capsys):
         ),
         ({'params': 'mine.yaml'}, "parameter 'gravity' = [0, 1]: expected a list of 3 finite"),
         ({'controller': {'kind': 'pd', 'ramp_time': 'long'}}, "parameter 'ramp_time' = 'long'"),
+        ({'params': 'pd.yaml'}, "parameter 'ramp_time' = [1]: expected a finite number"),
         ({'controller': {'kind': 'pd', 'ramptime': 1}}, "unknown parameter 'ramptime'"),
     ],
 )
 def test_wrong_parameters_are_reported_before_the_first_run(tmp_path, capsys, run, said):
     """Refuse the study by `check` and by `sweep`, with the text of the other verbs."""
     (tmp_path / 'mine.yaml').write_text('sim_bridge: {ros__parameters: {gravity: [0, 1]}}\n')
+    (tmp_path / 'pd.yaml').write_text('pd_controller: {ros__parameters: {ramp_time: [1]}}\n')
     content = {**PUSHED, 'vary': {}, 'run': {**PUSHED['run'], 'disturbances': {}, **run}}
     study = write_study(tmp_path, {**content, 'succeed': {}})
     assert main(['check', str(study.source)]) == 1
@@ -164,11 +166,16 @@ def test_wrong_parameters_are_reported_before_the_first_run(tmp_path, capsys, ru
 
 def test_unknown_names_in_files_are_warned_of_before_the_first_run(tmp_path):
     """Report them as warnings with the name probably meant; runs ignore them."""
-    (tmp_path / 'mine.yaml').write_text('/**: {ros__parameters: {gravty: [0, 0], ramp_time: 1}}')
+    (tmp_path / 'mine.yaml').write_text(
+        '/**/sim_bridge: {ros__parameters: {gravty: [0, 0], use_sim_time: true}}\n'
+        '/**/pd_controller: {ros__parameters: {ramp_tim: 1, damping_ratio: 1}}\n'
+        '/**: {ros__parameters: {ramp_time: 1, rate: 500}}\n'
+    )
     content = {**PUSHED, 'run': {**PUSHED['run'], 'params': 'mine.yaml'}}
-    (finding,) = check_files(write_study(tmp_path, content)).findings
-    assert finding.severity == 'warning'
-    assert "unknown parameter 'gravty' is ignored. Did you mean 'gravity'?" in finding.message
+    first, second = check_files(write_study(tmp_path, content)).findings
+    assert first.severity == second.severity == 'warning'
+    assert "unknown parameter 'gravty' is ignored. Did you mean 'gravity'?" in first.message
+    assert "unknown parameter 'ramp_tim' is ignored. Did you mean 'ramp_time'?" in second.message
 
 
 def test_invalid_designs_are_rejected(tmp_path):

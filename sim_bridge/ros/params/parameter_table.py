@@ -311,26 +311,24 @@ def _checked_values(
     refuse: Callable[[str, SimBridgeError], None],
     warn: Callable[[str], None],
 ) -> dict[str, Any]:
-    """Return the accepted values by parameter, blocks nested."""
+    """Return the accepted values by parameter, in the table's order, blocks nested."""
     known, members = specifications(table), block_members(table, given)
-    values: dict[str, Any] = {}
-
-    def check(name: str, place: str, value: Callable[[], Any]) -> None:
-        try:
-            values[name] = known[name].check(value())
-        except SimBridgeError as err:
-            refuse(place, err)
-
-    for name, value in flattened(given):
-        if name in known:
-            check(name, name, lambda value=value: value)  # type: ignore[misc]
-        elif not is_foreign(name) and name.partition('.')[0] not in known:
+    flat = dict(flattened(given))
+    for name in flat:
+        if name.partition('.')[0] not in known and not is_foreign(name):
             close = close_match(name, known)
             hint = f' Did you mean {close!r}?' if close else ''
             warn(f'unknown parameter {brief(name)} is ignored.{hint}')
-    for block, own in members.items():
-        if own:
-            check(block, next(iter(own)), functools.partial(_nested, own, block))
+    values: dict[str, Any] = {}
+    for name, spec in known.items():
+        own = members[name]
+        # beside members, a value of a block is wrong; of another parameter, the members are
+        is_value = name in flat and (not own or spec.kind == BLOCK)
+        if is_value or own:
+            try:
+                values[name] = spec.check(flat[name] if is_value else _nested(own, name))
+            except SimBridgeError as err:
+                refuse(name if is_value else next(iter(own)), err)
     return values
 
 

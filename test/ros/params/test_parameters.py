@@ -161,6 +161,23 @@ def test_a_block_needs_members(block, value):
     assert re.match(expected, str(error))
 
 
+def test_the_first_error_is_that_of_the_table():
+    """Name the same of several wrong values, in whatever order they are given."""
+    given = {'seed': -1, 'rate': 'x', 'sensors': 5, 'rat': 1}
+    for names in (given, reversed(given)):
+        with pytest.raises(InvalidValueError, match="parameter 'sensors' = 5"):
+            from_flat(SimulatorParameters, {name: given[name] for name in names}, str)
+    found = [name for name, _ in refused_values(SimulatorParameters, given)]
+    assert found == ['sensors', 'rate', 'seed']
+
+
+@pytest.mark.parametrize('given', [{'rate': 5, 'rate.a': 1}, {'rate.a': 1, 'rate': 5}])
+def test_a_value_has_no_members(given):
+    """Refuse members beside a value, in either order."""
+    with pytest.raises(InvalidValueError, match="parameter 'rate' = {'a': 1}: expected a finite"):
+        from_flat(SimulatorParameters, given, pytest.fail)
+
+
 @pytest.mark.parametrize('names', [('drives.a', 'drives.a.b'), ('drives.a.b', 'drives.a')])
 def test_a_member_is_a_value_or_a_block(names):
     """Refuse a member with a value and with members, in either order."""

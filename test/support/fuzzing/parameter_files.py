@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Mapping
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -22,8 +24,10 @@ from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.params.declaration import declare
 from sim_bridge.ros.params.node_arguments import read_arguments
 from sim_bridge.ros.params.parameter_files import parameters_in, read_parameter_file
-from sim_bridge.ros.params.parameter_table import from_flat
+from sim_bridge.ros.params.parameter_table import from_flat, specifications
 from sim_bridge.ros.process.guarded_node import GuardedNode
+from sim_bridge.sweep.plan import Plan
+from sim_bridge.sweep.run_parameters import simulator_parameters
 
 _CONFIG = FOLDER.parent / 'config'
 _MEMBERS = {
@@ -44,6 +48,7 @@ _WORDS = (
 )
 # a file may need other parameters from elsewhere; `check` sees the file alone
 _OF_SEVERAL = 'expected none without a `world`'
+_OF_SWEEPS = ('world', 'robot', 'lockstep', 'record', 'seed')
 
 
 def make(rng: Random) -> bytes:
@@ -98,16 +103,16 @@ def run(case: bytes, folder: Path) -> None:
 
 
 def _refusals(path: Path, node: str) -> list[SimBridgeError | None]:
-    """Return the errors of the readers without and with a ROS node; compare accepted tables."""
+    """Return the errors of the readers; compare accepted tables."""
     tables: list[Any] = []
     errors: list[SimBridgeError | None] = []
-    for read in (_without_node, _with_node):
+    for read in (_without_node, _with_node, *([_in_a_sweep] if node == 'sim_bridge' else [])):
         try:
             tables.append(read(path, node))
             errors.append(None)
         except SimBridgeError as err:
             errors.append(err)
-    assert len(tables) < 2 or tables[0] == tables[1], f'{node}: {tables}'
+    assert all(each == tables[0] for each in tables), f'{node}: {tables}'
     return errors
 
 
@@ -125,6 +130,19 @@ def _with_node(path: Path, node: str) -> Any:
         return table
     finally:
         made.destroy_node()
+
+
+def _in_a_sweep(path: Path, node: str) -> Any:
+    plan = Plan('', '', 1.0, str(path), {}, {}, {}, {}, ())
+    own = simulator_parameters(plan, path.parent)
+    given = parameters_in(path, f'/{node}')
+    # a sweep sets these itself
+    return replace(own, **{name: _accepted(name, given) for name in _OF_SWEEPS})
+
+
+def _accepted(name: str, given: Mapping[str, Any]) -> Any:
+    specification = specifications(TABLES['sim_bridge'])[name]
+    return specification.check(given.get(name, specification.default))
 
 
 @cache
