@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
@@ -107,19 +108,11 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     """
     if isinstance(source, Mapping):
         content, place, folder = source, 'tuning', Path()
-    else:
+    elif isinstance(source, (str, Path)):
         path = Path(source)
-        place, folder = f'tuning {str(path)!r}', path.parent
-        try:
-            content = load_yaml(path.read_bytes())
-        except YamlTextError as err:
-            raise InvalidValueError('tuning file', str(path), f'YAML ({err})') from err
-        except OSError as err:
-            raise InvalidValueError(
-                'tuning file',
-                str(path),
-                f'a file that can be read: {err.strerror}' + path_meant(path),
-            ) from err
+        content, place, folder = _content(path), f'tuning {str(path)!r}', path.parent
+    else:
+        raise InvalidValueError('tuning', source, 'the path of a tuning file, or a mapping')
     if not isinstance(content, Mapping):
         raise InvalidValueError('content', content, f'keys {", ".join(KEYS)}', place)
     for key in content:
@@ -170,6 +163,19 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
         tuple(Constraint(text, f'{place}, constraints') for text in constraints),
         folder,
     )
+
+
+def _content(path: Path) -> Any:
+    """Return the YAML in a tuning file; raise InvalidValueError if it cannot be read."""
+    try:
+        return load_yaml(read_file(path))
+    except YamlTextError as err:
+        raise InvalidValueError('tuning file', str(path), f'YAML ({err})') from err
+    except (OSError, ValueError) as err:
+        reason = getattr(err, 'strerror', None) or str(err)
+        raise InvalidValueError(
+            'tuning file', str(path), f'a file that can be read: {reason}' + path_meant(path)
+        ) from err
 
 
 def _mapping(key: str, content: Mapping[str, Any], place: str) -> Mapping[str, Any]:

@@ -156,6 +156,21 @@ def test_wrong_files_are_named(change, error, text):
         sb.optimise(step_response(**change), rounds=1)
 
 
+@pytest.mark.parametrize(
+    ('source', 'text'),
+    [
+        (None, 'tuning = None: expected the path of a tuning file, or a mapping'),
+        ('/dev/zero', 'not a regular file'),
+        ('a\0b', 'a file that can be read'),
+        ('none.yaml', 'No such file'),
+    ],
+)
+def test_tuning_files_that_cannot_be_read_are_named(source, text):
+    """Refuse other types, devices, and missing files."""
+    with pytest.raises(sb.InvalidValueError, match=text):
+        sb.optimise(source)
+
+
 def test_measures_equal_closed_forms():
     """Measure known signals in two worlds."""
     times = np.linspace(0.0, 1.0, 101)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 import csv
+import io
 import itertools
 import math
 import operator
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from sensor_msgs.msg import JointState
 
+from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.names import counted
 from sim_bridge.ros.bag.mcap_reader import simulated_time
@@ -78,8 +80,7 @@ def _in_table(path: Path, joints: Mapping[str, Sequence[str]]) -> list[Command]:
     """
     place = f'table {str(path)!r}'
     try:
-        with path.open(newline='', encoding='utf-8') as file:
-            rows = list(csv.reader(file))
+        rows = list(csv.reader(io.StringIO(read_file(path, DATA_BYTES).decode(), newline='')))
     except (OSError, UnicodeDecodeError, csv.Error) as err:
         raise InvalidValueError('commands', str(path), f'a CSV file ({err})') from err
     if not rows or rows[0][:1] != ['time'] or len(rows[0]) < 2:
