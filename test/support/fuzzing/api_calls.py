@@ -82,7 +82,7 @@ _MAY_CHANGE = ('step',)
 
 def make(rng: Random) -> bytes:
     """Return calls as JSON: holder by number, member, and wrong arguments by number."""
-    surface, given = _surface()
+    surface, given = surface_of_holders()
     calls = []
     for _ in range(rng.randint(1, _CALLS)):
         holder, members = rng.choice(surface)
@@ -96,12 +96,15 @@ def make(rng: Random) -> bytes:
 
 def run(case: bytes, folder: Path) -> None:
     """Make the calls; refused ones change nothing, and the world can be stepped afterwards."""
-    held = _holders()
+    held = holders()
     values, world = _values(held), held[1]
     for holder, name, wrong in json.loads(case):
         before = world.state_hash()
         given = {each: values[number] for each, number in wrong.items()}
-        if not _call(held[holder], name, given, _sound(held)) and name not in _MAY_CHANGE:
+        if (
+            not call_member(held[holder], name, given, sound_values(held))
+            and name not in _MAY_CHANGE
+        ):
             assert world.state_hash() == before, f'refused, {name} changed the world'
     try:
         step_on(world)
@@ -130,7 +133,7 @@ def _pattern() -> sb.World:
     return world
 
 
-def _holders() -> list[Any]:
+def holders() -> list[Any]:
     """Return a new world with all its parts."""
     world = _pattern().copy()
     robot, vehicle, ball, *_ = world.robots.values()
@@ -195,9 +198,9 @@ def _nothing(*_: object, **__: object) -> None:
 
 
 @cache
-def _surface() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
+def surface_of_holders() -> tuple[list[tuple[int, list[tuple[str, list[str]]]]], int]:
     """Return each holder's members with their parameters, and the number of values."""
-    held = _holders()
+    held = holders()
     return [
         (
             number,
@@ -215,7 +218,7 @@ def _values(held: list[Any]) -> list[Any]:
         *VALUES,
         *_OBJECTS,
         *held[1:],
-        *_sound(held).values(),
+        *sound_values(held).values(),
         robot.links[-1].name,
         other,
         other.links[0],
@@ -224,7 +227,7 @@ def _values(held: list[Any]) -> list[Any]:
     ]
 
 
-def _sound(held: list[Any]) -> Mapping[str, Any]:
+def sound_values(held: list[Any]) -> Mapping[str, Any]:
     """Return right arguments by parameter names, some for one member only."""
     _, world, robot, ball, link, *_ = held
     vector, names = (0.1, 0.2, 0.3), robot.joint_names
@@ -356,7 +359,9 @@ def _parameters(holder: Any, name: str) -> Mapping[str, inspect.Parameter]:
     }
 
 
-def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]) -> bool:
+def call_member(
+    holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, Any]
+) -> bool:
     """Call a method, or read and set an attribute; return whether it was accepted."""
     try:
         member = getattr(holder, name)
@@ -379,7 +384,7 @@ def _call(holder: Any, name: str, given: Mapping[str, Any], sound: Mapping[str, 
         if traceback.extract_tb(err.__traceback__)[-1].name not in (
             '__setattr__',
             '__getattr__',
-            _call.__name__,
+            call_member.__name__,
         ):
             raise
         return False

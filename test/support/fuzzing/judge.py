@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 import signal
 import threading
+import time
 import traceback
 
 import numpy as np
@@ -20,6 +21,7 @@ from sim_bridge.foundation.errors import SimBridgeError
 SECONDS = 10.0
 # an alternatives list may reach the maximum of 2000 characters for a value
 LONGEST_ERROR = 5000
+_PATIENCE_S = 5.0
 
 
 class HangError(Exception):
@@ -76,7 +78,10 @@ def nothing_left(but: str = '') -> Iterator[None]:
     before = _held()
     yield
     gc.collect()
-    after = _held()
+    # idle threads of a pool end soon after it
+    end = time.monotonic() + _PATIENCE_S
+    while (after := _held())['threads'] - before['threads'] and time.monotonic() < end:
+        time.sleep(0.01)
     for what, held in after.items():
         left = sorted(each for each in held - before[what] if not but or but not in each)
         assert not left, f'{what} left behind: {left}'

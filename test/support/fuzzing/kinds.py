@@ -19,9 +19,12 @@ import yaml
 
 from fuzzing import (
     api_calls,
+    batches,
     changes,
     command_messages,
     entities,
+    forks,
+    interruptions,
     nodes,
     parameter_files,
     recordings,
@@ -339,6 +342,9 @@ KINDS = {
         _make_yaml(lambda: entities.renamed(documented(entity_changes))), entities.run, 15, 'yaml'
     ),
     'api': Kind(api_calls.make, api_calls.run, 40, 'json'),
+    'batches': Kind(batches.make, batches.run, 8, 'json'),
+    'interrupts': Kind(interruptions.make, interruptions.run, 8, 'json'),
+    'forks': Kind(forks.make, forks.run, 6, 'json'),
     'node_parameters': Kind(nodes.make_parameters, nodes.run_parameters, 1, 'json', 5, 'socket:'),
     'signals': Kind(nodes.make_signal, nodes.run_signal, 3, 'json', 10, 'socket:'),
 }
