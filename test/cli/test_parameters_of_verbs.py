@@ -47,7 +47,9 @@ REFUSED = {
     'gravity: [0, 0, x]': "parameter 'gravity' = [0, 0, 'x']: expected a list of 3 finite numbers",
     'rate: [1, 2.5]': "parameter 'rate' = [1, 2.5]: expected a finite number",
     'rate: {a: 5}': "parameter 'rate' = {'a': 5}: expected a finite number",
-    'world_values: {a.b: 1}': "parameter 'world_values' = {'a': {'b': 1}}: expected a text",
+    'world_values: {a.b: 1}': (
+        "parameter 'world_values' = {'a': {'b': 1}}: expected a text; write YAML in quotes"
+    ),
     'rate: 1_000': "parameter 'rate' = '1_000': expected a finite number",
     'rate: 0x1G': "parameter 'rate' = '0x1G': expected a finite number",
     'robot_name: 1e3': "parameter 'robot_name' = 1000.0: expected a text",

@@ -144,7 +144,10 @@ class Specification:
             and (self.low is None or all(map(self._is_within, numbers)))
         )
         if not is_accepted:
-            raise InvalidValueError(f'parameter {block + self.name!r}', value, self.accepted)
+            is_yaml = self.kind == 'str' and isinstance(value, Mapping)
+            hint = '; write YAML in quotes, to be read as a text' if is_yaml else ''
+            place = f'parameter {block + self.name!r}'
+            raise InvalidValueError(place, value, self.accepted + hint)
         if self.validate is not None:
             self.validate(block + self.name, converted)
         return converted
