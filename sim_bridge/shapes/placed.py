@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -109,8 +108,9 @@ class Placed:
         """Return the shape with the name of another material; the other fields stay checked."""
         if material == self.material:
             return self
-        changed = copy(self)
-        object.__setattr__(changed, 'material', material)
+        changed = object.__new__(Placed)
+        # a third of the time of `copy`
+        changed.__dict__.update(self.__dict__, material=material)
         return changed
 
     @property

@@ -385,6 +385,13 @@ def test_yaml_orientation_is_a_quaternion_x_y_z_w():
             'type',
             'pink',
         ),
+        # a key of another kind is as wrong as an unknown one
+        (
+            {'type': 'gyro', 'link': 'arm', 'enable_orientation': False},
+            'unknown-key',
+            'enable_orientation',
+            'False',
+        ),
         ('imu', 'bad-value', '', 'imu'),
     ],
 )
