@@ -32,6 +32,7 @@ from sim_bridge.engine.pipeline.observe import observe
 from sim_bridge.engine.pipeline.run_stage import run_stage
 from sim_bridge.engine.pipeline.runge_kutta import step_smoothly
 from sim_bridge.engine.pipeline.stored_energy import contact_energy
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.attributes import ReadOnly
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import WORST_SIZE
@@ -341,7 +342,7 @@ class Cache:
         """
         self.settle_contacts()
         state, staleness = self.robots.state, self._staleness
-        q, v = state.q.copy(), state.v.copy()
+        before = self.coordinates()
         try:
             if any(
                 joint.spec.gathers and max(joint.error(of_rigid_rows=True)) > _OPEN
@@ -356,8 +357,19 @@ class Cache:
             run_stage(self.stepper.handle, LOOPS.address, LoopPhase.BEGIN)
             staleness.flags = (staleness.flags | OBSERVATION) & ~JOINT_VELOCITIES
         except BaseException:
-            state.q[:], state.v[:] = q, v
+            self.separate_joints(*before)
             raise
+
+    def coordinates(self) -> tuple[FloatArray, FloatArray]:
+        """Return copies of the positions (nq,) and velocities (nv,) of all robots."""
+        state = self.state
+        return state.q.copy(), state.v.copy()
+
+    def separate_joints(self, q: FloatArray, v: FloatArray) -> None:
+        """Undo `begin_joints`, with the coordinates before it: (nq,) and (nv,)."""
+        state = self.robots.state
+        state.q[:], state.v[:] = q, v
+        self._staleness.flags |= OBSERVATION | JOINT_VELOCITIES
 
     def make_room(self, contacts: int) -> None:
         """Ensure room for `contacts` contacts in the state; its other arrays are unchanged."""

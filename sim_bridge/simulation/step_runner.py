@@ -19,6 +19,7 @@ from sim_bridge.engine.pipeline.step import (
     NOT_COMPILED,
     NOT_FINITE,
 )
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.sensors.step_and_sample import (
@@ -39,6 +40,7 @@ from sim_bridge.simulation.run import Run
 from sim_bridge.simulation.staleness import (
     APPLIED,
     CONTACT_MATERIALS,
+    JOINT_VELOCITIES,
     OBSERVATION,
     PUSHES,
     Staleness,
@@ -106,9 +108,12 @@ class StepRunner:
         if before:
             before, first = guard.admit(), self._counter.value
         guard.holder = thread
+        before_joints: tuple[FloatArray, FloatArray] | None = None
         try:
             if contacts is not None:
                 cache.make_user_contact_room(contacts)
+            if staleness.flags & JOINT_VELOCITIES:
+                before_joints = cache.coordinates()
             if staleness.flags & TO_STEP:
                 cache.refresh(TO_STEP)
             if contacts is not None or staleness.flags & PUSHES:
@@ -116,7 +121,7 @@ class StepRunner:
             else:
                 self._advance(first, n, ANEW)
         except BaseException:
-            self._recover(first)
+            self._recover(first, before_joints)
             raise
         finally:
             guard.holder = before
@@ -227,18 +232,21 @@ class StepRunner:
             cache.stepper.progress[:] = stepper.progress
         return GO_ON
 
-    def _recover(self, first: int) -> None:
+    def _recover(self, first: int, before_joints: tuple[FloatArray, FloatArray] | None) -> None:
         """
         Finish the kernel's steps when anything is raised, an interrupt too.
 
         The kernel counts steps in memory; the marks, the pending samples and the pushes' end
-        follow from there. first: number of the call's first step.
+        follow from there. first: number of the call's first step. before_joints: positions and
+        velocities before new constraints changed them, restored unless a step is complete.
         """
         cache, staleness, stepper = self._cache, self._staleness, self._cache.current_stepper
         if self._counter.value > first:
             staleness.flags |= _STEPPED
             if staleness.flags & PUSHES:
                 self._drop_pushes()
+        elif before_joints is not None:
+            cache.separate_joints(*before_joints)
         cache.contacts.user_contacts.clear()
         while stepper is not None and stepper.progress[STATUS] == NO_RANDOM_NUMBERS:
             cache.robots.sites.sampling.prepare(self._counter.value)

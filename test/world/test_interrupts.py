@@ -250,6 +250,13 @@ def test_interrupted_call_finishes_or_does_nothing(name):
         check(name, found[at])
 
 
+@pytest.mark.parametrize('error', [KeyboardInterrupt, MemoryError])
+def test_first_step_interrupted_before_its_kernel_changes_nothing(error):
+    """Interrupt the last lines of a step that first joins the links of new constraints."""
+    for at in places('first step')[-20:]:
+        check('first step', at, error)
+
+
 @pytest.mark.long
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize('error', [KeyboardInterrupt, MemoryError])
