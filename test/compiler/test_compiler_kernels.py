@@ -16,6 +16,8 @@ from sim_bridge.compiler.reference import Reference
 
 # only calls consisting of fewer kernel calls than this are perturbed
 SMALL = 60
+# memory for all records [bytes]: a worker runs other tests in the same process
+MOST_MEMORY = 500_000_000
 # spreads of the random factors for all floats: near 1, and far from it
 SPREADS = (1e-6, 0.3, 3.0)
 
@@ -115,6 +117,7 @@ def test_every_kernel_equals_cpython():
     recorder = recorded()
     assert not [name for name, kernel in all_kernels().items() if not recorder.records.get(kernel)]
     assert recorder.wrong == [], 'whole units with all they call'
+    assert recorder.size < MOST_MEMORY
     machines = machines_of(recorder)
     assert wrong_alone(recorder, machines) == []
     wrong, tried = wrong_for_others(recorder, machines)

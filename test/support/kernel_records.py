@@ -62,9 +62,18 @@ def all_kernels() -> dict[str, Kernel]:
 class Copier:
     """Copies arguments; copies of arrays sharing memory share memory as well."""
 
-    def __init__(self, change: Callable[[np.ndarray], np.ndarray] | None = None):
-        """Prepare; change: function that replaces each float array or number."""
-        self._change = change
+    def __init__(
+        self,
+        change: Callable[[np.ndarray], np.ndarray] | None = None,
+        kept: dict[bytes, bytes] | None = None,
+    ):
+        """
+        Prepare.
+
+        change: function that replaces each float array or number. kept: contents of earlier
+        copies; copies with equal contents share them, and are read-only.
+        """
+        self._change, self._kept = change, kept
         self._owners: dict[int, np.ndarray] = {}
         self._tables: dict[int, Handle] = {}
 
@@ -90,12 +99,18 @@ class Copier:
         while isinstance(owner.base, np.ndarray):
             owner = owner.base
         if id(owner) not in self._owners:
-            copied = owner.copy()
+            copied = owner.copy() if self._kept is None or not owner.size else self._shared(owner)
             if self._change is not None and copied.dtype == np.float64:
                 copied = self._change(copied)
             self._owners[id(owner)] = copied
         offset = array.__array_interface__['data'][0] - owner.__array_interface__['data'][0]
         return np.ndarray(array.shape, array.dtype, self._owners[id(owner)], offset, array.strides)
+
+    def _shared(self, array: np.ndarray) -> np.ndarray:
+        """Return a read-only copy, with the memory for all copies with equal contents."""
+        content = array.tobytes()
+        content = self._kept.setdefault(content, content)
+        return np.frombuffer(content, array.dtype).reshape(array.shape)
 
 
 def differences(ours: Any, theirs: Any, place: str = '') -> Iterator[str]:
@@ -155,8 +170,14 @@ class Recorder:
         self.wrong: list[str] = []
         self.reference = Reference(self._wrap)
         self._counts: dict[Kernel, int] = {}
+        self._kept: dict[bytes, bytes] = {}
         self._calls = 0
         self._is_watching = False
+
+    @property
+    def size(self) -> int:
+        """Memory for all records [bytes]."""
+        return sum(map(len, self._kept))
 
     def _wrap(self, kernel: Kernel, function: Callable[..., Any]) -> Callable[..., Any]:
         self._counts[kernel], kept = 0, self.records.setdefault(kernel, [])
@@ -166,9 +187,9 @@ class Recorder:
             self._counts[kernel] += 1
             if self._counts[kernel] not in _RECORDED:
                 return function(*arguments)
-            begin, before = self._calls, Copier().copy(arguments)
+            begin, before = self._calls, Copier(kept=self._kept).copy(arguments)
             result = function(*arguments)
-            copier = Copier()
+            copier = Copier(kept=self._kept)
             kept.append(
                 Record(
                     before, copier.copy(arguments), copier.copy(result), 1 + self._calls - begin
