@@ -38,14 +38,21 @@ def noting_files() -> Iterator[dict[str, str]]:
 
 def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
     """Return a file's content; also raises OSError if it is not regular, or too large."""
-    with open(os.open(path, _FLAGS), 'rb') as file:
-        status = os.fstat(file.fileno())
+    descriptor = os.open(path, _FLAGS)
+    try:
+        status = os.fstat(descriptor)
+        if stat.S_ISDIR(status.st_mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, 'not a regular file', str(path))
         if status.st_size > most_bytes:
             reason = f'{status.st_size} bytes, and at most {most_bytes} are read'
             raise OSError(errno.EFBIG, reason, str(path))
-        content = file.read(most_bytes)
+        # it would refuse a folder, and leave the descriptor open
+        with open(descriptor, 'rb', closefd=False) as file:
+            content = file.read(most_bytes)
+    finally:
+        os.close(descriptor)
     noted = _noted.get()
     if noted is not None:
         noted[str(Path(path).resolve())] = hashlib.sha256(content).hexdigest()

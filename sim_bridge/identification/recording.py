@@ -11,7 +11,7 @@ import numpy as np
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
-from sim_bridge.foundation.validation import one_of, real_array
+from sim_bridge.foundation.validation import items_of, one_of, real_array
 
 # arrays with any number type, converted to float
 _Numbers = np.ndarray[Any, np.dtype[Any]]
@@ -49,7 +49,10 @@ class Recording:
 
     def __post_init__(self) -> None:
         """Check the arrays."""
-        place, n = f'recording {self.name!r}', len(self.joint_names)
+        place = f'recording {self.name!r}'
+        names = items_of('joint_names', self.joint_names, str, 'joint names', place)
+        object.__setattr__(self, 'joint_names', names)
+        n = len(names)
         one_of('hold', self.hold, HOLDS, place)
         for what, times, fewest in (
             ('times', self.times, _FEWEST),

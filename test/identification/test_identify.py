@@ -312,6 +312,14 @@ def test_wrong_kinds_are_named(what, error, text):
         sb.identify('pendulum', pendulum(), what)
 
 
+@pytest.mark.parametrize('names', [None, 'pivot', ('pivot', 3), 5])
+def test_joint_names_of_recordings_are_checked(names):
+    """Refuse names that are no series of texts."""
+    times = np.arange(3.0)
+    with pytest.raises(sb.InvalidValueError, match='joint_names = .*expected joint names'):
+        Recording('r', names, times, np.zeros((3, 1)), None, times, np.zeros((3, 1)))
+
+
 def test_recordings_that_do_not_fit_are_refused():
     """Name missing joints, missing motion, and too long windows."""
     motion = pendulum()
