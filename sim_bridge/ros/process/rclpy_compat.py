@@ -152,7 +152,7 @@ class ExpiryClocks:
                 return _ClockedNode(self._node, clock)
         from rclpy.clock import Clock, ClockType
 
-        # clients wait in real time
+        # also stamps the goals; clients wait in real time
         self._clocks.append(Clock(clock_type=ClockType.SYSTEM_TIME))
         return _ClockedNode(self._node, self._clocks[-1])
 

@@ -34,6 +34,7 @@ MAY_ASK = {
     'sim_bridge/page/camera_layer.py': 'a picture named after the time',
     'sim_bridge/ros/bag/offline.py': 'log times since 1970, where record_epoch asks for them',
     'sim_bridge/ros/process/guarded_node.py': 'makes timers with the clocks of its callers',
+    'sim_bridge/ros/process/rclpy_compat.py': 'stamps of goals, and the expiry of their results',
 }
 OF_THE_DAY = {
     'time': {'time', 'time_ns', 'localtime', 'gmtime', 'strftime', 'ctime'},
