@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 import shutil
 import signal
 import threading
@@ -282,13 +283,19 @@ def test_a_file_changed_by_another_program_ends_the_recording(tmp_path, change, 
     recorder.discard()
 
 
-def test_the_end_of_a_recording_is_marked(tmp_path):
-    """Say whether a recording ended; say nothing about other bags."""
-    recorder = Recorder(tmp_path / 'bag', Layout(split_bytes=2000), waits=True)
+def split_recording(folder: Path) -> tuple[Recorder, int]:
+    """Return the recorder of a bag split into files, with 199 messages, and its channel."""
+    recorder = Recorder(folder, Layout(split_bytes=2000), waits=True)
     channel = recorder.add_topic(Topic('/a', STRING, '', ''))
     for number in range(1, 200):
         recorder.write(channel, number, number, bytes(1000))
     wait_until(lambda: recorder.message_count == 199)
+    return recorder, channel
+
+
+def test_the_end_of_a_recording_is_marked(tmp_path):
+    """Say whether a recording ended; say nothing about other bags."""
+    recorder, _ = split_recording(tmp_path / 'bag')
     assert 'has no end' in examine(tmp_path / 'bag').note
     recorder.close()
     found = examine(tmp_path / 'bag')
@@ -301,11 +308,7 @@ def test_the_end_of_a_recording_is_marked(tmp_path):
 
 def test_an_ended_file_is_watched_too(tmp_path):
     """Record on if an earlier file in a split bag is moved away, and report it in the end."""
-    recorder = Recorder(tmp_path / 'bag', Layout(split_bytes=2000), waits=True)
-    channel = recorder.add_topic(Topic('/a', STRING, '', ''))
-    for number in range(1, 200):
-        recorder.write(channel, number, number, bytes(1000))
-    wait_until(lambda: recorder.message_count == 199)
+    recorder, channel = split_recording(tmp_path / 'bag')
     assert (tmp_path / 'bag' / 'bag_1.mcap').exists()
     (tmp_path / 'bag' / 'bag_0.mcap').unlink()
     recorder.write(channel, 200, 200, bytes(1000))
