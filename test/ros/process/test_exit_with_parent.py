@@ -11,7 +11,7 @@ import sys
 import pytest
 from ros_graph import PATIENCE_S
 
-from sim_bridge.ros.process import exit_with_parent
+from sim_bridge.ros.process import exit_with_parent, lifeline
 
 # prints its process number, and each signal
 STUBBORN = """
@@ -91,3 +91,8 @@ def test_exit_codes_are_passed_on(gently):
     )
     assert missing.returncode == 127
     assert missing.stderr == 'no_such_program cannot be started: No such file or directory\n'
+
+
+def test_the_variable_is_the_one_of_lifelines():
+    """The program imports nothing from this package, so it repeats the variable's name."""
+    assert exit_with_parent._OWN == lifeline.ENDS_WITH_STDIN
