@@ -42,8 +42,8 @@ test: $(VENV)/.test  ## run all tests, on all processors
 test-fast: $(VENV)/.test  ## run the tests without ROS graphs and other processes
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not long and not ros and not process and not slow' $(ARGS)
 
-test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.pictures  ## run the tests that take minutes
-	@$(BIN)/python -m pytest -m long $(ARGS)
+test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.pictures  ## run the tests that take minutes, on all processors
+	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long $(ARGS)
 
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
 	@PYTHONPATH='$(CURDIR):$(CURDIR)/test/support' $(BIN)/python -m fuzzing $(ARGS)

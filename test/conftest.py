@@ -31,6 +31,9 @@ pytest.register_assert_rewrite('node_fixtures', 'standard_simulation', 'twins')
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
+# time limit of a test with the mark `long` [s]; pyproject.toml has the limit of all others
+_LONG_S = 1800.0
+
 PROFILE = str(REPOSITORY / 'test' / 'support' / 'local_udp.xml')
 
 # Domains 0 to 101 keep DDS below Linux' ephemeral ports; 0 is the common default.
@@ -116,10 +119,12 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark tests with ROS graphs or other processes, and slow tests: `test-fast` skips them."""
+    """Mark tests with ROS graphs or other processes, and slow tests; bound the long ones."""
     for item in items:
         for mark in marks_of(item.path, frozenset(getattr(item, 'fixturenames', ()))):
             item.add_marker(mark)
+        if item.get_closest_marker('long') and not item.get_closest_marker('timeout'):
+            item.add_marker(pytest.mark.timeout(_LONG_S))
 
 
 def pytest_collection_finish(session):

@@ -15,7 +15,7 @@ import pytest
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import Array, is_number, Kind, Tuple
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.long
 
 # only calls consisting of fewer kernel calls than this are compared
 SMALL = 40

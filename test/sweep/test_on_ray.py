@@ -22,7 +22,7 @@ from sim_bridge.sweep.study import Study
 from sim_bridge.sweep.sweep import sweep
 
 # Ray's own processes keep sockets and files until the end
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1800), pytest.mark.filterwarnings('ignore')]
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings('ignore')]
 
 RUNS = 2000
 TOKEN = secrets.token_hex(32)

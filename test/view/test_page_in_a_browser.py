@@ -14,7 +14,7 @@ from shipped import path_of
 import sim_bridge as sb
 
 # software rendering takes seconds for each picture
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.long
 
 SCENE = {
     'world': {

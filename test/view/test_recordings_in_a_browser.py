@@ -12,7 +12,7 @@ from sim_bridge.view.player import Player
 from sim_bridge.view.taping import Taping
 
 # software rendering takes seconds for each picture
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = pytest.mark.long
 
 STEP = 1e-3
 

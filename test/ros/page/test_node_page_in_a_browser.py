@@ -9,7 +9,6 @@ from sensor_msgs.msg import JointState
 # software rendering takes seconds per picture
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.timeout(1200),
     pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"),
 ]
 
