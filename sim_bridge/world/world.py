@@ -166,9 +166,10 @@ class World(DeclaredAttributes):
         gravity: (3,) [m/s²], world axes; a `PointGravity`; or a function from position (3,) [m]
             to acceleration (3,) [m/s²].
         solver: contact solver; stops, joint friction and mimic joints are always solved exactly.
-            'direct': residual below 1e-9 m/s, within `step_budget`. 'iterative': residual below
-            1e-6 m/s by 8 to 50 sweeps, completed by Newton steps, except for piles and if
-            `iterations` is given; for piles with hundreds of bodies. 'split': residual below
+            'direct': residual below 1e-9 m/s, within `step_budget`; for robots and what rests.
+            'iterative': residual below 1e-6 m/s by 8 to 50 sweeps, completed by Newton steps,
+            except for piles and if `iterations` is given; for moving piles with hundreds of
+            bodies (figures in docs/performance.md, With contacts). 'split': residual below
             1e-6 m/s, by alternating a direct solve for normal forces and friction sweeps, and by
             solving both together if they do not converge. `report` tells whether the tolerance was
             reached.
@@ -181,14 +182,16 @@ class World(DeclaredAttributes):
             distance that they can move in a step; forces act from touch on.
         sleep: stop simulating bodies at rest until something moves them (ODE's auto-disable);
             True, or a `Sleep` with thresholds.
-        iterations: largest sweep count over an island's contacts; None: 50 for
-            'iterative' and 'split', 300 for 'direct' if it needs sweeps.
+        iterations: largest sweep count over an island's contacts, however many these are;
+            None: 50 for 'iterative' and 'split', 300 for 'direct' if it needs sweeps, fewer for
+            large islands.
         erp, cfm: ODE's world ERP and CFM [1; m/(N s), rad/(N m s)]: for contacts whose contact
             material has no own values, and for `add_joint` without these and without a compliance.
         step_budget: largest multiplication count for a contact island in a step, so a
             hard impact does not delay control; None for no bound. A step at the bound may leave a
             residual above the tolerance, as `report` tells; the next step continues from there.
-            Islands with over 50 contacts may take more. See docs/performance.md.
+            Islands with over 50 contacts may take more, and islands near rest enough to stay at
+            rest. See docs/performance.md.
 
         All except time_step and seed are also attributes that can be set later; resets keep them,
         snapshots contain them. Raises InvalidValueError for other values.

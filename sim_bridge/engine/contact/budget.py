@@ -25,27 +25,47 @@ _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 # solvers that alternate Newton's method with sweeps
 _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
+_NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
+_NEAR_REST = 1e-4  # greatest velocity near rest [m/s, rad/s]
 
 
 @kernel
-def affordable_work(options, rows, has_elements, from_rest, a_newton):
+def affordable_work(options, state, laws, islands, rows, solution, has_elements, a_newton, island):
     """
     Return the multiplications allowed for an island in one step.
 
-    rows: the island's row count. has_elements: whether joint laws are among the rows. from_rest:
-    see `is_placed_at_rest`. a_newton: multiplications in one Newton step.
+    has_elements: whether joint laws are among the rows. a_newton: multiplications in one Newton
+    step. An island near rest may take enough Newton steps to stay there: its impulses change
+    little from step to step, so few steps solve it, and the next steps need none. With a smaller
+    bound, a tower would begin to move, and cost the bound in every step.
     """
     most = budget = float(options.step_budget)
-    if from_rest:
+    size = island_rows(laws, islands, island)
+    if is_placed_at_rest(state, islands, rows, solution, island):
         most = _PLACED_AT_REST * max(budget, a_newton)
     elif has_elements or options.solver == SPLIT or options.hybrid != 0:
         most = _MORE * budget
-    elif rows > _PILE:
+    elif size > _PILE:
         # a Newton step on a pile twice as large costs up to four times as much
-        larger = rows / _PILE
+        larger = size / _PILE
         most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
         most = max(budget, min(most, _MORE * budget))
+    if greatest_velocity(state, islands, rows, island) < _NEAR_REST:
+        most = max(most, _NEWTONS_AT_REST * float(a_newton))
     return int(min(most, float(MOST_WORK)))
+
+
+@kernel
+def greatest_velocity(state, islands, rows, island):
+    """Return an island's greatest coordinate velocity before the step."""
+    greatest = 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            # compliant joint rows have no velocity; neither has a problem without a state
+            if rows.support[entry] < state.v.shape[0]:
+                greatest = max(greatest, abs(state.v[rows.support[entry]]))
+    return greatest
 
 
 @kernel

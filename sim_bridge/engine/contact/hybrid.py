@@ -38,7 +38,7 @@ def hybrid(table, island):
     enough, before = 0.5 * options.contact_tolerance, math.inf
     sweeps, newtons, most = 0, 0, max(_SWEEPS, options.max_sweeps)
     if types == 1 << ITERATIVE or not has_room(table, island):
-        most, types = affordable_sweeps(islands, island, _SWEEPS), 0
+        most, types = affordable_sweeps(options, islands, island), 0
     if types & _TWICE != 0:
         fix_friction(table, island, True)
         newtons += solve_directly(table, island, _DIRECTLY | _TWICE)

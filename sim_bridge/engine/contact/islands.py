@@ -6,7 +6,7 @@ from sim_bridge.engine.data.contact_problem import ISLANDS, NEWTONS, SWEEPS
 from sim_bridge.engine.dynamics.articulated import is_immobile
 
 _LEAST_SWEEPS = 8
-_UPDATES = 2000  # contact updates allowed for each island in one step
+_WORK_OF_UPDATE = 250  # multiplications counted for one contact update in a sweep
 
 
 @subroutine
@@ -55,10 +55,17 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
 
 
 @kernel
-def affordable_sweeps(islands, island, most):
-    """Return the sweep limit for an island: few, but never none, for large ones."""
+def affordable_sweeps(options, islands, island):
+    """
+    Return the sweep limit for an island: few, but never none, for large ones.
+
+    A given number of iterations is the limit for every island, whatever its work.
+    """
+    if options.newton_rows == 0:
+        return options.max_sweeps
+    updates = options.step_budget // _WORK_OF_UPDATE
     size = islands.first[island + 1] - islands.first[island]
-    return min(most, max(_LEAST_SWEEPS, _UPDATES // size))
+    return min(options.max_sweeps, max(_LEAST_SWEEPS, updates // size))
 
 
 @kernel

@@ -80,7 +80,7 @@ def solve_positions(table):
     is_direct = options.solver != ITERATIVE and options.hybrid == 0
     solution.z[:] = 0.0
     for island in range(solution.effort[ISLANDS]):
-        most = affordable_sweeps(islands, island, options.max_sweeps)
+        most = affordable_sweeps(options, islands, island)
         sweeps, greatest = 0, math.inf
         while sweeps < most and greatest > enough:
             if is_direct and sweeps == _FEW_SWEEPS:

@@ -45,7 +45,7 @@ _LESS, _MUCH_LESS = 0.1, 1e-3
 _ACCURACY = 1e-3  # rounds outside `seek_least` end at this share of the residual
 _YIELD = 1e-3  # first compliance, relative to a row's inverse inertia
 _LEAST_YIELD = 1e-10
-_YIELD_AT_REST = 1e-8
+_YIELD_AT_REST = 1e-6
 _MOST_YIELD = 0.1
 
 
@@ -129,7 +129,7 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
     newtons, share = 0, _FIRST_YIELD
     greatest = greatest_gain(islands, rows, solution, island)
     if greatest > 0.0:
-        share = max(min(share, natural / greatest), _LAST_YIELD)
+        share = min(share, natural / greatest)
     while share >= _LAST_YIELD and natural > tolerance:
         if newtons > 0 and islands.spent[island] > allowed_work(natural, most):
             break

@@ -5,7 +5,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import (
     affordable_work,
-    is_placed_at_rest,
+    greatest_velocity,
     island_rows,
     newton_work,
     sweep_work,
@@ -15,6 +15,7 @@ from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
 from sim_bridge.engine.contact.prepare import directions
+from sim_bridge.engine.contact.proximal import greatest_gain
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.solver_calls import (
     share_impulses,
@@ -50,10 +51,10 @@ _MOVING = 1e-2  # above this velocity nothing in an island has to stay in place 
 _SLOW = 0.7  # relative to the last change; above it, friction and normals are solved together
 _UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' shares
 _FAST = 0.3  # relative to the last change; below it, sweeps converge fast
-_ROUNDING = 1e-13  # greatest velocity change in a step due to rounding [m/s, rad/s]
+_ROUNDING = 1e-12  # greatest velocity change in a step due to rounding [m/s, rad/s]
+_NOISE = 1e-13  # rounding in a sweep, relative to the velocities given by the impulses
 _IMPACT = 1e-6  # up to this approach velocity nothing is an impact [m/s]: resting bodies have it
 _MOVES = 1e-7  # velocity, or velocity change, above this is motion [m/s, rad/s]
-_SETTLED_BY_NEWTON = 100_000  # sweeps must suffice if a Newton step takes more multiplications
 _NEWTONS = 2  # sweeps are abandoned once they cost as much as this many Newton steps
 _SWEEPS_PER_ROW_2 = 0.02  # sweeps as costly as Newton steps for impulses, per squared row count
 _INFINITY = float('inf')
@@ -202,11 +203,10 @@ def solve_direct(table, island, has_elements):
     state, rows, solution = world.state(table), world.rows(table), world.solution(table)
     size, newtons = island_rows(laws, islands, island), 0
     a_newton = newton_work(islands, rows, island)
-    from_rest = is_placed_at_rest(state, islands, rows, solution, island)
-    affordable = affordable_work(options, size, has_elements, from_rest, a_newton)
-    is_settling = a_newton <= _SETTLED_BY_NEWTON and settles(
-        state, world.contacts(table), islands, rows, options.time_step, island
+    affordable = affordable_work(
+        options, state, laws, islands, rows, solution, has_elements, a_newton, island
     )
+    is_settling = settles(state, world.contacts(table), islands, rows, options.time_step, island)
     enough = enough_change(options)
     sweeps, is_solved = sweep_while_worthwhile(
         laws, islands, rows, solution, island, size, enough, affordable, is_settling
@@ -257,7 +257,7 @@ def solve_iteratively(table, island):
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     rows, solution = world.rows(table), world.solution(table)
     enough, sweeps, newtons = enough_change(options), 0, 0
-    most, change = affordable_sweeps(islands, island, options.max_sweeps), _INFINITY
+    most, change = affordable_sweeps(options, islands, island), _INFINITY
     while sweeps < most and change > enough:
         change = sweep(laws, islands, rows, solution, island)
         sweeps += 1
@@ -269,18 +269,6 @@ def solve_iteratively(table, island):
         if not island_residual(laws, islands, rows, solution, island)[0] <= wanted:
             newtons = solve_by_newton(options, table, island)
     return sweeps, newtons
-
-
-@kernel
-def greatest_velocity(state, islands, rows, island):
-    """Return an island's greatest coordinate velocity before the step."""
-    greatest = 0.0
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        for entry in range(rows.first[contact], rows.first[contact + 1]):
-            if rows.support[entry] < state.v.shape[0]:
-                greatest = max(greatest, abs(state.v[rows.support[entry]]))
-    return greatest
 
 
 @kernel
@@ -330,7 +318,9 @@ def sweep_while_worthwhile(
     would cost more than Newton steps, or more than is affordable. is_settling: small changes do
     not suffice if sweeps converge slowly, see `settles`.
     """
-    before, sweeps, change = 0.0, 0, _INFINITY
+    before, sweeps, change, noise = 0.0, 0, _INFINITY, 0.0
+    if is_settling:
+        noise = _NOISE * greatest_gain(islands, rows, solution, island)
     work = sweep_work(islands, rows, island)
     most_of_rows = _SWEEPS_PER_ROW_2 * size * size
     most = _NEWTONS * newton_work(islands, rows, island) / max(work, 1)
@@ -340,7 +330,7 @@ def sweep_while_worthwhile(
         islands.spent[island] += work
         # the convergence rate needs two sweeps
         if change <= enough and not (is_settling and sweeps == 1):
-            if is_settling and change > _FAST * last:
+            if is_settling and change > max(_FAST * last, noise):
                 return sweeps, False
             # with different inertias, a small change may be a large one for other contacts
             natural, complementarity = island_residual(laws, islands, rows, solution, island)

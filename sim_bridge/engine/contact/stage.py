@@ -4,14 +4,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.budget import (
-    affordable_work,
-    BAD,
-    is_placed_at_rest,
-    island_rows,
-    newton_work,
-    sweep_work,
-)
+from sim_bridge.engine.contact.budget import affordable_work, BAD, newton_work, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -280,10 +273,14 @@ def newton(table, phase):
     order_coordinates(islands, rows, direct, island)
     most = affordable_work(
         world.options(table),
-        island_rows(laws, islands, island),
+        world.state(table),
+        laws,
+        islands,
+        rows,
+        solution,
         world.law_rows(table).size[ELEMENTS] > 0,
-        is_placed_at_rest(world.state(table), islands, rows, solution, island),
         newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
+        island,
     )
     newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)

@@ -25,36 +25,101 @@ def reuse_impulses(state, contacts, laws, solution):
 
     Writes them into solution.last, world axes, and as row impulses into solution.impulse.
     """
-    old, old_count = 0, state.contact_size[COUNT]
-    for contact in range(contacts.size[COUNT]):
+    old, old_count, count, matched = 0, state.contact_size[COUNT], contacts.size[COUNT], 0
+    for contact in range(count):
         a, b = contacts.geometry[contact, 0], contacts.geometry[contact, 1]
         feature = contacts.feature[contact]
         while old < old_count and is_before(state, old, a, b, feature):
             old += 1
         for k in range(6):
-            solution.impulse[contact, k] = solution.last[contact, k] = 0.0
+            solution.last[contact, k] = 0.0
         if (
-            old == old_count
-            or state.contact_geometry[old, 0] != a
-            or state.contact_geometry[old, 1] != b
-            or state.contact_feature[old] != feature
+            old < old_count
+            and state.contact_geometry[old, 0] == a
+            and state.contact_geometry[old, 1] == b
+            and state.contact_feature[old] == feature
         ):
-            continue
-        for k in range(6):
-            solution.last[contact, k] = state.contact_impulse[old, k]
-        rows, impulse = laws.rows[contact], solution.impulse[contact]
-        if rows == 0:
-            continue
-        n, t, s = directions(laws, contact)
-        stretch = dot(s, s)
-        s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
-        push = load3(state.contact_impulse, old, LINEAR_IMPULSE)
-        twist = load3(state.contact_impulse, old, ANGULAR_IMPULSE)
+            matched += 1
+            for k in range(6):
+                solution.last[contact, k] = state.contact_impulse[old, k]
+    if matched < count and matched < old_count:
+        inherit_impulses(state, contacts, solution)
+    for contact in range(count):
+        set_row_impulses(laws, solution, contact)
+
+
+@subroutine
+def inherit_impulses(state, contacts, solution):
+    """
+    Add each vanished contact's impulse to the nearest new contact of its geometries, if any.
+
+    Parallel faces and edges have several features at one point; rounding decides which of them is
+    reported. Without its last impulse, a pile at rest would be solved from the start in each step.
+    """
+    first, count = 0, contacts.size[COUNT]
+    for old in range(state.contact_size[COUNT]):
+        a, b = state.contact_geometry[old, 0], state.contact_geometry[old, 1]
+        while first < count and is_pair_before(contacts, first, a, b):
+            first += 1
+        nearest, least, is_kept = -1, 0.0, False
+        at = first
+        while at < count and contacts.geometry[at, 0] == a and contacts.geometry[at, 1] == b:
+            is_kept = is_kept or contacts.feature[at] == state.contact_feature[old]
+            away = sub(load3(contacts.point, at, 0), load3(state.contact_point, old, 0))
+            distance = dot(away, away)
+            if (nearest < 0 or distance < least) and is_new_feature(state, contacts, old, at):
+                nearest, least = at, distance
+            at += 1
+        if nearest >= 0 and not is_kept:
+            for k in range(6):
+                solution.last[nearest, k] += state.contact_impulse[old, k]
+
+
+@kernel
+def is_pair_before(contacts, contact, a, b):
+    """Return whether a contact orders before all contacts of geometries a and b."""
+    first = contacts.geometry[contact, 0]
+    return first < a or first == a and contacts.geometry[contact, 1] < b
+
+
+@kernel
+def is_new_feature(state, contacts, old, contact):
+    """Return whether no contact of the geometries of `old` had its feature in the last step."""
+    a, b, feature = contacts.geometry[contact, 0], contacts.geometry[contact, 1], contacts.feature
+    at = old
+    while (
+        at > 0
+        and state.contact_geometry[at - 1, 0] == a
+        and state.contact_geometry[at - 1, 1] == b
+    ):
+        at -= 1
+    while (
+        at < state.contact_size[COUNT]
+        and state.contact_geometry[at, 0] == a
+        and state.contact_geometry[at, 1] == b
+    ):
+        if state.contact_feature[at] == feature[contact]:
+            return False
+        at += 1
+    return True
+
+
+@kernel
+def set_row_impulses(laws, solution, contact):
+    """Convert a contact's impulse in solution.last to its rows."""
+    rows, impulse, last = laws.rows[contact], solution.impulse[contact], solution.last[contact]
+    for k in range(6):
+        impulse[k] = 0.0
+    n, t, s = directions(laws, contact)
+    stretch = dot(s, s)
+    s = scale(1.0 / stretch if stretch > 0.0 else 0.0, s)
+    push, twist = load_v(last, LINEAR_IMPULSE), load_v(last, ANGULAR_IMPULSE)
+    if rows > 0:
         impulse[Row.NORMAL] = max(dot(n, push) + laws.pull[contact], 0.0)
-        if rows > 1:
-            impulse[Row.TANGENT], impulse[Row.TANGENT2] = dot(t, push), dot(s, push)
-        if rows > 3:
-            store_v(impulse, Row.SPIN, (dot(n, twist), dot(t, twist), dot(s, twist)))
+    if rows > 1:
+        impulse[Row.TANGENT], impulse[Row.TANGENT2] = dot(t, push), dot(s, push)
+    if rows > 3:
+        store_v(impulse, Row.SPIN, (dot(n, twist), dot(t, twist), dot(s, twist)))
 
 
 @kernel

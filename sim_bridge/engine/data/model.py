@@ -174,7 +174,11 @@ class Options(NamedTuple):
     max_sweeps: int
     """Maximum sweeps over an island's contacts, without a direct solve."""
     newton_rows: int
-    """Rows of an island up to which Newton steps complete unfinished iterative sweeps."""
+    """
+    Rows of an island up to which Newton steps complete unfinished iterative sweeps.
+
+    0 if the user gave the number of sweeps: then no island takes fewer, or Newton steps.
+    """
     step_budget: int
     """Maximum multiplications of a contact island in a step, see `contact.budget`."""
     contact_margin: float
