@@ -69,7 +69,7 @@ class ContactSolution:
 
 class Cones(NamedTuple):
     """
-    Friction at n contacts. friction: (n, 2). models: (n,) 'cone', 'pyramid' or 'constant'.
+    Friction at n contacts. friction: (n, 2). models: (n,), see `ContactProblem.friction_models`.
 
     Cones are circular: elliptic cones have scaled coordinates, y of impulses divided and y of
     velocities multiplied by mu2 / mu.
@@ -79,20 +79,28 @@ class Cones(NamedTuple):
     models: np.ndarray
 
     @property
+    def is_constant(self) -> np.ndarray:
+        """Whether friction has a constant bound (n, 2), along x and y."""
+        first = np.isin(self.models, ('constant', 'constant_and_pyramid'))
+        return np.stack(
+            [first, np.isin(self.models, ('constant', 'pyramid_and_constant'))], axis=1
+        )
+
+    @property
     def slope(self) -> np.ndarray:
         """Cone angle cosines (n,), for distances to the cones."""
-        return 1.0 / np.hypot(1.0, np.where(self.models == 'constant', 0.0, self.friction[:, 0]))
+        return 1.0 / np.hypot(1.0, np.where(self.is_constant[:, 0], 0.0, self.friction[:, 0]))
 
     def bounds(self, normal: np.ndarray) -> np.ndarray:
         """Return friction bounds (n, 2) along x and y for impulses (n,) along z [N s]."""
-        pressing = np.where(self.models == 'constant', normal > 0.0, np.maximum(normal, 0.0))
-        per = np.broadcast_to(pressing[:, None], self.friction.shape)
+        normal = normal[:, None]
+        per = np.where(self.is_constant, normal > 0.0, np.maximum(normal, 0.0))
         return np.multiply(self.friction, per, out=np.zeros(self.friction.shape), where=per > 0.0)
 
     def sliding(self, u: np.ndarray) -> np.ndarray:
         """Return mu |u_xy| (n,), de Saxcé's correction along z."""
-        rate = np.where(np.isfinite(self.friction), self.friction, 0.0)
-        return np.where(self.models == 'constant', 0.0, self._size(rate * np.abs(u[:, :2])))
+        grows = np.isfinite(self.friction) & ~self.is_constant
+        return self._size(np.where(grows, self.friction, 0.0) * np.abs(u[:, :2]))
 
     def limit(self, wanted: np.ndarray, normal: np.ndarray) -> np.ndarray:
         """Return the nearest friction (n, 2) to `wanted` within bounds, for impulses along z."""

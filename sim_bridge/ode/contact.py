@@ -71,14 +71,6 @@ class Contact:
         known = 0x77FF
         if flags & ~known:
             raise InvalidValueError('flags', hex(flags), f'bits of {known:#x} only', 'Contact')
-        both = ode.ContactApprox1_1 | ode.ContactApprox1_2
-        if flags & both not in (0, both):
-            raise InvalidValueError(
-                'flags',
-                hex(flags),
-                'both or none of ContactApprox1_1 and ContactApprox1_2',
-                'Contact',
-            )
         self._mode = flags
 
     def _get(self, name: str) -> float:
@@ -177,6 +169,15 @@ for _name, (_key, _least) in _NAMES.items():
         setattr(Contact, f'{_prefix}{_name}', _function)
 
 
+_EACH = ode.ContactApprox1_1 | ode.ContactApprox1_2
+_FRICTION_MODELS = {
+    0: 'constant',
+    ode.ContactApprox1_1: 'pyramid_and_constant',
+    ode.ContactApprox1_2: 'constant_and_pyramid',
+    _EACH: 'pyramid',
+}
+
+
 @lru_cache(maxsize=1024)
 def _material(mode: int, values: tuple[float, ...], layer: float, most: float) -> ContactMaterial:
     (
@@ -209,7 +210,7 @@ def _material(mode: int, values: tuple[float, ...], layer: float, most: float) -
     return ContactMaterial(
         friction=mu,
         friction2=given(ode.ContactMu2, mu2, mu),
-        friction_model='pyramid' if mode & ode.ContactApprox1_1 else 'constant',
+        friction_model=_FRICTION_MODELS[mode & _EACH],
         restitution=given(ode.ContactBounce, bounce),
         bounce_velocity=given(ode.ContactBounce, bounce_vel),
         erp=given(ode.ContactSoftERP, erp, None),

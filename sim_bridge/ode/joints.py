@@ -229,7 +229,8 @@ class Joint:
             axis.bounce, axis.stop_erp = value(ode.ParamBounce), value(ode.ParamStopERP)
             axis.stop_cfm = value(ode.ParamStopCFM)
             most, cfm = value(ode.ParamFMax), value(ode.ParamCFM)
-            axis.control = 'effort' if most == 0.0 else 'servo' if cfm > 0.0 else 'velocity'
+            # as in ODE, no motor acts without a positive FMax
+            axis.control = 'effort' if most <= 0.0 else 'servo' if cfm > 0.0 else 'velocity'
             if most > 0.0:
                 axis.max_effort = most
                 axis.target_velocity = self.sign * value(ode.ParamVel)

@@ -14,8 +14,9 @@ from sim_bridge.ode.geoms import GeomObject, Place
 from sim_bridge.shapes.polyhedra import ConvexHull, HeightField
 from sim_bridge.shapes.shapes import Shape
 
-# axes of a `HeightField` (heights along z) in the axes of ODE's height field (heights along y)
-_UPRIGHT = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
+# axes of a `HeightField` (heights along z) in the axes of ODE's height field (heights along y):
+# its x axis is ODE's z axis
+_UPRIGHT = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 
 
 class GeomConvex(GeomObject):
@@ -89,7 +90,8 @@ class HeightfieldData:
             'thickness', thickness, 0.0, np.inf, place, 'a number of at least 0 [m]'
         )
         bottom = None if self.thickness == 0.0 else float(grid.min()) - self.thickness
-        self.field = HeightField(grid[::-1], (width, depth), bottom)
+        # transposed, the field's cells are cut as ODE's
+        self.field = HeightField(grid.T, (depth, width), bottom)
 
     def buildCallback(
         self,
@@ -138,7 +140,7 @@ class GeomHeightfield(GeomObject):
 
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return centre offset and half extents [m], including the thickness below."""
-        (x, z), heights = self._field.size, self._field.heights
+        (z, x), heights = self._field.size, self._field.heights
         low, high = heights.min() - self._data.thickness, heights.max()
         return (
             R @ np.array((0.0, 0.5 * (low + high), 0.0)),

@@ -76,14 +76,29 @@ class AMotor(_Motor):
         """Set the mode, AMotorUser or AMotorEuler."""
         if mode not in (ode.AMotorUser, ode.AMotorEuler):
             raise InvalidValueError('mode', mode, 'AMotorUser or AMotorEuler', 'AMotor')
-        self.__dict__['_mode_'] = mode
         if mode == ode.AMotorEuler:
+            for number, rel in self._relative.items():
+                _check_euler_axis(number, rel)
             self.axis_count = 3
+        self.__dict__['_mode_'] = mode
         self._restart()
 
     def getMode(self) -> int:
         """Return the mode."""
         return int(self.__dict__.get('_mode_', ode.AMotorUser))
+
+    def setAxis(self, anum: int, rel: int, axis: Vector) -> None:
+        """Set an axis, world; Euler mode fixes axis 0 to the first body, 2 to the second."""
+        if self.getMode() == ode.AMotorEuler:
+            _check_euler_axis(anum, rel)
+        super().setAxis(anum, rel, axis)
+
+    def getAxis(self, anum: int) -> Triple:
+        """Return an axis, world; in Euler mode axis 1 is the cross product axis 2 × axis 0."""
+        if anum != 1 or self.getMode() != ode.AMotorEuler:
+            return super().getAxis(anum)
+        middle = np.cross(super().getAxis(2), super().getAxis(0))
+        return triple(middle / np.linalg.norm(middle))
 
     def setAngle(self, anum: int, angle: float) -> None:
         """Set the present value of an angle in user mode [rad]."""
@@ -146,3 +161,10 @@ class LMotor(_Motor):
             )
             for number in range(self.axis_count)
         ]
+
+
+def _check_euler_axis(anum: int, rel: int) -> None:
+    """Raise InvalidValueError if an outer axis of Euler mode is fixed to the wrong frame."""
+    needed = {0: 1, 2: 2}.get(anum, rel)
+    if rel != needed:
+        raise InvalidValueError(f'rel of axis {anum}', rel, f'{needed} in Euler mode', 'AMotor')

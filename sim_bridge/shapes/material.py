@@ -27,6 +27,8 @@ FRICTION_MODELS = {
     'cone': law.CONE,
     'pyramid': law.PYRAMID,
     'constant': law.CONSTANT,
+    'constant_and_pyramid': law.FIRST_CONSTANT,
+    'pyramid_and_constant': law.SECOND_CONSTANT,
     'box': law.CONSTANT,
     'constant_normal_force': law.CONSTANT,
 }
@@ -52,7 +54,7 @@ class Material:
     friction: Coulomb coefficient of two surfaces with this material; AGX's roughness.
     friction2: coefficient across the geometry's friction direction; None: equal to friction.
     restitution: separation velocity relative to approach velocity, 0 to 1;
-        1 - AGX's bulk viscosity.
+        1 - AGX's bulk viscosity. With a finite youngs_modulus, 0 leaves impacts to the spring.
     density: density for bodies without a given mass [kg/m³].
     rolling_friction, spinning_friction: torque against rolling and spinning per normal force [m].
     slip: creep velocity per friction force [m/(N s)]: AGX's surface viscosity, ODE's slip1.
@@ -60,7 +62,7 @@ class Material:
     damping: time in which an elastic contact comes to rest [s], as in AGX.
     adhesion: force holding two overlapping bodies together [N].
     adhesive_overlap: overlap at rest with adhesion [m]; None: the other material's.
-    surface_layer: overlap left uncorrected [m] (ODE's contact surface layer).
+    surface_layer: overlap left uncorrected [m] (ODE's contact surface layer); springs ignore it.
     max_correcting_velocity: greatest overlap correction velocity [m/s].
     reduce: whether contact reduction is on, between two materials that both have it on.
     kind, contacts: set by a `sb.materials` library: kind of material, and contact materials by
@@ -123,7 +125,9 @@ class ContactMaterial:
 
     friction_model: 'cone', exact Coulomb cone (an ellipse if the two coefficients differ);
         'pyramid', each direction bounded independently (dContactApprox1); 'constant', friction is
-        a force [N], independent of the normal force (ODE without dContactApprox1); 'box', the
+        a force [N], independent of the normal force (ODE without dContactApprox1);
+        'constant_and_pyramid', the first direction as in 'constant', the second as in 'pyramid'
+        (dContactApprox1_2 alone); 'pyramid_and_constant', the reverse; 'box', the
         bound is the coefficient times (m1 + m2) 9.80665 m/s², with the masses of the dynamic
         bodies, and is shared by their contact points (AGX's BoxFrictionModel);
         'constant_normal_force', the bound is the coefficient times `normal_force`, each direction
@@ -139,24 +143,24 @@ class ContactMaterial:
     direction: (frame, axis), first friction direction (3,) in the axes of a link, a geometry or a
         robot (its root link), or of the world (None); names (robot, link), or a robot's name,
         may stand for them. It has priority over the shapes' directions. None: the shapes'
-        directions stay.
+        directions stay; without any, the projection of the world's x axis, or of y where the
+        surface faces x.
     solver: solver of these contacts, in one island with other solvers' contacts: 'direct',
         'iterative', 'split', as in `World`; or 'direct_and_iterative', a direct solution within
         the friction bounds found by an iterative solution, which may exceed the cone a little
         (AGX's solve types). None: the world's solver.
     rolling_friction, spinning_friction: torque per normal force [m] (rho, rhoN).
-    restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel).
+    restitution, bounce_velocity: slower approaches [m/s] do not bounce (bounce, bounce_vel). With
+        a finite stiffness, restitution 0 leaves impacts to the spring.
     erp, cfm: share of the overlap that one step corrects; velocity per normal force [m/(N s)],
         0: rigid (soft_erp, soft_cfm).
     slip, slip2: creep velocity per friction force [m/(N s)] (slip1, slip2).
     motion, motion2, motion_normal: target velocity of the first material's surface relative to
         the second's [m/s], in the order of `set_contact_material`: along the first direction,
         along normal × first direction, and along the normal from the second to the first
-        (motion1, motion2, motionN). Without a friction direction, the first direction of moving
-        surfaces is the projection of the world's x axis, or of y where the surface faces x.
-        Between two surfaces with one material, the surface on a dynamic body is the first; between
-        two dynamic bodies there is no motion.
-    surface_layer: overlap left uncorrected [m]. max_correcting_velocity: m/s.
+        (motion1, motion2, motionN). Between two surfaces with one material, the surface on a
+        dynamic body is the first; between two dynamic bodies there is no motion.
+    surface_layer: overlap left uncorrected [m]; springs ignore it. max_correcting_velocity: m/s.
     adhesion: greatest force holding two bodies together [N], shared by their contact points.
     adhesive_overlap: overlap at rest with adhesion [m]; the bodies are held while they overlap.
         Gaps below 0.1 mm count as touching.

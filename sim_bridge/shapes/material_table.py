@@ -444,8 +444,8 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     # with a friction function, the cone holds while the function returns None
     name = contact.friction_model if isinstance(contact.friction_model, str) else 'cone'
     row[law.MODEL] = FRICTION_MODELS[name]
-    most = math.inf if contact.friction_model == 'constant' else _STICKS
-    row[law.MU], row[law.MU2] = _least(contact.friction, most), _least(contact.friction2, most)
+    row[law.MU] = _least(contact.friction, _most_friction(name, law.FIRST_CONSTANT))
+    row[law.MU2] = _least(contact.friction2, _most_friction(name, law.SECOND_CONSTANT))
     if contact.friction_model == 'box':
         row[[law.MU, law.MU2]] *= _GRAVITY
     elif contact.friction_model == 'constant_normal_force':
@@ -465,6 +465,12 @@ def _law_row(contact: ContactMaterial) -> np.ndarray:
     row[law.STIFFNESS] = contact.stiffness if _is_elastic(contact) else 0.0
     row[law.DAMPING] = contact.damping if _is_elastic(contact) else 0.0
     return row
+
+
+def _most_friction(name: str, one_constant: int) -> float:
+    """Return the bound on friction along one direction: forces have none, coefficients have."""
+    is_force = name == 'constant' or FRICTION_MODELS[name] == one_constant
+    return math.inf if is_force else _STICKS
 
 
 def _is_elastic(contact: ContactMaterial) -> bool:

@@ -235,8 +235,9 @@ class HeightField(_SetOnce):
     Ground with varying height: everything below a grid of heights.
 
     heights: (ny, nx) [m] along z, row 0 at the least y, column 0 at the least x. size: lengths
-    along x and y [m]; the frame is in the middle of the grid, at height 0. bottom: None, or the
-    height of a flat underside [m]. Without a bottom the field extends down infinitely, and only
+    along x and y [m]; the frame is in the middle of the grid, at height 0. The diagonal of each
+    cell from its greatest x to its greatest y is straight. bottom: None, or the height of a flat
+    underside [m]. Without a bottom the field extends down infinitely, and only
     static bodies can have it. With a bottom it is a solid with a mass. Only its upper surface
     collides, so moving bodies need further shapes for the sides and the underside.
 
@@ -359,7 +360,7 @@ def field_surface(field: HeightField) -> tuple[FloatArray, IntArray]:
     )
     return (
         np.stack([x, y, field.heights], axis=-1).reshape(-1, 3),
-        np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)]),
+        np.concatenate([np.stack([a, b, d], axis=1), np.stack([b, c, d], axis=1)]),
     )
 
 

@@ -26,6 +26,8 @@ FRICTION_MODELS = {
     contact_materials.CONE: 'cone',
     contact_materials.PYRAMID: 'pyramid',
     contact_materials.CONSTANT: 'constant',
+    contact_materials.FIRST_CONSTANT: 'constant_and_pyramid',
+    contact_materials.SECOND_CONSTANT: 'pyramid_and_constant',
 }
 _TOUCHING = 1e-6  # largest gap that counts as touching [m]
 
@@ -57,8 +59,9 @@ class ContactProblem:
     J3: (3 nc, nv) Jacobian of the velocities of a relative to b at the contact points. gap: (nc,)
     [m]. target: (3 nc,) target velocities of the rows; along z the smallest one [m/s].
     softness: (3 nc,) velocity per impulse [1/kg]. adhesion: (nc,) largest pulling impulse of a
-    contact [N s]. friction: (nc, 2) coefficients along x and y; for 'constant', impulses [N s].
-    friction_models: (nc) 'cone', 'pyramid' or 'constant'. pushes: (nc,) False for sensors, and if
+    contact [N s]. friction: (nc, 2) coefficients along x and y; constant ones are impulses [N s].
+    friction_models: (nc) 'cone', 'pyramid', 'constant', or 'constant_and_pyramid' (along x and y)
+    or its reverse. pushes: (nc,) False for sensors, and if
     forces move neither body.
     turning: (t,) indices of contacts with rolling or spinning friction. turning_friction: (t, 2)
     their rolling and spinning coefficients [m]. J_turn: (3 t, nv) Jacobian of the angular

@@ -228,6 +228,14 @@ def test_contradictions_are_refused():
         (sb.ContactMaterial(friction=0.6, friction2=0.0), ('engine', 'reference')),
         (sb.ContactMaterial(friction=0.4, friction_model='pyramid'), ('engine',)),
         (sb.ContactMaterial(friction=3.0, friction_model='constant'), ('engine',)),
+        (
+            sb.ContactMaterial(friction=3.0, friction2=0.3, friction_model='constant_and_pyramid'),
+            ('engine',),
+        ),
+        (
+            sb.ContactMaterial(friction=0.3, friction2=3.0, friction_model='pyramid_and_constant'),
+            ('engine',),
+        ),
         (sb.ContactMaterial(friction=0.5, adhesion=2.0), ('engine', 'reference')),
         (sb.ContactMaterial(friction=0.5, slip=0.01, cfm=1e-3, erp=0.2), ('engine', 'reference')),
         (sb.ContactMaterial(friction=0.5, motion=0.3, motion2=-0.1), ('engine', 'reference')),

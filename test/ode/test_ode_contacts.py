@@ -96,6 +96,21 @@ AREA = ode.ContactApprox1 | ode.ContactFDir1
 CASES = {
     'mu': (AREA, {'mu': 0.3}, (1.0, 2.0, 0.0)),
     'constant force': (ode.ContactFDir1, {'mu': 1.5}, (1.0, 1.0, 0.0)),
+    'force along, share across': (
+        ode.ContactFDir1 | ode.ContactMu2 | ode.ContactApprox1_2,
+        {'mu': 1.5, 'mu2': 0.3},
+        (1.0, 2.0, 0.0),
+    ),
+    'share along, force across': (
+        ode.ContactFDir1 | ode.ContactMu2 | ode.ContactApprox1_1,
+        {'mu': 0.3, 'mu2': 1.5},
+        (1.0, 2.0, 0.0),
+    ),
+    'crawler': (
+        ode.ContactFDir1 | ode.ContactMotion1 | ode.ContactMu2 | ode.ContactApprox1_2,
+        {'mu': 5.0, 'mu2': 0.2, 'motion1': 0.6},
+        (0.0, 1.0, 0.0),
+    ),
     'mu2': (AREA | ode.ContactMu2, {'mu': 0.3, 'mu2': 0.1}, (1.0, 2.0, 0.0)),
     'motion2': (AREA | ode.ContactMotion2, {'mu': 0.5, 'motion2': 0.4}, (0.0, 0.0, 0.0)),
     'motion1': (AREA | ode.ContactMotion1, {'mu': 0.5, 'motion1': 0.4}, (0.0, 0.0, 0.0)),

@@ -153,7 +153,7 @@ def test_bad_input_is_named():
         'param': lambda: hinge.setParam(ode.ParamVel2, 1.0),
         'ParamBounce': lambda: hinge.setParam(ode.ParamBounce, math.inf),
         'axis': lambda: hinge.setAxis((0.0, 0.0, 0.0)),
-        'flags': lambda: ode.Contact().setMode(0x1000),
+        'flags': lambda: ode.Contact().setMode(0x8000),
         'bounce': lambda: ode.Contact().setBounce(2.0),
         'radius': lambda: ode.GeomSphere(None, -1.0),
         'time_step': lambda: world.step(0.0),

@@ -7,7 +7,7 @@ import pytest
 from test_ode_demos import ball, call, new_world, Peer
 
 from benchmarks.peers import libode
-from sim_bridge import ode
+from sim_bridge import InvalidValueError, ode
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -77,6 +77,14 @@ def test_euler_angles_are_odes():
         motor.setAxis(number, rel, axis)
         call('dJointSetAMotorAxis', theirs, number, rel, *axis, result=None)
     assert (motor.getMode(), motor.getNumAxes()) == (ode.AMotorEuler, 3)
+    libode.world_step(peer.world, 1e-3)
+    world.step(1e-3)
+    axis = (ctypes.c_double * 4)()
+    call('dJointGetAMotorAxis', theirs, 1, ctypes.addressof(axis), result=None)
+    np.testing.assert_allclose(motor.getAxis(1), axis[:3], atol=1e-9)
+    for number, rel in ((0, 2), (2, 1), (2, 0)):
+        with pytest.raises(InvalidValueError, match=f'rel of axis {number}'):
+            motor.setAxis(number, rel, X)
     set_param(motor, theirs, ode.ParamHiStop2, 0.15)
     set_param(motor, theirs, ode.ParamLoStop2, -0.15)
     turning = (0.5, 0.4, -0.3)
@@ -200,4 +208,28 @@ def test_feedback_is_odes(kind):
     np.testing.assert_allclose(
         np.ravel(joint.getFeedback()), np.reshape(told, (4, 4))[:, :3].ravel(), atol=2e-3
     )
+    libode.world_destroy(peer.world)
+
+
+@pytest.mark.parametrize('most', [-1.0, 0.0, 2.0])
+def test_motor_without_a_positive_force_is_off(most):
+    """Brake a slider only with a positive FMax, like ODE's library."""
+    world, peer = new_world((0.0, 0.0, 0.0)), Peer((0.0, 0.0, 0.0))
+    own, other = ball(world, (0.0, 0.0, 0.0)), peer.ball((0.0, 0.0, 0.0))
+    slider, theirs = (
+        ode.SliderJoint(world),
+        call('dJointCreateSlider', peer.world, None, result=ctypes.c_void_p),
+    )
+    slider.attach(own, None)
+    libode.attach(theirs, other, None)
+    slider.setAxis(X)
+    call('dJointSetSliderAxis', theirs, *X, result=None)
+    set_param(slider, theirs, ode.ParamFMax, most)
+    own.setLinearVel(X)
+    libode.set_velocity(other, *X)
+    for _ in range(10):
+        world.step(0.01)
+        libode.world_step(peer.world, 0.01)
+    assert own.getLinearVel()[0] == pytest.approx(libode.get_velocity(other)[0], abs=1e-9)
+    assert own.getLinearVel()[0] == pytest.approx(1.0 - 0.1 * max(most, 0.0), abs=1e-9)
     libode.world_destroy(peer.world)

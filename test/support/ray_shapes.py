@@ -82,7 +82,7 @@ def field_triangles():
     return np.concatenate(
         [
             np.stack(corners, axis=2).reshape(-1, 3, 3)
-            for corners in ((near, right, far), (near, far, up))
+            for corners in ((near, right, up), (right, far, up))
         ]
     )
 

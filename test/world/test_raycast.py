@@ -519,3 +519,21 @@ def test_degenerate_segments():
 def test_a_million_degenerate_segments():
     """Return plausible hits for a million of them."""
     sound(1_000_000)
+
+
+def test_height_field_cells_have_a_lower_left_and_an_upper_right_triangle():
+    """Hit the plane through three corners on both sides of a cell's diagonal, as in AGX."""
+    heights = np.array([(1.0, 0.2, 0.0), (0.3, -0.4, 0.1), (0.0, 0.5, 0.7)])
+    world = sb.World()
+    world.add_body(sb.HeightField(heights, (2.0, 2.0)), motion='static')
+    for row in range(2):
+        for column in range(2):
+            a, b = heights[row, column : column + 2]
+            d, c = heights[row + 1, column : column + 2]
+            for u, v in ((0.2, 0.3), (0.6, 0.3), (0.6, 0.6), (0.2, 0.9)):
+                x, y = column - 1.0 + u, row - 1.0 + v
+                below = a + (b - a) * u + (d - a) * v
+                above = c + (d - c) * (1.0 - u) + (b - c) * (1.0 - v)
+                hit = world.raycast((x, y, 5.0), (x, y, -5.0))
+                expected = below if u + v < 1.0 else above
+                assert hit.point[2] == pytest.approx(expected, abs=1e-12)

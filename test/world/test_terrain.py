@@ -44,14 +44,14 @@ BODIES = {
 }
 
 
-def rise(ground, start, steps, body='box'):
+def rise(ground, start, steps, body='box', y=0.02):
     """Let a body rise from an initial centre height; return its link."""
     world = sb.World()
     if ground is None:
         world.add_ground()
     else:
         world.add_body(ground, motion='static')
-    risen = world.add_body(BODIES[body], density=1000.0, position=(0.03, 0.02, start))
+    risen = world.add_body(BODIES[body], density=1000.0, position=(0.03, y, start))
     world.step(steps)
     return risen.root_link
 
@@ -97,9 +97,11 @@ def test_a_mesh_of_fewer_triangles_than_its_body_is_ground():
 @pytest.mark.parametrize('kind', [0, 1])
 def test_a_sunken_box_rises_from_hills(kind):
     """Rise at the same speed from uneven ground."""
-    box = rise(grounds(hills)[kind], -0.4, 1000)
+    # the field's cells and the mesh's are cut along different diagonals: mirror images
+    y = (-0.02, 0.02)[kind]
+    box = rise(grounds(hills)[kind], -0.4, 1000, y=y)
     assert box.p[2] == pytest.approx(-0.3, abs=3e-3)
-    assert rise(grounds(hills)[kind], -0.15, 4000).p[2] > 0.9 * HALF
+    assert rise(grounds(hills)[kind], -0.15, 4000, y=y).p[2] > 0.9 * HALF
 
 
 def test_terrain_ends_at_its_margin_and_its_border():
@@ -234,7 +236,7 @@ def test_a_field_with_a_bottom_weighs_its_prisms():
                 heights[y + 1, x + 1],
                 heights[y + 1, x],
             )
-            total += cell / 2 * ((a + b + c) / 3 + 0.3) + cell / 2 * ((a + c + d) / 3 + 0.3)
+            total += cell / 2 * ((a + b + d) / 3 + 0.3) + cell / 2 * ((b + c + d) / 3 + 0.3)
     world = sb.World(gravity=(0, 0, 0))
     bed = world.add_body(field, density=1300.0)
     assert bed.mass == pytest.approx(1300.0 * total, rel=1e-12)

@@ -25,14 +25,20 @@ def clamp(value, bound):
 
 
 @kernel
-def per_bound(model, normal):
+def has_constant_bound(model, direction):
+    """Return whether friction along the first (0) or second (1) direction has a constant bound."""
+    return model == material.CONSTANT or model == material.FIRST_CONSTANT + direction
+
+
+@kernel
+def per_bound(model, direction, normal):
     """
     Return the factor that makes a friction coefficient a bound on the friction impulse.
 
-    The factor is the normal impulse. With constant limits it is 1, or 0 if the contact does not
-    press.
+    direction: 0 or 1. The factor is the normal impulse. With constant limits it is 1, or 0 if the
+    contact does not press.
     """
-    if model == material.CONSTANT:
+    if has_constant_bound(model, direction):
         return 1.0 if normal > 0.0 else 0.0
     return normal
 

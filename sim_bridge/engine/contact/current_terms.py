@@ -8,7 +8,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.islands import bodies_of
-from sim_bridge.engine.contact.prepare import directions, set_laws
+from sim_bridge.engine.contact.prepare import begin_impact, directions, set_laws
 from sim_bridge.engine.contact.solve import least_velocity
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
@@ -164,6 +164,12 @@ def current_laws(table: Table, velocity: FloatVector):
     twist, h = world.response(table).twist, options.time_step
     find_twists(model, model.kind, ws, state.v, twist)
     set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws)
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0:
+            # as in a step, the law belongs to its middle
+            laws.gap[contact] += 0.5 * h * laws.approach[contact]
+            law = contact_materials.law[laws.law[contact]]
+            begin_impact(law, h, contact, 0.0, laws)
     if options.refine != 0:
         call_stage(options.refine, table, 0)
     find_twists(model, model.kind, ws, velocity, twist)
@@ -171,10 +177,10 @@ def current_laws(table: Table, velocity: FloatVector):
         if laws.rows[contact] > 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
             relative = relative_velocity(model, ws, twist, a, b, load3(contacts.point, contact, 0))
-            middle = laws.gap[contact] + 0.5 * h * laws.approach[contact]
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
                 contact_materials.law[laws.law[contact]],
-                middle,
+                laws.softness[contact, Row.NORMAL],
+                laws.gap[contact],
                 laws.approach[contact],
                 dot(directions(laws, contact)[Row.NORMAL], relative),
                 h,

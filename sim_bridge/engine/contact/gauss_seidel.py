@@ -181,16 +181,16 @@ def update_friction(laws, rows, solution, contact):
     else:
         n, t, s = old
         n = max(-(q[0] + block[Block.N1] * t + block[Block.N2] * s) / block[Block.NN], 0.0)
-        bound = per_bound(laws.model[contact], n)
+        model = laws.model[contact]
         if block[Block.D11] > 0.0:
             t = clamp(
                 -(q[1] + block[Block.N1] * n + block[Block.D12] * s) / block[Block.D11],
-                radius[Bound.TANGENT] * bound,
+                radius[Bound.TANGENT] * per_bound(model, 0, n),
             )
         if block[Block.D22] > 0.0:
             s = clamp(
                 -(q[2] + block[Block.N2] * n + block[Block.D12] * t) / block[Block.D22],
-                radius[Bound.TANGENT2] * bound,
+                radius[Bound.TANGENT2] * per_bound(model, 1, n),
             )
         new = (n, t, s)
     change = sub(new, old)
@@ -228,9 +228,9 @@ def update_tangent(laws, rows, solution, contact):
             t - u_1 / stiff, s - u_2 / stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL]
         )
     else:
-        bound = per_bound(laws.model[contact], impulse[Row.NORMAL])
-        x_1 = clamp(t - u_1 / stiff, radius[Bound.TANGENT] * bound)
-        x_2 = clamp(s - u_2 / stiff, radius[Bound.TANGENT2] * bound)
+        model, normal = laws.model[contact], impulse[Row.NORMAL]
+        x_1 = clamp(t - u_1 / stiff, radius[Bound.TANGENT] * per_bound(model, 0, normal))
+        x_2 = clamp(s - u_2 / stiff, radius[Bound.TANGENT2] * per_bound(model, 1, normal))
     t, s = x_1 - t, x_2 - s
     if t == 0.0 and s == 0.0:
         return 0.0

@@ -12,6 +12,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import Stage
+from sim_bridge.engine.contact.cone import has_constant_bound
 from sim_bridge.engine.contact.gauss_seidel import sweep, update_contact, update_sliding
 from sim_bridge.engine.contact.islands import affordable_sweeps
 from sim_bridge.engine.contact.solver_calls import share_impulses, solve_by_newton
@@ -157,9 +158,13 @@ def fix_friction(table, island, sticks):
         t, s = impulse[Row.TANGENT], impulse[Row.TANGENT2]
         if sticks:
             first, second = _STICKS, _STICKS
-        elif laws.model[contact] != material.CONSTANT:
-            first, second = first * impulse[Row.NORMAL], second * impulse[Row.NORMAL]
-            if laws.model[contact] == material.CONE and math.sqrt(t * t + s * s) > _EDGE * first:
+        else:
+            model, normal = laws.model[contact], impulse[Row.NORMAL]
+            if not has_constant_bound(model, 0):
+                first *= normal
+            if not has_constant_bound(model, 1):
+                second *= normal
+            if model == material.CONE and math.sqrt(t * t + s * s) > _EDGE * first:
                 first, second = abs(t), abs(s)
         radius[Bound.TANGENT], radius[Bound.TANGENT2] = first, second
         laws.model[contact] = material.CONSTANT

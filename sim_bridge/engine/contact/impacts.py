@@ -16,8 +16,10 @@ after the last round.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.prepare import begin_impact
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Block, ISLANDS, Row
 
 _ROUNDS = 200  # a row of touching balls needs one round per contact
@@ -26,6 +28,15 @@ _SOLVED = 1e-12  # velocity change in a round's last sweep, relative to the fast
 _APPROACHES = 1e-9  # speed that starts another round, relative to the fastest approach
 # columns of Solution.proposal during propagation
 _TARGET, _IMPULSE, _IS_HIT = range(3)
+
+
+@kernel
+def begin_impacts(contact_materials, contacts, h, laws, solution):
+    """Leave impacts on springs to the restitution; solution.impulse: of the last step."""
+    for contact in range(contacts.size[COUNT]):
+        if laws.rows[contact] > 0:
+            law, last = contact_materials.law[laws.law[contact]], solution.impulse[contact]
+            begin_impact(law, h, contact, last[Row.NORMAL], laws)
 
 
 @subroutine
@@ -72,9 +83,9 @@ def unbounced_velocity(gap, h, touching):
 
 
 @kernel
-def is_soft(law):
-    """Return whether a law is compliant; compliant contacts do not pass on impacts at once."""
-    return law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0
+def is_soft(laws, contact):
+    """Return whether a contact is compliant; compliant ones do not pass on impacts at once."""
+    return laws.softness[contact, Row.NORMAL] > 0.0
 
 
 @kernel
@@ -100,7 +111,7 @@ def propagate(laws, islands, rows, solution, material_law, options, island, fast
         return
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if laws.law[contact] < 0 or is_soft(material_law[laws.law[contact]]):
+        if laws.law[contact] < 0 or is_soft(laws, contact):
             continue
         # another impact may have ended the approach at contacts that were not hit
         wanted = laws.target[contact, Row.NORMAL] + unbounced_velocity(
@@ -126,7 +137,7 @@ def begin_round(laws, islands, rows, solution, material_law, options, island, le
         law = material_law[laws.law[contact]]
         u = normal_velocity(laws, rows, solution, contact)
         is_closed = laws.gap[contact] + 0.5 * options.time_step * u <= options.touching
-        if u < -least and is_closed and not is_soft(law):
+        if u < -least and is_closed and not is_soft(laws, contact):
             own[_TARGET], own[_IMPULSE], own[_IS_HIT] = -restitution(law, u) * u, 0.0, 1.0
             is_any = True
     return is_any

@@ -11,7 +11,7 @@ makes it robust.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.cone import slide_on_disk
+from sim_bridge.engine.contact.cone import has_constant_bound, slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
@@ -228,7 +228,7 @@ def set_contact_equations(laws, rows, solution, direct, at, size):
             size,
             pressing,
             radius[row - Row.TANGENT],
-            model == material.CONSTANT,
+            has_constant_bound(model, row - Row.TANGENT),
             impulse[row],
             u_1 if row == Row.TANGENT else u_2,
         )

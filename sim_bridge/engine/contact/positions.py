@@ -44,10 +44,8 @@ def find_missing(options, contact_materials, contacts, laws, rows, solution):
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] == 0:
             continue
-        law, softness = (
-            contact_materials.law[laws.law[contact]],
-            laws.softness[contact, Row.NORMAL],
-        )
+        law = contact_materials.law[laws.law[contact]]
+        softness = laws.softness[contact, Row.NORMAL]
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
         velocity = u_n - softness * solution.impulse[contact, Row.NORMAL] + laws.wanted[contact]
         start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
@@ -56,7 +54,7 @@ def find_missing(options, contact_materials, contacts, laws, rows, solution):
         wanted = min(start, 0.0)
         if depth > 0.0:
             wanted = start + min(law[material.ERP] * depth, h * law[material.MAX_VELOCITY])
-        if law[material.CFM] > 0.0 or law[material.STIFFNESS] > 0.0:
+        if softness > 0.0:
             wanted = min(wanted, end)
         solution.shift[contact] = 0.0
         solution.bias[contact, Row.NORMAL] = 2.0 * (end - wanted)

@@ -3,6 +3,7 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.cone import has_constant_bound
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Bound, NO_LAW, Row
 from sim_bridge.engine.data.geometry import SENSOR, TRACK_SPEED
@@ -22,8 +23,10 @@ from sim_bridge.engine.math.vec3 import (
     ZERO,
 )
 
+IMPACT = 1e-6  # up to this approach velocity nothing is an impact [m/s]: resting bodies have it
 _ALONG = 1e-6  # friction directions up to this sine of their angle to the normal are ignored, and
 # two directions up to this cosine of their angle count as orthogonal
+_FACES_X = 0.7  # a surface faces the x axis from this cosine of the angle to its normal on
 _TRACK_END = 1e-5  # a track has no running direction below this sine of the angle to its axis
 
 
@@ -42,9 +45,10 @@ def set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws):
             continue
         laws.law[contact] = contact_materials.pair[geometry.material[a], geometry.material[b]]
         law = contact_materials.law[laws.law[contact]]
-        wanted, belt = relative_surface_motion(
-            ws, geometry, contact_materials, a, b, load3(contacts.normal, contact, 0)
-        )
+        normal = load3(contacts.normal, contact, 0)
+        wanted, belt = relative_surface_motion(ws, geometry, contact_materials, a, b, normal)
+        if has_directions(law):
+            wanted = first_direction(wanted, normal)
         set_law(
             model,
             ws,
@@ -161,6 +165,28 @@ def relative_surface_motion(ws, geometry, contact_materials, a, b, normal):
 
 
 @kernel
+def has_directions(law):
+    """Return whether friction differs from direction to direction."""
+    return (
+        law[material.MODEL] != material.CONE
+        or law[material.MU] != law[material.MU2]
+        or law[material.SLIP] != law[material.SLIP2]
+    )
+
+
+@kernel
+def first_direction(wanted, normal):
+    """
+    Return the first friction direction between two surfaces, unless `wanted` is along the surface.
+
+    It is the projection of the world's x axis, or of y where the surface faces x.
+    """
+    if along_surface(wanted, normal) != ZERO:
+        return wanted
+    return (1.0, 0.0, 0.0) if abs(normal[0]) < _FACES_X else (0.0, 1.0, 0.0)
+
+
+@kernel
 def is_plain(geometry, number):
     """Return whether a geometry's surface does not move and has no friction direction."""
     belt, track = load3(geometry.belt, number, 0), load3(geometry.track, number, 0)
@@ -249,11 +275,10 @@ def set_frame(law, motion, n, wanted, belt, frame_out, target_out):
 def set_bounds(law, h, radius_out):
     """Set the friction bounds; constant limits become impulses [N s]."""
     model = law[material.MODEL]
-    share = h if model == material.CONSTANT else 1.0
-    radius_out[Bound.TANGENT] = share * law[material.MU]
-    radius_out[Bound.TANGENT2] = (
-        share * law[material.MU if model == material.CONE else material.MU2]
-    )
+    first = law[material.MU]
+    second = law[material.MU if model == material.CONE else material.MU2]
+    radius_out[Bound.TANGENT] = h * first if has_constant_bound(model, 0) else first
+    radius_out[Bound.TANGENT2] = h * second if has_constant_bound(model, 1) else second
     radius_out[Bound.ROLL], radius_out[Bound.SPIN] = law[material.ROLLING], law[material.SPINNING]
 
 
@@ -269,6 +294,27 @@ def set_softness(law, h, frame, softness_out):
     second = load_v(frame, 3 * Row.TANGENT2)
     softness_out[Row.TANGENT2] = law[material.SLIP2] / h * dot(second, second)
     softness_out[Row.SPIN] = softness_out[Row.ROLL] = softness_out[Row.ROLL2] = 0.0
+
+
+@kernel
+def restores(law):
+    """Return whether impacts on a spring follow the coefficient of restitution."""
+    return law[material.STIFFNESS] > 0.0 and law[material.RESTITUTION] > 0.0
+
+
+@kernel
+def begin_impact(law, h, contact, last, laws):
+    """
+    Make an elastic contact with restitution rigid if it begins, with an impact, in this step.
+
+    The contact is open one step before the step's start, closed at its end at its approach
+    velocity, and has not pushed in the last step. A body that is on its spring stays on it.
+    last: normal impulse in the last step.
+    """
+    gap, moved = laws.gap[contact], 0.5 * h * laws.approach[contact]
+    is_fast = -laws.approach[contact] > max(law[material.BOUNCE_VELOCITY], IMPACT)
+    if restores(law) and is_fast and last == 0.0 and gap + moved <= 0.0 <= gap - 3.0 * moved:
+        laws.softness[contact, Row.NORMAL] = 0.0
 
 
 @kernel

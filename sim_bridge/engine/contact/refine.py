@@ -12,7 +12,7 @@ from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.contact.area import share_areas
 from sim_bridge.engine.contact.body_pairs import bits_of, count_points, REACH
 from sim_bridge.engine.contact.islands import bodies_of
-from sim_bridge.engine.contact.prepare import along_surface, relative_surface_motion, set_frame
+from sim_bridge.engine.contact.prepare import first_direction, relative_surface_motion, set_frame
 from sim_bridge.engine.contact.reduce import reduce_points
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
@@ -22,7 +22,7 @@ from sim_bridge.engine.data.geometry import STATIC
 from sim_bridge.engine.dynamics.articulated import is_immobile
 from sim_bridge.engine.math.mat3 import load_m, mul_mv
 from sim_bridge.engine.math.spatial import ROTATION
-from sim_bridge.engine.math.vec3 import load3, ZERO
+from sim_bridge.engine.math.vec3 import load3
 
 
 def refine(table, phase):
@@ -125,8 +125,7 @@ def set_directions(ws, geometry, contact_materials, contacts, laws, contact):
         )
         if body >= 0:
             wanted = mul_mv(load_m(ws.pose, body, ROTATION), wanted)
-    if along_surface(wanted, normal) == ZERO:
-        wanted = (1.0, 0.0, 0.0) if abs(normal[0]) < 0.7 else (0.0, 1.0, 0.0)
+    wanted = first_direction(wanted, normal)
     # the second direction, normal × first, turns with the order, like the relative velocity
     motion = (side * law[material.MOTION], abs(side) * law[material.MOTION2])
     set_frame(law, motion, normal, wanted, belt, laws.frame[contact], laws.target[contact])

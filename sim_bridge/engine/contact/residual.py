@@ -50,12 +50,13 @@ def friction_residual(block, model, radius, impulse, u_1, u_2):
     if model == material.CONE:
         stiff = max(a_1, a_2)
         return disk_residual(t, s, u_1, u_2, stiff, radius[Bound.TANGENT] * impulse[Row.NORMAL])
-    bound = per_bound(model, impulse[Row.NORMAL])
-    first, second = 0.0, 0.0
+    first, second, normal = 0.0, 0.0, impulse[Row.NORMAL]
     if a_1 > 0.0:
-        first = a_1 * abs(t - clamp(t - u_1 / a_1, radius[Bound.TANGENT] * bound))
+        bound = radius[Bound.TANGENT] * per_bound(model, 0, normal)
+        first = a_1 * abs(t - clamp(t - u_1 / a_1, bound))
     if a_2 > 0.0:
-        second = a_2 * abs(s - clamp(s - u_2 / a_2, radius[Bound.TANGENT2] * bound))
+        bound = radius[Bound.TANGENT2] * per_bound(model, 1, normal)
+        second = a_2 * abs(s - clamp(s - u_2 / a_2, bound))
     return max(first, second)
 
 

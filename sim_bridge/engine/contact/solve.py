@@ -11,10 +11,10 @@ from sim_bridge.engine.contact.budget import (
     sweep_work,
 )
 from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
-from sim_bridge.engine.contact.impacts import is_soft, unbounced_velocity
+from sim_bridge.engine.contact.impacts import unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
-from sim_bridge.engine.contact.prepare import directions
+from sim_bridge.engine.contact.prepare import directions, IMPACT, restores
 from sim_bridge.engine.contact.proximal import greatest_gain
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.solver_calls import (
@@ -53,7 +53,6 @@ _UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' 
 _FAST = 0.3  # relative to the last change; below it, sweeps converge fast
 _ROUNDING = 1e-12  # greatest velocity change in a step due to rounding [m/s, rad/s]
 _NOISE = 1e-13  # rounding in a sweep, relative to the velocities given by the impulses
-_IMPACT = 1e-6  # up to this approach velocity nothing is an impact [m/s]: resting bodies have it
 _MOVES = 1e-7  # velocity, or velocity change, above this is motion [m/s, rad/s]
 _NEWTONS = 2  # sweeps are abandoned once they cost as much as this many Newton steps
 _SWEEPS_PER_ROW_2 = 0.02  # sweeps as costly as Newton steps for impulses, per squared row count
@@ -84,6 +83,7 @@ def set_biases(table):
         target = laws.target[contact]
         laws.wanted[contact] = target[Row.NORMAL] + least_velocity(
             material_law[laws.law[contact]],
+            laws.softness[contact, Row.NORMAL],
             laws.gap[contact],
             laws.approach[contact],
             u_n,
@@ -103,22 +103,28 @@ def set_biases(table):
 
 
 @kernel
-def least_velocity(law, gap, approach, u_n, h, touching):
+def least_velocity(law, softness, gap, approach, u_n, h, touching):
     """
     Return the least normal velocity allowed at the step's end [m/s].
 
-    gap: at mid-step [m]. approach: normal velocity at the step's start. u_n: normal velocity at
-    the end without contact. Bodies separated by more than rounding may approach until they touch
-    at the step's end. Touching bodies must not approach. Bodies that come to touch faster than the
-    law's bounce velocity, and faster than rounding, separate at the restitution times their
-    approach velocity at the start.
+    softness: of the normal row, 0 for a rigid contact or impact. gap: at mid-step [m]. approach:
+    normal velocity at the step's start. u_n: normal velocity at the end without contact. Bodies
+    separated by more than rounding may approach until they touch at the step's end. Touching
+    bodies must not approach. Bodies that come to touch faster than the law's bounce velocity, and
+    faster than rounding, separate at the restitution times their approach velocity at the start.
+    A spring that leaves impacts to the restitution does not brake the approach before them.
     """
-    if is_soft(law):
-        wanted = soft_velocity(law, gap - 0.5 * h * approach, h)
-    else:
-        wanted = unbounced_velocity(gap, h, touching)
-    bounces = -approach > max(law[material.BOUNCE_VELOCITY], _IMPACT)
-    if bounces and gap + 0.5 * h * u_n <= 0.0:
+    start = gap - 0.5 * h * approach
+    wanted = (
+        soft_velocity(law, start, h) if softness > 0.0 else unbounced_velocity(gap, h, touching)
+    )
+    is_fast = -approach > max(law[material.BOUNCE_VELOCITY], IMPACT)
+    if restores(law):
+        # forces can bring a body from rest to this velocity within a step: it lands on its spring
+        is_fast = is_fast and u_n > 2.0 * approach
+        if softness > 0.0:
+            return min(wanted, u_n) if is_fast and start > 0.0 else wanted
+    if is_fast and gap + 0.5 * h * u_n <= 0.0:
         wanted = max(wanted, -law[material.RESTITUTION] * approach)
     return wanted
 
@@ -128,16 +134,16 @@ def soft_velocity(law, gap, h):
     """
     Return a soft contact's separation velocity [m/s]; gap: at the step's start.
 
-    As in ODE: the velocity is ERP / h times the depth, less CFM times the force. A spring and a
-    damper determine both (ODE manual, 3.8.2), without a limit.
+    As in ODE: the velocity is ERP / h times the depth beyond the surface layer, less CFM times the
+    force. A spring and a damper determine both (ODE manual, 3.8.2), without a limit; the spring
+    begins at the surface.
     """
-    depth = -gap - law[material.LAYER]
-    if depth < 0.0:
-        return -gap / h if gap > 0.0 else 0.0
+    if gap > 0.0:
+        return -gap / h
     if law[material.STIFFNESS] > 0.0:
-        return (
-            law[material.STIFFNESS] * depth / (h * law[material.STIFFNESS] + law[material.DAMPING])
-        )
+        stiffness = law[material.STIFFNESS]
+        return -stiffness * gap / (h * stiffness + law[material.DAMPING])
+    depth = max(-gap - law[material.LAYER], 0.0)
     return min(law[material.ERP] * depth / h, law[material.MAX_VELOCITY])
 
 

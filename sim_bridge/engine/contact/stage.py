@@ -6,7 +6,7 @@ from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import affordable_work, BAD, newton_work, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
-from sim_bridge.engine.contact.impacts import propagate_impacts
+from sim_bridge.engine.contact.impacts import begin_impacts, propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
 from sim_bridge.engine.contact.keep_wrenches import keep_wrenches
 from sim_bridge.engine.contact.kept_rows import are_rows_kept, keep_rows_of
@@ -113,6 +113,9 @@ def prepare(table):
         solution,
     )
     reuse_impulses(state, contacts, laws, solution)
+    begin_impacts(
+        world.contact_materials(table), contacts, world.options(table).time_step, laws, solution
+    )
     return 0
 
 

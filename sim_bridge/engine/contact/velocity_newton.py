@@ -18,7 +18,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import OF_ENTRY_PAIR
-from sim_bridge.engine.contact.cone import slide_on_disk
+from sim_bridge.engine.contact.cone import has_constant_bound, slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.data import contact_materials as material
@@ -239,7 +239,7 @@ def linearize(laws, rows, solution, direct, at, end):
             )
             i += 2
             continue
-        is_fixed = row < Row.SPIN and laws.model[contact] == material.CONSTANT
+        is_fixed = row < Row.SPIN and has_constant_bound(laws.model[contact], row - Row.TANGENT)
         share = (
             radius[row - Row.TANGENT]
             if row < Row.SPIN

@@ -3,7 +3,9 @@ Contact laws for pairs of materials: ODE's contact parameters, friction cones, r
 
 Friction models. CONE: the exact Coulomb cone (an ellipse if mu differs from mu2). PYRAMID: each
 direction bounded by its coefficient times the normal force (ODE's dContactApprox1). CONSTANT: each
-direction bounded by mu and mu2 as forces [N] (ODE without dContactApprox1).
+direction bounded by mu and mu2 as forces [N] (ODE without dContactApprox1). FIRST_CONSTANT and
+SECOND_CONSTANT: one direction as in CONSTANT, the other as in PYRAMID (dContactApprox1_2 or
+dContactApprox1_1 alone).
 """
 
 from __future__ import annotations
@@ -13,13 +15,13 @@ from typing import Annotated, NamedTuple
 from sim_bridge.compiler.arrays import FloatMatrix, IntMatrix, IntVector
 from sim_bridge.engine.data.parts import Dims
 
-CONE, PYRAMID, CONSTANT = range(3)
+CONE, PYRAMID, CONSTANT, FIRST_CONSTANT, SECOND_CONSTANT = range(5)
 
 # columns in ContactMaterials.law
 (
-    MODEL,  # CONE, PYRAMID or CONSTANT
+    MODEL,  # CONE, PYRAMID …
     MU,
-    MU2,  # friction along the first and second direction; [1], or [N] for CONSTANT
+    MU2,  # friction along the first and second direction; [1], or [N] if constant
     ROLLING,  # [m] rolling friction torque per normal force
     SPINNING,  # [m] torsional friction torque per normal force
     RESTITUTION,  # [1]

@@ -83,7 +83,7 @@ class Laws(NamedTuple):
     law: Annotated[IntVector, Dims('bounds', points_at='laws')]
     """Row in ContactMaterials.law, or NO_LAW."""
     model: Annotated[IntVector, Dims('bounds')]
-    """contact_materials.CONE, PYRAMID or CONSTANT."""
+    """contact_materials.CONE, PYRAMID …"""
     rows: Annotated[IntVector, Dims('bounds')]
     """Number of rows of the contact: 0, 1, 3 or 6."""
     frame: Annotated[FloatMatrix, Dims('bounds', 9, unit='1')]

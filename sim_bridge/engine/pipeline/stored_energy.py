@@ -67,13 +67,12 @@ def spring_energy(law, depth, softness, h):
 
     softness: velocity per impulse, as in the law except for the contact's share of an area.
     """
-    depth -= law[material.LAYER]
     if depth <= 0.0 or softness <= 0.0:
         return 0.0
     if law[material.STIFFNESS] > 0.0:
         damped = h * law[material.STIFFNESS] + law[material.DAMPING]
         return 0.5 * law[material.STIFFNESS] / damped / (h * softness) * depth * depth
-    rate = law[material.ERP] / h
+    depth, rate = max(depth - law[material.LAYER], 0.0), law[material.ERP] / h
     if rate == 0.0:
         return 0.0
     # beyond this depth the force is constant

@@ -110,8 +110,10 @@ def test_convex_against_height_field_as_coal(shape):
     pair = Shapes(
         [convex_record(shape), GeometryRecord(HEIGHT_FIELD, size=(1.2, 0.9), heights=heights)]
     )
-    # Coal's first row is the one at the greatest y
-    field = coal.HeightFieldOBBRSS(2.4, 1.8, heights[::-1], heights.min() - 2.4)
+    # Coal's first row is the one at the greatest y; it cuts along the other diagonal, so its
+    # field is turned by a right angle
+    field = coal.HeightFieldOBBRSS(1.8, 2.4, heights.T, heights.min() - 2.4)
+    turn = np.array([(0.0, -1.0, 0.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)])
     top, theirs = coal_mesh(field_triangles(heights, (1.2, 0.9))), coal_convex(shape)
     apart = 0
     for _ in range(150):
@@ -124,7 +126,7 @@ def test_convex_against_height_field_as_coal(shape):
             theirs,
             coal.Transform3s(*pose),
             field,
-            coal.Transform3s(*field_pose),
+            coal.Transform3s(field_pose[0] @ turn, field_pose[1]),
             tightened(coal.CollisionRequest()),
             result,
         )
@@ -146,11 +148,14 @@ def field_triangles(heights, half):
         np.linspace(-half[0], half[0], columns), np.linspace(-half[1], half[1], rows)
     )
     near = (np.arange(rows - 1)[:, None] * columns + np.arange(columns - 1)).ravel()
-    far = near + columns + 1
+    above = near + columns
     return (
         np.column_stack([x.ravel(), y.ravel(), heights.ravel()]),
         np.vstack(
-            [np.column_stack([near, near + 1, far]), np.column_stack([near, far, near + columns])]
+            [
+                np.column_stack([near, near + 1, above]),
+                np.column_stack([near + 1, above + 1, above]),
+            ]
         ),
     )
 

@@ -150,6 +150,30 @@ def test_friction_along_and_across_the_direction():
         np.testing.assert_allclose(across.root_link.v, (0.0, 2.0 - 0.04 * G, 0.0), atol=1e-8)
 
 
+@pytest.mark.parametrize('model', ['cone', 'pyramid'])
+@pytest.mark.parametrize('motion', [0.0, 1e-9])
+@pytest.mark.parametrize('gravity', [(0, 0, -G), (0, 0, G)])
+def test_first_direction_without_a_rule_is_the_world_x(model, motion, gravity):
+    """Brake by mu g along x and by mu2 g along y, with and without motion, above and below."""
+    law = {'friction': 0.4, 'friction2': 0.2, 'friction_model': model, 'motion': motion}
+    world = sb.World(gravity=gravity)
+    world.materials.add(sb.Material('block'))
+    world.set_contact_material('block', 'default', sb.ContactMaterial(**law))
+    side = np.sign(gravity[2])
+    world.add_body(sb.Box((9, 9, 1)), motion='static', position=(0, 0, 0.5 * side))
+    for velocity, mu in (((2.0, 0.0, 0.0), 0.4), ((0.0, 2.0, 0.0), 0.2)):
+        block = world.add_body(
+            sb.Box((0.4, 0.4, 0.1)),
+            mass=1.0,
+            position=(*velocity[:2], -0.05 * side),
+            linear_velocity=velocity,
+            material='block',
+        )
+        world.step(200)
+        speed = np.linalg.norm(block.root_link.v)
+        assert speed == pytest.approx(2.0 - 0.2 * mu * G, abs=1e-6)
+
+
 def test_pyramid_brakes_each_direction_for_itself():
     """Decelerate by mu g along both ODE directions at once."""
     world = grounded({'friction': 0.5, 'friction2': 0.3, 'friction_model': 'pyramid'})

@@ -1,9 +1,9 @@
 """
 Height fields: triangles of their cells, and the contact normals they allow.
 
-Each cell is cut along its diagonal from least to greatest coordinates. Triangle 2 k is the half
-with the greater x in cell k, triangle 2 k + 1 the other half. Cells are counted along x, row by
-row.
+Each cell is cut along the diagonal from its greatest x to its greatest y, as in AGX. Triangle 2 k
+is the half of cell k with the least coordinates, triangle 2 k + 1 the other half. Cells are
+counted along x, row by row.
 """
 
 import math
@@ -28,11 +28,11 @@ def field_corners(geometry, g, t):
     """Return a triangle's corners in the geometry's frame, counter-clockwise seen from above."""
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
-    near = field_vertex(geometry, g, row, column)
-    far = field_vertex(geometry, g, row + 1, column + 1)
+    right = field_vertex(geometry, g, row, column + 1)
+    above = field_vertex(geometry, g, row + 1, column)
     if t & 1 == 0:
-        return near, field_vertex(geometry, g, row, column + 1), far
-    return near, far, field_vertex(geometry, g, row + 1, column)
+        return field_vertex(geometry, g, row, column), right, above
+    return right, field_vertex(geometry, g, row + 1, column + 1), above
 
 
 @kernel
@@ -92,7 +92,7 @@ def near_field_triangle(geometry, g, point):
     y = 0.5 * rows * (point[1] / geometry.size[g, 1] + 1.0)
     column = min(max(math.floor(x), 0.0), columns - 1.0)
     row = min(max(math.floor(y), 0.0), rows - 1.0)
-    half = 0 if x - column >= y - row else 1
+    half = 0 if x - column + (y - row) <= 1.0 else 1
     return 2 * (int(row) * columns + int(column)) + half
 
 
@@ -108,23 +108,25 @@ def field_has_normal(geometry, g, t, n):
     cells = geometry.grid[g, 2] - 1
     row, column = t // 2 // cells, t // 2 % cells
     is_low = t & 1 == 0
-    # offset to the corner across each edge, for the half with the greater x and for the other
-    down, right, corner = 0, 0, x0
+    # corner across each edge, for the half with the least coordinates and for the other
     if is_far0 and is_far1:
-        down, right = (-1, 0) if is_low else (0, 1)
-    elif is_far1 and is_far2:
-        down, right = (1, 2) if is_low else (2, 1)
-        corner = x1
-    elif is_far2 and is_far0:
-        down, right = (1, 0) if is_low else (0, -1)
-    if down != 0 or right != 0:
-        return not _field_rises(geometry, g, corner, row + down, column + right, n)
+        up, right = (-1, 1) if is_low else (0, 2)
+        return not _field_rises(geometry, g, x0, row + up, column + right, n)
+    if is_far1 and is_far2:
+        up, right = (1, 1) if is_low else (2, 0)
+        return not _field_rises(geometry, g, x1, row + up, column + right, n)
+    if is_far2 and is_far0:
+        up, right = (1, -1) if is_low else (0, 0)
+        return not _field_rises(geometry, g, x0, row + up, column + right, n)
+    corner = x0
     if is_far1:
         row, column, corner = row + (t & 1), column + 1, x1
     elif is_far2:
-        row, column, corner = row + 1, column + 1 - (t & 1), x2
-    for down, right in ((-1, 0), (1, 0), (0, -1), (0, 1), (1, 1), (-1, -1)):
-        if _field_rises(geometry, g, corner, row + down, column + right, n):
+        row, corner = row + 1, x2
+    else:
+        column += t & 1
+    for up, right in ((-1, 0), (1, 0), (0, -1), (0, 1), (1, -1), (-1, 1)):
+        if _field_rises(geometry, g, corner, row + up, column + right, n):
             return False
     return True
 
