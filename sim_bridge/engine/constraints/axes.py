@@ -40,7 +40,15 @@ from sim_bridge.engine.data.loops import (
     Z,
 )
 from sim_bridge.engine.data.model import ARMATURE, CFM, EFFORT, ERP, LOWER, LOWER_EFFORT, UPPER
-from sim_bridge.engine.data.state import BY_SERVO, LOCKED, LOOSE, STUCK, TOTAL_SHARE
+from sim_bridge.engine.data.state import (
+    AT_LOWER,
+    AT_UPPER,
+    BY_SERVO,
+    LOCKED,
+    LOOSE,
+    STUCK,
+    TOTAL_SHARE,
+)
 from sim_bridge.engine.dynamics.active_set import FIRST, guess_mode, RELEASE
 from sim_bridge.engine.dynamics.articulated import implicit_inertia, lagging_inertia
 from sim_bridge.engine.dynamics.set_joint_laws import (
@@ -58,6 +66,7 @@ from sim_bridge.engine.math.vec3 import cross, dot, load3, norm, scale, sub, ZER
 
 _LOCKED_GIMBAL = 1e-6  # least squared sine between the outer axes
 _STILL = 1e-9  # greatest velocity due to rounding on an axis held by friction [m/s, rad/s]
+_SLACK = 0.1  # share of half a step's motion by which an axis may turn farther than expected
 _STIFF = 1e-12  # negligible effort slope, relative to the inertia in a step
 
 
@@ -115,26 +124,74 @@ def disable_axis(axis, work):
 
 @kernel
 def find_excesses(pose, h, state, loops, work):
-    """
-    Write the corrections for axes beyond their rigid stops into work.right.
-
-    As for tree joints: the whole excess if the step passed the stop; only the stop's ERP share of
-    an earlier excess. Velocities are unchanged. The correction is 0 for all other axes.
-    """
+    """Write the corrections for axes beyond their rigid stops into work.right."""
     for axis in range(loops.axis_joint.shape[0]):
         row = loops.size[JOINT_ROWS] + axis
         work.right[row] = 0.0
-        if work.own[row] < 0 or loops.stop[axis, CFM] > 0.0:
+        if work.own[row] >= 0:
+            work.right[row] = correction_of(pose, h, state, loops, work, axis)
+
+
+@kernel
+def correction_of(pose, h, state, loops, work, axis):
+    """
+    Return the correction of an axis beyond a rigid stop; 0 for all other axes.
+
+    As for tree joints: the whole excess if the step passed the stop; only the stop's ERP share of
+    an earlier excess. Velocities are unchanged.
+    """
+    upper, lower = loops.limits[axis, UPPER], loops.limits[axis, LOWER]
+    if loops.stop[axis, CFM] > 0.0 or upper == math.inf and lower == -math.inf:
+        return 0.0
+    R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
+    expected = work.q[axis] + 0.5 * h * work.v_next[axis]
+    q = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
+    left = 1.0 - loops.stop[axis, ERP]
+    if q > upper:
+        return min(upper + left * max(state.axis_q[axis] - upper, 0.0) - q, 0.0)
+    if q < lower:
+        return max(lower + left * min(state.axis_q[axis] - lower, 0.0) - q, 0.0)
+    return 0.0
+
+
+@kernel
+def may_exceed(h, loops, work):
+    """Return whether a loose axis may end the step beyond a rigid stop."""
+    for axis in range(loops.axis_joint.shape[0]):
+        if loops.stop[axis, CFM] == 0.0 and not is_in_basis(loops, work, axis):
+            moved = 0.5 * h * work.v_next[axis]
+            end, slack = work.q[axis] + moved, _SLACK * abs(moved)
+            upper, lower = loops.limits[axis, UPPER], loops.limits[axis, LOWER]
+            if end + slack > upper or end - slack < lower:
+                return True
+    return False
+
+
+@kernel
+def is_in_basis(loops, work, axis):
+    """Return whether an axis has a rigid row in the basis."""
+    row = loops.size[JOINT_ROWS] + axis
+    return work.own[row] >= 0 and work.softness[row] == 0.0
+
+
+@kernel
+def lock_excesses(pose, h, state, loops, work):
+    """
+    Lock loose axes beyond their rigid stops, for the projection; return whether there are any.
+
+    An axis bounces from the step after the one that passes the stop, and an axis at rest beyond
+    its stop needs no effort, so both are loose: their rows are not in the basis.
+    """
+    is_any = False
+    for axis in range(loops.axis_joint.shape[0]):
+        is_broken = work.broken[loops.axis_joint[axis]] & GONE != 0
+        if is_broken or is_in_basis(loops, work, axis):
             continue
-        R_A, p_A, R_B, p_B = frames_of(pose, loops, loops.axis_joint[axis])
-        expected = work.q[axis] + 0.5 * h * work.v_next[axis]
-        q = measure_axis(loops, axis, R_A, p_A, R_B, p_B, expected)
-        upper, lower = loops.limits[axis, UPPER], loops.limits[axis, LOWER]
-        left = 1.0 - loops.stop[axis, ERP]
-        if q > upper:
-            work.right[row] = min(upper + left * max(state.axis_q[axis] - upper, 0.0) - q, 0.0)
-        elif q < lower:
-            work.right[row] = max(lower + left * min(state.axis_q[axis] - lower, 0.0) - q, 0.0)
+        correction = correction_of(pose, h, state, loops, work, axis)
+        if correction != 0.0:
+            work.mode[axis] = AT_UPPER if correction < 0.0 else AT_LOWER
+            is_any = True
+    return is_any
 
 
 @kernel

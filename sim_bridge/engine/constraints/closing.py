@@ -1,7 +1,7 @@
 """Correction of constraint errors: projection of positions and velocities on the rigid rows."""
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.constraints.axes import find_excesses
+from sim_bridge.engine.constraints.axes import find_excesses, lock_excesses, may_exceed
 from sim_bridge.engine.constraints.basis import find_impulses
 from sim_bridge.engine.constraints.reactions import note_wrenches
 from sim_bridge.engine.constraints.respond import act, build_constraints
@@ -15,7 +15,7 @@ from sim_bridge.engine.dynamics.twists import find_twists
 
 _ROUNDS = 4  # limit on position correction rounds
 _HALVINGS = 4
-_FARTHEST = 0.01  # greatest coordinate change in one round [rad, m]
+_FARTHEST = 0.01  # greatest coordinate change in one round, but from stops [rad, m]
 _CLOSED = 1e-13  # negligible error [m, 1]
 _NEARLY = 1e-10  # one round suffices up to this error [m, 1]
 _OPEN = 1e-6  # a loop is reported as open above this error [m, 1]
@@ -54,8 +54,31 @@ def close(table):
     """
     model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
     state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
-    rows, is_exact = loops.size[ALL_ROWS], False
     note_wrenches(model.root, ws.pose, loops, h, work)
+    work.found_mode[:], work.found_active[:] = work.mode, work.active
+    work.found_impulse[:] = work.impulse
+    farthest = _FARTHEST
+    if may_exceed(h, loops, work):
+        ws.pose_before[:, :] = ws.pose
+        place(model, ws.q, ws)
+        is_any = lock_excesses(ws.pose, h, state, loops, work)
+        ws.pose[:, :] = ws.pose_before
+        if is_any:
+            build_constraints(table, loops.size[ALL_ROWS])
+            # the joints go back at most the way that they have come
+            farthest = max(farthest, 0.5 * h * greatest_size(ws.v_next))
+    is_open = project(table, farthest)
+    work.mode[:], work.active[:] = work.found_mode, work.found_active
+    work.impulse[:] = work.found_impulse
+    return is_open
+
+
+@subroutine
+def project(table, farthest):
+    """Take the Newton steps of `close`, of at most `farthest`; returns as it does."""
+    model, ws, loops = world.model(table), world.workspace(table), world.loops(table)
+    state, work, h = world.state(table), world.loop_work(table), world.options(table).time_step
+    rows, is_exact = loops.size[ALL_ROWS], False
     worst, total = look(model, ws, h, state, loops, work)
     for _ in range(_ROUNDS):
         if worst <= _CLOSED:
@@ -65,11 +88,11 @@ def close(table):
         find_impulses(rows, False, work.right, work, work.change)
         act(model, ws, loops, rows, 1.0, work.change, work)
         greatest = greatest_size(work.ddq)
-        if worst <= _NEARLY and greatest <= _FARTHEST:
+        if worst <= _NEARLY and greatest <= farthest:
             # Newton's method: the next error is about the current error times this motion
             drift(model, ws.kind, ws.q, work.ddq, 1.0, ws.q)
             break
-        share = min(1.0, _FARTHEST / greatest) if greatest > 0.0 else 0.0
+        share = min(1.0, farthest / greatest) if greatest > 0.0 else 0.0
         before = total
         work.q_before[:] = ws.q
         for _ in range(_HALVINGS):

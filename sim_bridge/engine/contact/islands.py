@@ -14,27 +14,10 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     """
     Find the islands, ordered by their first contact, and list each island's contacts.
 
-    Union-find over the trees' first bodies; immobile bodies connect nothing. A contact between
-    immobile bodies loses its rows. tied: pairs of bodies whose trees depend on each other, with or
-    without contact.
+    A contact between immobile bodies loses its rows. tied: as for `join_trees`.
     """
-    leader = islands.leader
-    for body in range(leader.shape[0]):
-        leader[body] = body
-        islands.of_tree[body] = -1
-    for contact in range(contacts.size[COUNT]):
-        a, b = trees_of(model, ws, geometry, contacts, contact)
-        if a >= 0 and b >= 0 and laws.rows[contact] > 0:
-            a, b = find_leader(leader, a), find_leader(leader, b)
-            leader[max(a, b)] = min(a, b)
-
-    for pair in range(tied.shape[0]):
-        a, b = tied[pair, 0], tied[pair, 1]
-        if a >= 0 and b >= 0 and not is_immobile(ws.kind[a]) and not is_immobile(ws.kind[b]):
-            a, b = find_leader(leader, model.root[a]), find_leader(leader, model.root[b])
-            leader[max(a, b)] = min(a, b)
-
-    number = 0
+    join_trees(model, ws, geometry, contacts, tied, laws, islands)
+    leader, number = islands.leader, 0
     for contact in range(contacts.size[COUNT]):
         a, b = trees_of(model, ws, geometry, contacts, contact)
         islands.number[contact] = -1
@@ -52,6 +35,31 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     solution.effort[ISLANDS], solution.effort[SWEEPS], solution.effort[NEWTONS] = number, 0, 0
     islands.spent[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
+
+
+@kernel
+def join_trees(model, ws, geometry, contacts, tied, laws, islands):
+    """
+    Join the trees that depend on each other, in no island yet.
+
+    Union-find over the trees' first bodies; immobile bodies connect nothing. tied: pairs of bodies
+    whose trees depend on each other, with or without contact.
+    """
+    leader = islands.leader
+    for body in range(leader.shape[0]):
+        leader[body] = body
+        islands.of_tree[body] = -1
+    for contact in range(contacts.size[COUNT]):
+        a, b = trees_of(model, ws, geometry, contacts, contact)
+        if a >= 0 and b >= 0 and laws.rows[contact] > 0:
+            a, b = find_leader(leader, a), find_leader(leader, b)
+            leader[max(a, b)] = min(a, b)
+
+    for pair in range(tied.shape[0]):
+        a, b = tied[pair, 0], tied[pair, 1]
+        if a >= 0 and b >= 0 and not is_immobile(ws.kind[a]) and not is_immobile(ws.kind[b]):
+            a, b = find_leader(leader, model.root[a]), find_leader(leader, model.root[b])
+            leader[max(a, b)] = min(a, b)
 
 
 @kernel

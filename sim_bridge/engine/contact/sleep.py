@@ -1,19 +1,20 @@
 """
 Auto-disable: trees at rest are neither moved nor solved until they are disturbed.
 
-Uses ODE's parameters, set per body. All trees in an island fall asleep together, once each has
-been slower than its thresholds for long enough. A tree wakes when it is pushed, written to, or
-touched by an awake tree or a moving kinematic body. All trees in contact with each other wake
-together. Contacts of sleepers keep their impulses.
+Uses ODE's parameters, set per body. All trees in a group, joined by contacts and joints, fall
+asleep together, once each has been slower than its thresholds for long enough. A tree wakes when
+it is pushed, written to, or touched by an awake tree or a moving kinematic body. All trees in
+contact with each other wake together. Contacts of sleepers keep their impulses.
 
 A disabled body rests likewise, but only touch and joints wake it, and it keeps its velocity.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.islands import bodies_of
+from sim_bridge.engine.contact.islands import bodies_of, find_leader, join_trees
 from sim_bridge.engine.data import contact_materials as material
+from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
-from sim_bridge.engine.data.contact_problem import ISLANDS, Row
+from sim_bridge.engine.data.contact_problem import Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
 from sim_bridge.engine.data.model import (
     BALL,
@@ -29,7 +30,7 @@ from sim_bridge.engine.data.model import (
     SLOW_TURN,
     WELD,
 )
-from sim_bridge.engine.data.state import ASLEEP, TARGET_VELOCITY
+from sim_bridge.engine.data.state import ASLEEP, BY_EFFORT, TARGET_VELOCITY
 
 
 @kernel
@@ -59,7 +60,7 @@ def wake_written(model, geometry, state):
         for at in range(model.q_index[body], model.q_index[body] + positions):
             is_same = is_same and state.q[at] == state.rest[at]
         for at in range(model.v_index[body], model.v_index[body] + velocities):
-            is_same = is_same and state.v[at] == 0.0 and state.u[at] == 0.0
+            is_same = is_same and state.v[at] == 0.0 and not is_commanded(state, at)
         for k in range(6):
             is_same = is_same and state.wrench[body, k] == 0.0
         if not is_same:
@@ -148,33 +149,79 @@ def is_stirring(model, state, tree, is_static):
 
 
 @subroutine
-def fall_asleep(
-    model, options, state, ws, geometry, contact_materials, contacts, laws, islands, solution
-):
+def fall_asleep(table, touching):
     """
-    Count slow trees' steps, and put islands to sleep after enough slow steps.
+    Count slow trees' steps, and put groups to sleep after enough slow steps.
 
-    Stores the sleepers' positions in state.rest.
+    Trees sleep only if something holds them: a contact, a joint to another body, or a fixed base.
+    Without one of them they could be at the top of a flight. touching: number of contacts in this
+    step. Stores the sleepers' positions in state.rest.
     """
+    model, ws, state = world.model(table), world.workspace(table), world.state(table)
+    islands, tied = world.islands(table), world.loops(table).body
     root, kind, idle = model.root, ws.kind, state.idle
+    if touching == 0:
+        geometry, contacts = world.geometry(table), world.contacts(table)
+        join_trees(model, ws, geometry, contacts, tied, world.laws(table), islands)
+    mark_held(model, tied, islands)
     for body in range(kind.shape[0]):
         if root[body] == body and idle[body] >= 0:
             idle[body] += 1
     for body in range(kind.shape[0]):
         if idle[root[body]] >= 0:
-            touches = island_of(islands, root[body]) >= 0
+            is_held = islands.rests[find_leader(islands.leader, root[body])] != 0
             # evaluated first, because it stores the velocity
-            moves = is_moving(model, state, kind[body], body, touches)
+            moves = is_moving(model, state, kind[body], body, is_held)
             first, count = model.v_index[body], coordinates_of(kind[body])[1]
             if moves or is_driven(state, first, count) or is_pushed(state.wrench, body):
                 idle[root[body]] = 0
-    for contact in range(contacts.size[COUNT]):
-        # lies on a running belt, however slow
+    keep_carried_awake(table, touching)
+    for body in range(kind.shape[0]):
+        steps = model.sleep[body, REST_STEPS]
+        if steps == 0.0 or 0 <= idle[root[body]] < steps:
+            islands.rests[find_leader(islands.leader, root[body])] = 0
+    for body in range(kind.shape[0]):
+        is_awake = root[body] == body and idle[body] >= 0
+        if is_awake and islands.rests[find_leader(islands.leader, body)] != 0:
+            idle[body] = ASLEEP
+    for body in range(kind.shape[0]):
+        if idle[root[body]] == ASLEEP:
+            positions, velocities = coordinates_of(kind[body])
+            at, at_v = model.q_index[body], model.v_index[body]
+            state.rest[at : at + positions] = state.q[at : at + positions]
+            state.v[at_v : at_v + velocities] = 0.0
+
+
+@kernel
+def mark_held(model, tied, islands):
+    """Write into islands.rests whether a contact, a joint or a fixed base holds each group."""
+    leader, rests = islands.leader, islands.rests
+    for body in range(rests.shape[0]):
+        rests[body] = int(islands.of_tree[body] >= 0)
+    for body in range(rests.shape[0]):
+        if model.kind[model.root[body]] < FREE and coordinates_of(model.kind[body])[1] > 0:
+            rests[find_leader(leader, model.root[body])] = 1
+    for pair in range(tied.shape[0]):
+        for side in range(2):
+            body = tied[pair, side]
+            if body >= 0 and model.kind[body] != GROUND and model.kind[body] != KINEMATIC:
+                rests[find_leader(leader, model.root[body])] = 1
+
+
+@subroutine
+def keep_carried_awake(table, touching):
+    """Keep trees awake on running belts, however slow, and during position correction."""
+    model, state, geometry = world.model(table), world.state(table), world.geometry(table)
+    contacts, laws = world.contacts(table), world.laws(table)
+    root, idle = model.root, state.idle
+    for contact in range(touching):
         target = laws.target[contact]
         is_carried = laws.rows[contact] > 1 and (
             target[Row.TANGENT] != 0.0 or target[Row.TANGENT2] != 0.0
         )
-        speed = separation_speed(options, contact_materials, contacts, laws, contact)
+        speed = separation_speed(
+            world.options(table), world.contact_materials(table), contacts, laws, contact
+        )
         for side in range(2):
             body = geometry.body[contacts.geometry[contact, side]]
             if (
@@ -183,23 +230,6 @@ def fall_asleep(
                 and (is_carried or speed > model.sleep[body, SLOW])
             ):
                 idle[root[body]] = 0
-
-    for island in range(solution.effort[ISLANDS]):
-        islands.rests[island] = 1
-    for body in range(kind.shape[0]):
-        island, steps = island_of(islands, root[body]), model.sleep[body, REST_STEPS]
-        if island >= 0 and (steps == 0.0 or 0 <= idle[root[body]] < steps):
-            islands.rests[island] = 0
-    for body in range(kind.shape[0]):
-        island = island_of(islands, root[body])
-        if root[body] == body and island >= 0 and islands.rests[island] != 0:
-            idle[body] = ASLEEP
-    for body in range(kind.shape[0]):
-        if idle[root[body]] == ASLEEP:
-            positions, velocities = coordinates_of(kind[body])
-            at, at_v = model.q_index[body], model.v_index[body]
-            state.rest[at : at + positions] = state.q[at : at + positions]
-            state.v[at_v : at_v + velocities] = 0.0
 
 
 @kernel
@@ -220,11 +250,17 @@ def is_driven(state, first, count):
     driven = False
     for at in range(first, first + count):
         driven = driven or (
-            state.u[at] != 0.0
+            is_commanded(state, at)
             or state.motor[at] != 0.0
             or state.target[at, TARGET_VELOCITY] != 0.0
         )
     return driven
+
+
+@kernel
+def is_commanded(state, at):
+    """Return whether a joint coordinate has an effort command or an active motor."""
+    return state.u[at] != 0.0 or state.control[at] != BY_EFFORT
 
 
 @kernel
@@ -237,18 +273,18 @@ def is_pushed(wrench, body):
 
 
 @kernel
-def is_moving(model, state, kind, body, touches):
+def is_moving(model, state, kind, body, is_held):
     """
     Return whether a body's velocity exceeds its thresholds.
 
-    With SAMPLES above 1, the mean velocity over the last SAMPLES steps counts. touches: whether
-    the body touches anything; as in ODE, velocities are sampled only while it does.
+    With SAMPLES above 1, the mean velocity over the last SAMPLES steps counts. is_held: whether
+    anything holds the body; as in ODE, velocities are sampled only while it does.
     """
     limits, at = model.sleep[body], model.v_index[body]
     count, samples, first = coordinates_of(kind)[1], int(limits[SAMPLES]), 0
     if samples > 1:
         first = int(limits[FIRST_SAMPLE])
-        if touches:
+        if is_held:
             row = first + state.sampled[body] % samples
             for k in range(count):
                 state.sample[row, k] = state.v[at + k]
@@ -269,12 +305,3 @@ def is_moving(model, state, kind, body, touches):
             linear += v * v
     slow, slow_turn = limits[SLOW], limits[SLOW_TURN]
     return linear > slow * slow or angular > slow_turn * slow_turn
-
-
-@kernel
-def island_of(islands, tree):
-    """Return a tree's island in this step, -1 if it touches nothing."""
-    leader = islands.leader
-    while leader[tree] != tree:
-        tree = leader[tree]
-    return islands.of_tree[tree]

@@ -25,7 +25,7 @@ from sim_bridge.engine.contact.proximal import go_back, keep_impulses, solve_pro
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
-from sim_bridge.engine.contact.sleep import fall_asleep, set_kinds, wake_tied, wake_touched
+from sim_bridge.engine.contact.sleep import set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import set_biases, solve_contacts
 from sim_bridge.engine.contact.solver_calls import island_of_phase
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
@@ -200,10 +200,9 @@ def project_positions(table):
 
 @subroutine
 def keep(table):
-    """Store the contacts and their impulses in the state, and put bodies at rest to sleep."""
+    """Store the contacts and their impulses in the state."""
     state, contacts, laws = world.state(table), world.contacts(table), world.laws(table)
-    model, options, ws = world.model(table), world.options(table), world.workspace(table)
-    solution = world.solution(table)
+    model, solution = world.model(table), world.solution(table)
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
     keep_wrenches(model, count > 0, world.response(table), state)
@@ -221,19 +220,6 @@ def keep(table):
             twist = load3(solution.last, contact, ANGULAR_IMPULSE)
         store3(state.contact_impulse, contact, LINEAR_IMPULSE, push)
         store3(state.contact_impulse, contact, ANGULAR_IMPULSE, twist)
-    if options.sleeps != 0 and count > 0:
-        fall_asleep(
-            model,
-            options,
-            state,
-            ws,
-            world.geometry(table),
-            world.contact_materials(table),
-            contacts,
-            laws,
-            world.islands(table),
-            solution,
-        )
     return 0
 
 

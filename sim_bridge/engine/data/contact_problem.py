@@ -154,8 +154,8 @@ class Islands(NamedTuple):
 
     NATURAL is nan if it was not computed after the solve.
     """
-    rests: Annotated[IntVector, Dims('bounds')]
-    """1 if all trees in an island have been at rest for long enough."""
+    rests: Annotated[IntVector, Dims('nb')]
+    """1 at a leader whose trees are held, and have all been at rest for long enough."""
 
 
 class Rows(NamedTuple):

@@ -310,6 +310,10 @@ class LoopWork(NamedTuple):
     """As Workspace.law. The next two fields are as Workspace.given and Workspace.mode."""
     given: Annotated[FloatVector, Dims('na', unit='N, N m')]
     mode: Annotated[IntVector, Dims('na')]
+    found_mode: Annotated[IntVector, Dims('na')]
+    """Modes, and below active rows and impulses, found for the step, while `close` projects."""
+    found_active: Annotated[IntVector, Dims('nt')]
+    found_impulse: Annotated[FloatVector, Dims('nt', unit='N s, N m s')]
     inertia: Annotated[FloatVector, Dims('na', unit='kg, kg m²')]
     """Effective inertia of an axis: its velocity gain is its impulse over this."""
     held: Annotated[FloatVector, Dims('na', unit='N, N m')]

@@ -8,7 +8,13 @@ from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.contact.sleep import coordinates_of, set_kinds, wake_tied, wake_written
+from sim_bridge.engine.contact.sleep import (
+    coordinates_of,
+    fall_asleep,
+    set_kinds,
+    wake_tied,
+    wake_written,
+)
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT
 from sim_bridge.engine.data.fields import FAILED, STAGE
@@ -171,6 +177,8 @@ def step(table: Table, n: int):
             forget_contacts_of_awake(model, state)
         elif state.contact_size[0] > 0:
             forget_contacts(state)
+        if options.sleeps != 0:
+            fall_asleep(table, touching)
     return status, n, most_pivots
 
 
