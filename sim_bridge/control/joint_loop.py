@@ -10,6 +10,7 @@ import numpy as np
 
 import sim_bridge as sb
 from sim_bridge.control.reference import per_joint, Reference
+from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.parameters import FIXED_BASE
@@ -29,7 +30,12 @@ class ControllerParameters:
     )
     base: str = parameter('auto', 'Root link, as in the simulator', choices=tuple(FIXED_BASE))
     gravity: tuple[float, ...] = parameter(
-        (0.0, 0.0, -9.81), 'Gravity, as in the simulator', unit='m/s^2', sizes=(3,)
+        (0.0, 0.0, -9.81),
+        'Gravity, as in the simulator',
+        unit='m/s^2',
+        low=-GREATEST_GRAVITY,
+        high=GREATEST_GRAVITY,
+        sizes=(3,),
     )
     positions: tuple[float, ...] = parameter(
         (),

@@ -11,9 +11,11 @@ from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import finite_number, finite_vector
 
-_GREATEST = 1e9  # greater values are mistakes, yet far from overflow [m/s²]
+GREATEST_GRAVITY = 1e9
+"""Bound for each component of uniform gravity [m/s²]: far from overflow, and from any planet."""
 _VECTOR = (
-    f'three numbers of at most {_GREATEST:g} [m/s²], a function of the position, or a PointGravity'
+    f'three numbers of at most {GREATEST_GRAVITY:g} [m/s²], a function of the position, or a '
+    'PointGravity'
 )
 
 
@@ -61,7 +63,7 @@ def gravity_row(gravity: AnyGravity) -> np.ndarray:
     if isinstance(gravity, PointGravity):
         return np.array((0.0, 0.0, 0.0, *gravity.center, gravity.strength, gravity.exponent))
     vector = finite_vector('gravity', gravity, 3, '', _VECTOR)
-    if np.abs(vector).max() > _GREATEST:
+    if np.abs(vector).max() > GREATEST_GRAVITY:
         raise InvalidValueError('gravity', vector.tolist(), _VECTOR)
     return np.concatenate([vector, np.zeros(5)])
 

@@ -25,6 +25,7 @@ import math
 from types import MappingProxyType
 from typing import Any
 
+from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.report import Findings
 from sim_bridge.description.yaml.overlay import overlaid, Path
 from sim_bridge.description.yaml.section import Section
@@ -221,7 +222,7 @@ def _change(section: Section) -> Mapping[str, Any]:
 
 def _settings(section: Section) -> Mapping[str, Any]:
     given = {
-        'gravity': section.vector('gravity', 3, None),
+        'gravity': section.vector('gravity', 3, None, GREATEST_GRAVITY),
         'solver': section.text('solver', None),
         'integrator': section.text('integrator', None),
         'sleep': section.flag('sleep', None),

@@ -247,6 +247,7 @@ def test_paths_have_variables(tmp_path, monkeypatch):
         ([], 'step_mode: fast', '', 'Iterative (quick step), Big matrix'),
         ([], 'time_step: -1', '', 'at least 1e-09'),
         ([], 'gravity: down', '', 'list of 3'),
+        ([], 'gravity: [0, 0, 1e300]', '', 'of at most 1e+09'),
     ],
 )
 def test_defects_are_named(tmp_path, bodies, simulator, world, found):

@@ -363,6 +363,7 @@ def test_good_scene_is_good():
         ('world.ground', 'yes please', '', 'ground', 'yes please', 'must be a mapping'),
         ('world.grund', True, '', 'grund', 'True', "did you mean 'ground'?"),
         ('world.gravity', [0, 0], '', 'gravity', '[0, 0]', 'a list of 3 finite numbers'),
+        ('world.gravity', [0, 0, 2e9], '', 'gravity', '[0, 0, 2000000000.0]', 'at most 1e+09'),
         (
             'world.objects.cube.box',
             [1, 1, -1],

@@ -148,6 +148,7 @@ def test_missing_files_are_reported(tmp_path, capsys):
         ),
         ({'params': 'mine.yaml'}, "parameter 'gravity' = [0, 1]: expected a list of 3 finite"),
         ({'controller': {'kind': 'pd', 'ramp_time': 'long'}}, "parameter 'ramp_time' = 'long'"),
+        ({'parameters': {'gravity': [0, 0, 1e10]}}, "parameter 'gravity' = [0, 0, 10000000000.0]"),
         ({'params': 'pd.yaml'}, "parameter 'ramp_time' = [1]: expected a finite number"),
         ({'controller': {'kind': 'pd', 'ramptime': 1}}, "unknown parameter 'ramptime'"),
     ],

@@ -24,6 +24,7 @@ from sim_bridge.description.body.keys import (
     rotation,
     translation,
 )
+from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.load import load_description
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.report import DescriptionError, Findings
@@ -296,7 +297,7 @@ class _Project:
             if value is not None:
                 settings[name] = value
         simulator = _Simulator(
-            data.vector('gravity', 3, None),
+            data.vector('gravity', 3, None, GREATEST_GRAVITY),
             Values.given(settings, data),
             step,
             _surface(data),

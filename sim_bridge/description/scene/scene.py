@@ -76,7 +76,7 @@ from types import MappingProxyType
 from typing import Any
 
 from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
-from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.gravity import Gravity, GREATEST_GRAVITY, PointGravity
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, SceneError
 from sim_bridge.description.resources import (
@@ -212,7 +212,7 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
 
 def _gravity(world: Section) -> Gravity | None:
     if not isinstance(world.peek('gravity'), Mapping):
-        return world.vector('gravity', 3, None)
+        return world.vector('gravity', 3, None, GREATEST_GRAVITY)
     section = world.section('gravity')
     assert section is not None
     center = section.vector('center', 3, PointGravity.center)

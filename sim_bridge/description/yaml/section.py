@@ -146,15 +146,20 @@ class Section:
         """Return a number, which may be infinite."""
         return self._converted(key, default, number_in, 'must be a number')
 
-    def vector(self, key: str, size: int, default: _Default) -> tuple[float, ...] | _Default:
-        """Return `size` finite numbers."""
+    def vector(
+        self, key: str, size: int, default: _Default, most: float = math.inf
+    ) -> tuple[float, ...] | _Default:
+        """Return `size` finite numbers; most: bound for their magnitudes."""
 
         def numbers(value: Any) -> tuple[float, ...] | None:
             items = value if _is_list(value) else ()
-            found = [v for v in map(number_in, items) if v is not None and math.isfinite(v)]
-            return tuple(found) if len(items) == len(found) == size else None
+            found = [v for v in map(number_in, items) if v is not None and abs(v) <= most]
+            is_right = len(items) == len(found) == size and all(map(math.isfinite, found))
+            return tuple(found) if is_right else None
 
-        return self._converted(key, default, numbers, f'must be a list of {size} finite numbers')
+        bound = '' if most == math.inf else f' of at most {most:g}'
+        expected = f'must be a list of {size} finite numbers{bound}'
+        return self._converted(key, default, numbers, expected)
 
     def matrix(self, key: str) -> np.ndarray | None:
         """Return a number list, or a list of number lists, as an array."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TYPE_CHECKING
 
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.parameter import Parameter
 
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
@@ -48,10 +49,11 @@ class NoNode:
     """Replacement for the node in a run without a graph: parameters keep their given values."""
 
     conversions: list[Callable[[Parameter], Parameter]]
+    preparations: list[Callable[[list[Parameter]], Callable[[], None]]]
 
     def __init__(self) -> None:
         """Create a node without parameters."""
-        self.conversions = []
+        self.conversions, self.preparations = [], []
 
     def declare_parameter(self, *arguments: Any, **options: Any) -> None:
         """Do nothing."""
@@ -60,12 +62,6 @@ class NoNode:
         """Do nothing."""
 
     def set_parameters(self, parameters: list[Parameter]) -> None:
-        """Do nothing."""
-
-    def add_on_set_parameters_callback(self, callback: Any) -> None:
-        """Do nothing."""
-
-    def remove_on_set_parameters_callback(self, callback: Any) -> None:
         """Do nothing."""
 
 
@@ -110,7 +106,7 @@ class JointControls:
         self._declare(self._axes, values)
         self._obey(values)
         node.conversions.append(self._in_own_type)
-        node.add_on_set_parameters_callback(self._set)
+        node.preparations.append(self._prepare)
 
     def add(self, interface: CommandedRobot) -> None:
         """
@@ -152,7 +148,7 @@ class JointControls:
     def close(self) -> None:
         """Undeclare all parameters."""
         self._node.conversions.remove(self._in_own_type)
-        self._node.remove_on_set_parameters_callback(self._set)
+        self._node.preparations.remove(self._prepare)
         self._undeclare(self._values)
 
     def _own_axes(self, interface: CommandedRobot) -> _Axes:
@@ -200,13 +196,10 @@ class JointControls:
         gain = gain_of(parameter.name, parameter.value)
         return Parameter(parameter.name, Parameter.Type.DOUBLE, gain)
 
-    def _set(self, parameters: list[Parameter]) -> SetParametersResult:
-        try:
-            values = self._checked({p.name: p.value for p in parameters if p.name in self._values})
-        except InvalidValueError as err:
-            return SetParametersResult(successful=False, reason=str(err))
-        self._obey(values)
-        return SetParametersResult(successful=True)
+    def _prepare(self, parameters: list[Parameter]) -> Callable[[], None]:
+        """Return a function that applies the parameters; raises InvalidValueError."""
+        values = self._checked({p.name: p.value for p in parameters if p.name in self._values})
+        return partial(self._obey, values)
 
     def _checked(self, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return all values after some changes; raises InvalidValueError."""
@@ -250,7 +243,7 @@ def _driven(axes: _Axes) -> dict[str, Any]:
 
 def _descriptor(kind: str) -> ParameterDescriptor:
     """Return the descriptor of a key in _DESCRIPTIONS."""
-    # `_set` refuses other types with a better message than rclpy
+    # `_checked` refuses other types with a better message than rclpy
     descriptor = ParameterDescriptor(description=_DESCRIPTIONS[kind], dynamic_typing=True)
     if kind == _CONTROL:
         descriptor.additional_constraints = f'expected {CONTROL_WORDS}'

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import contextlib
 from dataclasses import replace
 from functools import partial
@@ -76,7 +76,7 @@ class SimBridge:
         # callbacks for ending the simulation, and for removing its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
-        self.parameters = declare(node, SimulatorParameters, self._apply).in_namespace(
+        self.parameters = declare(node, SimulatorParameters, self._prepare).in_namespace(
             node.get_namespace()
         )
         self.begin()
@@ -252,12 +252,16 @@ class SimBridge:
             node.get_logger().warning(f'{expression} matches no topic so far')
         return simulator
 
-    def _apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters set at run time."""
+    def _prepare(self, parameters: SimulatorParameters) -> Callable[[], None]:
+        """Return a function that applies parameters set at run time; raises SimBridgeError."""
         parameters = parameters.in_namespace(self._node.get_namespace())
-        if self._paced is not None:
-            self._paced.apply(parameters)
-        self.parameters = parameters
+        pass_on = self._paced.prepare(parameters) if self._paced is not None else lambda: None
+
+        def apply() -> None:
+            pass_on()
+            self.parameters = parameters
+
+        return apply
 
     def _read_back(self, controls: JointControls, simulator: Simulator) -> None:
         """

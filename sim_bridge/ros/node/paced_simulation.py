@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from sim_bridge.compiler.build import build
 from sim_bridge.engine.dynamics.fields import FIELDS
@@ -75,26 +75,31 @@ class PacedSimulation:
 
         self.tick, self.attend = tick_watched, attend_watched
 
-    def apply(self, parameters: SimulatorParameters) -> None:
-        """Apply parameters set at run time; raises SimBridgeError and then applies none."""
+    def prepare(self, parameters: SimulatorParameters) -> Callable[[], None]:
+        """Return a function that applies parameters set at run time; raises SimBridgeError."""
         changes = {
             name: getattr(parameters, name)
             for name in SETTINGS
             if getattr(parameters, name) != getattr(self._parameters, name)
         }
-        fields, before = parameters.force_fields, self._parameters.force_fields
-        if fields and fields != before:
+        fields = parameters.force_fields
+        if fields == self._parameters.force_fields:
+            fields = ''
+        if fields:
             checked_fields(self._simulator.world, fields)
-        self._parameters = parameters
-        self.pacer.real_time_factor = parameters.real_time_factor
-        self.pacer.submit(self._schedule)
-        if changes:
-            # compiled here, since the physics thread has deadlines
-            build(switched_units())
-            self.pacer.submit(lambda: self._simulator.configure(changes))
-        if fields and fields != before:
-            build([FIELDS.unit])
-            self.pacer.submit(partial(self._set_force_fields, fields))
+        # compiled here, since the physics thread has deadlines
+        units = [*(switched_units() if changes else ()), *([FIELDS.unit] if fields else ())]
+        if units:
+            build(units)
+
+        def apply() -> None:
+            self._parameters = parameters
+            self.pacer.real_time_factor = parameters.real_time_factor
+            self.pacer.submit(self._schedule)
+            if units:
+                self.pacer.submit(partial(self._configure, changes, fields))
+
+        return apply
 
     def follow(self, parameters: SimulatorParameters) -> None:
         """Store parameters with the values already in effect."""
@@ -120,11 +125,12 @@ class PacedSimulation:
         """Log and count an exception; the simulation goes on."""
         self._faults.note(what, error)
 
-    def _set_force_fields(self, text: str) -> None:
+    def _configure(self, changes: Mapping[str, Any], force_fields: str) -> None:
         try:
-            self._simulator.set_force_fields(text)
+            self._simulator.configure(changes, force_fields)
         except SimBridgeError as err:
-            self._logger.error(f'the force fields are unchanged: {err}')
+            # the robot of a field may have been removed since
+            self._logger.error(f'settings and force fields are unchanged: {err}')
 
     def _schedule(self) -> None:
         # a thread without sleep must not take precedence over all others

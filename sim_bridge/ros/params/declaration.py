@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 import dataclasses
 from typing import Any, Protocol, TypeVar
 
-from rcl_interfaces.msg import ParameterDescriptor, SetParametersResult
+from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.parameter import Parameter
 
 from sim_bridge.foreign.yaml_text import YamlTextError
-from sim_bridge.foundation.errors import SimBridgeError
 from sim_bridge.ros.params.parameter_table import (
     BLOCK,
     block_members,
@@ -27,11 +26,12 @@ class ParameterNode(Protocol):
 
     given: values by dotted name, from its command line. conversions: applied in turn to each
     parameter before it is set; each returns the parameter, perhaps in another type, or raises
-    SimBridgeError.
+    SimBridgeError. preparations: called in turn with all parameters of a request.
     """
 
     given: Mapping[str, Any]
     conversions: list[Callable[[Parameter], Parameter]]
+    preparations: list[Callable[[list[Parameter]], Callable[[], None]]]
 
     def get_logger(self) -> Any:
         """Return the logger, as in `Node`."""
@@ -45,15 +45,14 @@ class ParameterNode(Protocol):
     def set_descriptor(self, name: str, descriptor: ParameterDescriptor) -> Any:
         """Replace a parameter's descriptor, as in `Node`."""
 
-    def add_on_set_parameters_callback(self, callback: Callable[..., Any]) -> None:
-        """Call a function for each change, as in `Node`."""
-
 
 Table = TypeVar('Table')
 
 
 def declare(
-    node: ParameterNode, table: type[Table], on_change: Callable[[Table], None] | None = None
+    node: ParameterNode,
+    table: type[Table],
+    prepare: Callable[[Table], Callable[[], None]] | None = None,
 ) -> Table:
     """
     Declare all parameters of the table on the node; return the values at its start.
@@ -62,8 +61,9 @@ def declare(
     their names.
 
     Each undeclared name passed to the node causes one warning. When parameters are set later,
-    `on_change` gets the new table; it may refuse it by raising SimBridgeError. Raises
-    InvalidValueError, or another SimBridgeError for a block's content.
+    `prepare` gets the new table and returns a function that applies it; it may refuse the table by
+    raising SimBridgeError. Raises InvalidValueError, or another SimBridgeError for a block's
+    content.
     """
     known = specifications(table)
     values = from_flat(table, node.given, node.get_logger().warning)
@@ -77,7 +77,7 @@ def declare(
                     description=spec.description, read_only=True, dynamic_typing=True
                 )
                 node.declare_parameter(member, as_ros(value), descriptor, ignore_override=True)
-    _Watcher(node, values, known, on_change)
+    _Watcher(node, values, known, prepare)
     return values
 
 
@@ -107,6 +107,15 @@ def _list_in(text: str) -> Any:
         return text
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
+def _nothing_more(table: Any) -> Callable[[], None]:
+    """Return nothing to be done, for a table without a user."""
+    return _nothing
+
+
 class _Watcher:
     """Checks parameters set at run time, and passes them on."""
 
@@ -115,11 +124,12 @@ class _Watcher:
         node: ParameterNode,
         values: Any,
         known: Mapping[str, Specification],
-        on_change: Callable[[Any], None] | None,
+        prepare: Callable[[Any], Callable[[], None]] | None,
     ) -> None:
-        self._values, self._known, self._on_change = values, known, on_change
+        self._values, self._known = values, known
+        self._prepare_table = prepare or _nothing_more
         node.conversions.append(self._in_own_type)
-        node.add_on_set_parameters_callback(self._apply)
+        node.preparations.append(self._prepare)
 
     def _in_own_type(self, parameter: Parameter) -> Parameter:
         """
@@ -135,17 +145,16 @@ class _Watcher:
             value = _list_in(value)
         return spec.ros_parameter(spec.check(value))
 
-    def _apply(self, parameters: list[Parameter]) -> SetParametersResult:
-        try:
-            changed = {
-                p.name: self._known[p.name].check(p.value)
-                for p in parameters
-                if p.name in self._known
-            }
-            values = dataclasses.replace(self._values, **changed)
-            if changed and self._on_change is not None:
-                self._on_change(values)
-        except SimBridgeError as err:
-            return SetParametersResult(successful=False, reason=str(err))
-        self._values = values
-        return SetParametersResult(successful=True)
+    def _prepare(self, parameters: list[Parameter]) -> Callable[[], None]:
+        """Return a function that stores and passes on the new table; raises SimBridgeError."""
+        changed = {
+            p.name: self._known[p.name].check(p.value) for p in parameters if p.name in self._known
+        }
+        values = dataclasses.replace(self._values, **changed)
+        pass_on = self._prepare_table(values) if changed else _nothing
+
+        def apply() -> None:
+            self._values = values
+            pass_on()
+
+        return apply

@@ -155,7 +155,7 @@ class Specification:
     def _is_within(self, number: float) -> bool:
         low = -math.inf if self.low is None else self.low
         is_above = number > low if self.above else number >= low
-        is_large_enough = number == 0.0 or number >= self.least
+        is_large_enough = not self.least or number == 0.0 or number >= self.least
         return is_above and is_large_enough and (self.high is None or number <= self.high)
 
     def _convert(self, value: Any) -> Any:

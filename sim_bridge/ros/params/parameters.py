@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import math
 from typing import Any
 
+from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.description.sensor_kinds import KINDS
@@ -31,11 +32,24 @@ FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
 SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
 
 
-def _rate(of: str, default: float = 0.0) -> Any:
+# Bounds for times other than 0 [s], and for rates [Hz]: 1 ns to about 31 years, as the node counts
+# whole nanoseconds.
+_LEAST, _MOST = 1e-9, 1e9
+
+
+def _time(default: float, description: str) -> Any:
+    """Return a parameter for a time; 0 is accepted too."""
+    return parameter(default, description, unit='s', low=0.0, least=_LEAST, high=_MOST)
+
+
+def _rate(default: float, description: str) -> Any:
+    """Return a parameter for a rate; 0 is accepted too."""
+    return parameter(default, description, unit='Hz', low=0.0, least=_LEAST, high=_MOST)
+
+
+def _topic_rate(of: str, default: float = 0.0) -> Any:
     """Return a topic's rate parameter."""
-    return parameter(
-        default, f'Rate of {of} in simulated time; 0 for every control step', unit='Hz', low=0.0
-    )
+    return _rate(default, f'Rate of {of} in simulated time; 0 for every control step')
 
 
 def _check_quaternion(name: str, value: tuple[float, ...]) -> None:
@@ -237,6 +251,8 @@ class SimulatorParameters:
         'Gravity, in world axes, unless a `world` sets its own; setting it at run time replaces '
         'either',
         unit='m/s^2',
+        low=-GREATEST_GRAVITY,
+        high=GREATEST_GRAVITY,
         sizes=(3,),
         read_only=False,
     )
@@ -320,22 +336,18 @@ class SimulatorParameters:
         "'joint_commands:name' for messages with that header.frame_id. Their messages must carry "
         "the stamp of the joint_states that they answer; see docs/lockstep.md. [''] for none",
     )
-    lockstep_timeout: float = parameter(
+    lockstep_timeout: float = _time(
         0.0,
         'Wall time after which a control step is taken without the missing answers; /diagnostics '
         'counts these steps; 0 for never',
-        unit='s',
-        low=0.0,
     )
     hold_until_first_command: bool = parameter(
         True, 'Lock all joints until the first command, at start and after ~/reset'
     )
-    command_timeout: float = parameter(
+    command_timeout: float = _time(
         0.5,
         'Simulated time without a command after which command_timeout_policy applies. It also '
         'applies when the last publisher of joint commands has left; 0 for never',
-        unit='s',
-        low=0.0,
     )
     command_timeout_policy: str = parameter(
         'hold',
@@ -365,13 +377,11 @@ class SimulatorParameters:
         low=0.0,
         above=True,
     )
-    command_rate: float = parameter(
+    command_rate: float = _rate(
         0.0,
         'Rate at which commands are expected, in simulated time. /diagnostics counts periods '
         'without a command as missed, and commands with a stamp older than a period as late. 0: '
         'none are missed, and commands older than command_timeout are late',
-        unit='Hz',
-        low=0.0,
     )
     trajectory_controllers: dict[str, Any] = parameter(
         {},
@@ -382,17 +392,17 @@ class SimulatorParameters:
     )
 
     # topics
-    joint_state_rate: float = _rate('joint_states, and of multi_dof_joint_states,')
-    clock_rate: float = _rate('/clock', 200.0)
-    contact_rate: float = _rate('contacts')
+    joint_state_rate: float = _topic_rate('joint_states, and of multi_dof_joint_states,')
+    clock_rate: float = _topic_rate('/clock', 200.0)
+    contact_rate: float = _topic_rate('contacts')
     contact_events: tuple[str, ...] = parameter(
         ('begin', 'end'),
         "Events on contacts/events in each step: 'begin', a pair of geometries begins to touch; "
         "'persist', it still touches; 'end', it no longer touches",
         validate=_check_events,
     )
-    object_state_rate: float = _rate('object_states', 100.0)
-    odom_rate: float = _rate('odom, of robots with a free base,')
+    object_state_rate: float = _topic_rate('object_states', 100.0)
+    odom_rate: float = _topic_rate('odom, of robots with a free base,')
     odom_frame: str = parameter(
         'odom', 'Parent frame of the base of a robot on odom and /tf; it coincides with world'
     )
@@ -430,12 +440,9 @@ class SimulatorParameters:
         'With publish_tf, publish world -> odom on /tf_static; switch off if another node, such '
         'as a localizer, publishes the parent of odom',
     )
-    tf_rate: float = _rate('/tf', 100.0)
-    marker_rate: float = parameter(
-        30.0,
-        'Rate of the RViz markers of contacts and objects, in simulated time; 0 for none',
-        unit='Hz',
-        low=0.0,
+    tf_rate: float = _topic_rate('/tf', 100.0)
+    marker_rate: float = _rate(
+        30.0, 'Rate of the RViz markers of contacts and objects, in simulated time; 0 for none'
     )
     marker_force_scale: float = parameter(
         0.005, 'Length of the contact force arrows', unit='m/N', low=0.0
@@ -459,7 +466,12 @@ class SimulatorParameters:
         'Publish the URDF on robot_description; switch off if robot_state_publisher publishes it',
     )
     diagnostics_rate: float = parameter(
-        1.0, 'Rate of /diagnostics in real time; 0 for none', unit='Hz', low=0.0, high=100.0
+        1.0,
+        'Rate of /diagnostics in real time; 0 for none',
+        unit='Hz',
+        low=0.0,
+        least=_LEAST,
+        high=100.0,
     )
     view: bool = parameter(
         False,
@@ -505,11 +517,8 @@ class SimulatorParameters:
         unit='bytes',
         low=0,
     )
-    record_split_duration: float = parameter(
-        0.0,
-        'Time in the bag after which a file ends and the next one begins; 0 for no limit',
-        unit='s',
-        low=0.0,
+    record_split_duration: float = _time(
+        0.0, 'Time in the bag after which a file ends and the next one begins; 0 for no limit'
     )
     record_hash_period: float = parameter(
         1.0,
@@ -517,6 +526,7 @@ class SimulatorParameters:
         'each takes about 0.2 ms',
         unit='s',
         low=0.001,
+        high=_MOST,
     )
 
     def __post_init__(self) -> None:

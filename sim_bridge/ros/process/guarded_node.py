@@ -58,11 +58,19 @@ class GuardedMixin(_Mixed):
     rclpy's own callbacks cannot chain, and its checks come later, with shorter messages.
     """
 
+    preparations: list[Callable[[list[Parameter]], Callable[[], None]]]
+    """
+    Called in turn with all parameters of a request; each returns a function that applies them.
+
+    They may raise SimBridgeError and then nothing of the request is applied. rclpy's callbacks
+    would apply their part before a later one refuses its own.
+    """
+
     def __init__(self, *args: Any, given: Mapping[str, Any] | None = None, **options: Any) -> None:
         """Create the node; given: parameter values by dotted name."""
         # the node creates services during its construction
         self.faults = Faults(lambda: self.get_logger())
-        self.given, self.conversions = given or {}, []
+        self.given, self.conversions, self.preparations = given or {}, [], []
         own = [
             Parameter(name, value=as_ros(value))
             for name, value in self.given.items()
@@ -110,11 +118,12 @@ class GuardedMixin(_Mixed):
 
     def set_parameters_atomically(self, parameter_list: list[Parameter]) -> SetParametersResult:
         """
-        Set parameters like `Node`, after `conversions`; the services for setting them call this.
+        Set all parameters or none, after `conversions` and `preparations`.
 
-        An unknown name or a callback's exception becomes the reason in the result. rclpy raises an
-        exception for both, without the name in its message. It also changes the type in a
-        parameter's descriptor when the new value is refused.
+        The services for setting parameters call this. An unknown name or a callback's exception
+        becomes the reason in the result. rclpy raises an exception for both, without the name in
+        its message. It also changes the type in a parameter's descriptor when the new value is
+        refused.
         """
         try:
             for convert in self.conversions:
@@ -130,13 +139,24 @@ class GuardedMixin(_Mixed):
         types = [descriptor.type for descriptor in descriptors]
         set_them = self.faults.guard(
             'setting ' + ', '.join(repr(each.name) for each in parameter_list),
-            super().set_parameters_atomically,
+            self._prepare_and_set,
             lambda error, given: _refused(described(error)),
         )
         result: SetParametersResult = set_them(parameter_list)
         if not result.successful:
             for descriptor, before in zip(descriptors, types, strict=True):
                 descriptor.type = before
+        return result
+
+    def _prepare_and_set(self, parameter_list: list[Parameter]) -> SetParametersResult:
+        try:
+            applied = [prepare(parameter_list) for prepare in self.preparations]
+        except SimBridgeError as err:
+            return _refused(str(err))
+        result = super().set_parameters_atomically(parameter_list)
+        if result.successful:
+            for apply in applied:
+                apply()
         return result
 
     def _set_each(self, request: Any, response: Any) -> Any:

@@ -12,6 +12,9 @@ from sim_bridge.ros.publish.sinks import Sink
 from sim_bridge.ros.wire.messages import ClockMessage, PreparedMessage
 from sim_bridge.ros.wire.qos import stream_qos
 
+# longest period [ns]; that of the smallest rates would be infinite
+_LONGEST_NS = 2.0**63
+
 
 class Rate:
     """A message rate, counted in integers to avoid drift."""
@@ -22,7 +25,7 @@ class Rate:
 
         rate_hz: in simulated time [Hz]; 0, or a rate above the step rate, for every step.
         """
-        self.period_ns = round(1e9 / rate_hz) if rate_hz else 1
+        self.period_ns = max(1, round(min(1e9 / rate_hz, _LONGEST_NS))) if rate_hz else 1
         """Time between two messages [ns]."""
         self._latest = 0
 

@@ -22,6 +22,7 @@ from sim_bridge.ros.session.loading import check_namespace, replace_fields
 from sim_bridge.ros.session.mouse_drag import MouseDrag
 from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.world.changes import apply_changes
 
 if TYPE_CHECKING:
@@ -310,21 +311,28 @@ class Simulator:
         self.mouse_drag.drop()
         self.journal.note('drop')
 
-    def configure(self, changes: Mapping[str, Any]) -> None:
-        """Change the world's settings from the next step on. changes: by name in `SETTINGS`."""
-        for name, value in changes.items():
-            setattr(self.world, name, value)
-        self.journal.note('configure', **changes)
+    def configure(self, changes: Mapping[str, Any], force_fields: str = '') -> None:
+        """
+        Change the world's settings, and replace all force fields, from the next step on.
+
+        changes: by name in `SETTINGS`. force_fields: YAML text, as in the parameter
+        `force_fields`; '' for no change. Raises InvalidValueError or UnknownNameError, and then
+        changes nothing.
+        """
+        with all_or_nothing(self._simulation):
+            for name, value in changes.items():
+                setattr(self.world, name, value)
+            if force_fields:
+                replace_fields(self.world, force_fields)
+        if changes:
+            self.journal.note('configure', **changes)
+        if force_fields:
+            self._force_fields = force_fields
+            self.journal.note('force_fields', text=force_fields)
 
     def set_force_fields(self, text: str) -> None:
-        """
-        Replace all force fields by the fields in a YAML text, as in the parameter `force_fields`.
-
-        Raises InvalidValueError or UnknownNameError, and then changes nothing.
-        """
-        replace_fields(self.world, text)
-        self._force_fields = text
-        self.journal.note('force_fields', text=text)
+        """Replace all force fields; see `configure`."""
+        self.configure({}, text)
 
     @property
     def settings(self) -> dict[str, Any]:

@@ -258,6 +258,15 @@ spring is Physics3D.Interactions.TorsionSpring:
     assert scene.robots[0].axes['hinge'][0].dynamics.reference == pytest.approx(-0.4, abs=1e-12)
 
 
+def test_gravity_beyond_the_world_is_an_error():
+    """Report a vector that the world would refuse, with its line."""
+    text = """Scene is Simulation.Environment:
+    gravity becomes Simulation.UniformGravitationalField:
+        vector: {0, 0, 1e10}
+"""
+    assert codes(text) == [('gravity', 3)]
+
+
 def test_loops_groups_gravity_and_materials():
     """Map everything between bodies: contact materials, groups, the environment's field."""
     scene = scene_of(

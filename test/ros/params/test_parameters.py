@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 import re
 
 import pytest
@@ -235,7 +237,7 @@ def test_lists_set_at_run_time_keep_their_type(make_node, value):
     `ros2 param set` sends a list of mixed numbers as a text.
     """
     node, seen = make_node(), []
-    declare(node, SimulatorParameters, seen.append)
+    declare(node, SimulatorParameters, lambda values: partial(seen.append, values))
     (result,) = node.set_parameters([Parameter('gravity', value=value)])
     assert result.successful
     assert seen[-1].gravity == (0.0, 0.0, -9.0)
@@ -303,7 +305,7 @@ def test_parameters_change_while_running_if_they_may(make_node):
     """Pass accepted changes on; refuse the others with a reason and change nothing."""
     node = make_node()
     seen = []
-    declare(node, SimulatorParameters, seen.append)
+    declare(node, SimulatorParameters, lambda values: partial(seen.append, values))
 
     def attempt(name: str, value: object) -> tuple[bool, str]:
         (result,) = node.set_parameters([Parameter(name, value=value)])
@@ -339,7 +341,7 @@ class _Small:
 def test_a_change_can_be_refused_by_its_user(make_node):
     """Return the refusal's reason to the caller setting the parameter; keep the old value."""
 
-    def refuse(values: _Small) -> None:
+    def refuse(values: _Small) -> Callable[[], None]:
         raise InvalidValueError("parameter 'gain'", values.gain, 'something else')
 
     node = make_node()
@@ -348,3 +350,34 @@ def test_a_change_can_be_refused_by_its_user(make_node):
     assert not result.successful
     assert 'something else' in result.reason
     assert node.get_parameter('gain').value == 1.0
+
+
+def test_a_request_is_applied_wholly_or_not_at_all(make_node):
+    """Refuse a request by any of several users, before one of them has applied its part."""
+    node, applied = make_node(), []
+
+    def user(table: type, name: str) -> None:
+        def prepare(values: object) -> Callable[[], None]:
+            if getattr(values, name) < 0.0:
+                raise InvalidValueError(name, getattr(values, name), 'at least 0')
+            return lambda: applied.append(getattr(values, name))
+
+        declare(node, table, prepare)
+
+    @dataclass(frozen=True)
+    class Other:
+        offset: float = parameter(0.0, 'An offset for this test', read_only=False)
+
+    user(_Small, 'gain')
+    user(Other, 'offset')
+    for gain, offset in ((2.0, -1.0), (-1.0, 2.0)):
+        result = node.set_parameters_atomically(
+            [Parameter('gain', value=gain), Parameter('offset', value=offset)]
+        )
+        assert not result.successful and 'at least 0' in result.reason
+        assert not applied
+        assert [node.get_parameter(name).value for name in ('gain', 'offset')] == [1.0, 0.0]
+    result = node.set_parameters_atomically(
+        [Parameter('gain', value=3), Parameter('offset', value=4)]
+    )
+    assert result.successful and applied == [3.0, 4.0]

@@ -130,7 +130,12 @@ def test_gravity_and_fields_change_while_it_runs_and_replay(tmp_path):
             ):
                 with pytest.raises(sb.SimBridgeError, match=error):
                     simulator.set_force_fields(wrong)
+            with pytest.raises(sb.SimBridgeError, match='gravity'):
+                simulator.configure({'solver': 'split', 'gravity': (0.0, 0.0, 1e10)}, '{}')
+            with pytest.raises(sb.SimBridgeError, match='nobody'):
+                simulator.configure({'solver': 'split'}, '{a: {type: drag, links: [nobody]}}')
             assert list(world.force_fields) == ['lift']
+            assert world.solver == 'direct' and world.gravity.tolist() == [0.0, 0.0, -1.62]
         simulator.tick()
         heights.append(world.robots['crate'].root_link.p[2])
     made.recording.close()

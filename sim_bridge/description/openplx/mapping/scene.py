@@ -11,7 +11,7 @@ from typing import cast
 
 import numpy as np
 
-from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.gravity import Gravity, GREATEST_GRAVITY, PointGravity
 from sim_bridge.description.load import load_description
 from sim_bridge.description.mechanism.inertia import check_joints
 from sim_bridge.description.model import (
@@ -535,6 +535,9 @@ def _gravity(root: Object, findings: Findings) -> Gravity | None:
     strength = 0.0 if is_uniform else cast(float, field['magnitude'])
     if not np.isfinite([*numbers, strength]).all():
         findings.error('gravity', field.place_of(name), 'must be finite')
+        return None
+    if is_uniform and np.abs(numbers).max() > GREATEST_GRAVITY:
+        findings.error('gravity', field.place_of(name), f'must be at most {GREATEST_GRAVITY:g}')
         return None
     where = tuple(numbers.tolist())
     return where if is_uniform else PointGravity(where, strength)
