@@ -31,7 +31,7 @@ FILMED := $(filter-out 0 false,$(FILM))
 CLUSTERED := $(filter-out 0 false,$(RAY))
 
 run: $(VENV)/.run $(if $(SHOWN),$(VENV)/.view)  ## simulate ROBOT (default: arm) with a controller in a second process; Ctrl-C ends both
-	@trap : INT; $(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
+	@exec $(BIN)/python -m sim_bridge run "$(ROBOT)" $(if $(SHOWN),--view) $(ARGS)
 
 tools: $(VENV)/.sweep $(if $(FILMED),$(VENV)/.film) $(if $(CLUSTERED),$(VENV)/.ray)  ## install the tools for recordings, pages, curves, Gymnasium and sweeps; FILM=1: also pictures and films of runs; RAY=1: also clusters
 	@echo 'For `sim_bridge` as a command: . $(BIN)/activate'
@@ -46,7 +46,7 @@ test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.pictures  ## run the tests th
 	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m long $(ARGS)
 
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
-	@PYTHONPATH='$(CURDIR):$(CURDIR)/test/support' $(BIN)/python -m fuzzing $(ARGS)
+	@PYTHONPATH='$(CURDIR):$(CURDIR)/test/support' exec $(BIN)/python -m fuzzing $(ARGS)
 
 bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)

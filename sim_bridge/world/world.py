@@ -565,8 +565,8 @@ class World(DeclaredAttributes):
         """
         Add an OpenPLX scene, assembled by SNAP, or nothing after an error.
 
-        path_or_text: file path or text; or a scene description read before, such as
-            `OpenPlxScene.description`.
+        path_or_text: file path or text; a shipped scene's name; or a scene description read
+            before, such as `OpenPlxScene.description`.
         model: name of the model to instantiate; if None, the file's last one.
         name: the scene's name, and its robot's if it has only one, otherwise the prefix for its
             robots' names; if None, the model's name, with a number if it is in use. Robots are

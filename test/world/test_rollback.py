@@ -242,8 +242,21 @@ def test_shipped_robot_is_found_by_its_name():
         world.load_urdf('arm').description.links.keys()
         == sb.load_description('urdf/arm.urdf').links.keys()
     )
-    with pytest.raises(sb.DescriptionError, match='shipped are arm, '):
+    with pytest.raises(sb.DescriptionError, match='shipped are arm, ') as caught:
         world.load_urdf('amr')
+    names = str(caught.value).partition('shipped are ')[2].splitlines()[0].partition(' [')[0]
+    for name in names.split(', '):
+        assert sb.load_description(name).links, name
+
+
+@pytest.mark.parametrize('name', ['clock', 'excavator', 'rod'])
+def test_shipped_scenes_are_found_by_their_names(name):
+    """Load an OpenPLX scene by its name; load_urdf names the method to call."""
+    world = sb.World()
+    with pytest.raises(sb.DescriptionError, match=r'World\.load_openplx\('):
+        world.load_urdf(name)
+    assert not world.robots
+    assert world.load_openplx(name).robots
 
 
 def test_a_pair_with_an_unknown_material_adds_none():

@@ -12,6 +12,7 @@ from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.openplx.mapping.refusals import note_unsupported, REFUSED
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
+from sim_bridge.description.resources import OPENPLX_SUFFIX, shipped_robots
 from sim_bridge.foreign.files import noting_files
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
@@ -24,6 +25,8 @@ def examine_openplx(
     """Return a scene (None if it has errors) and its report; arguments as in `load_openplx`."""
     findings = Findings()
     is_text = isinstance(source, str) and '\n' in source
+    if not is_text and not Path(source).exists():
+        source = _shipped_scenes().get(str(source), source)
     label = '<string>' if is_text else str(source)
     scene = None
     with noting_files() as read:
@@ -48,15 +51,20 @@ def examine_openplx(
     return replace(scene, report=report, files=own, bundles=version), report
 
 
+def _shipped_scenes() -> dict[str, Path]:
+    """Return the files of the OpenPLX scenes among the shipped robots, by name."""
+    return {name: path for name, path in shipped_robots().items() if path.suffix == OPENPLX_SUFFIX}
+
+
 def load_openplx(
     source: str | Path, model: str | None = None, *, bundle_paths: Sequence[str | Path] = ()
 ) -> MappedScene:
     """
     Read a scene.
 
-    source: file path, or its text. model: name in the file; the last model if None.
-    bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH and the installed bundles.
-    Raises SceneError, with every defect, for a scene that cannot be simulated, and
+    source: file path, its text, or a shipped scene's name. model: name in the file; the last model
+    if None. bundle_paths: bundle folders, searched before OPENPLX_BUNDLE_PATH and the installed
+    bundles. Raises SceneError, with every defect, for a scene that cannot be simulated, and
     InvalidValueError for a source or model with another type.
     """
     if not isinstance(source, str | Path):

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeGuard
 from xml.parsers import expat
 
 from sim_bridge.description.report import Place
-from sim_bridge.description.resources import robot_meant, shipped_robots
+from sim_bridge.description.resources import OPENPLX_SUFFIX, robot_meant, shipped_robots
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
@@ -114,6 +114,9 @@ def is_xml_text(source: str | Path) -> TypeGuard[str]:
     return isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<')
 
 
+_OPENPLX = 'is an OpenPLX scene, read by World.load_openplx({!r}), not a URDF'
+
+
 def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | str | None]:
     """
     Read a description from a file, from a string, or from a shipped robot by its name.
@@ -126,12 +129,17 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
     if is_xml_text(source):
         return '<string>', source
     name = str(source)
+    if name.lower().endswith(OPENPLX_SUFFIX):
+        findings.error('openplx', Place('file', name[:200]), _OPENPLX.format(name[:200]))
+        return name[:200], None
     try:
         return name, read_file(source)
     except (OSError, ValueError) as err:
         shipped = shipped_robots()
         if name in shipped:
             return read_source(shipped[name], findings)
+        # OpenPLX scenes are left out
+        shipped = {each: path for each, path in shipped.items() if path.suffix != OPENPLX_SUFFIX}
         reason = getattr(err, 'strerror', None) or str(err)
         if '<' in name:
             reason += ' (an XML text starts with "<")'

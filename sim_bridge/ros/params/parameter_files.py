@@ -156,11 +156,11 @@ def _block(value: Any, path: str, line: int) -> Iterator[ParameterBlock | Proble
 
 
 def _flat(block: Mapping[str, Any], prefix: str, line: int) -> Iterator[tuple[str, Any, int]]:
-    """Yield dotted name, value and line of each parameter in a block."""
+    """Yield dotted name, value and line of each parameter in a block; see `flattened`."""
     lines = getattr(block, 'lines', {})
     for name, value in block.items():
         at = lines.get(name, line)
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield from _flat(value, f'{prefix}{name}.', at)
         else:
             yield f'{prefix}{name}', value, at

@@ -326,7 +326,7 @@ def _checked_values(
     for name, spec in known.items():
         own = members[name]
         # beside members, a value of a block is wrong; of another parameter, the members are
-        is_value = name in flat and (not own or spec.kind == BLOCK)
+        is_value = name in flat and (not own or spec.kind == BLOCK and flat[name] != {})
         if is_value or own:
             try:
                 values[name] = spec.check(flat[name] if is_value else _nested(own, name))
@@ -347,6 +347,8 @@ def _nested(values: Mapping[str, Any], block: str) -> dict[str, Any]:
                 raise InvalidValueError(
                     f'parameter {name!r}', value, f'{key!r} to be a block', block
                 )
+        if value == {} and isinstance(branch.setdefault(leaf, {}), dict):
+            continue
         if leaf in branch:
             place = f'parameter {name!r}'
             raise InvalidValueError(place, value, 'a block, as other members need', block)

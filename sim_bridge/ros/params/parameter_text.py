@@ -121,9 +121,9 @@ def of_one_type(value: Any) -> Any:
 
 
 def flattened(tree: Mapping[str, Any], prefix: str = '') -> Iterator[tuple[str, Any]]:
-    """Yield nested parameters with dotted names."""
+    """Yield nested parameters with dotted names; an empty block is a value."""
     for name, value in tree.items():
-        if isinstance(value, Mapping):
+        if isinstance(value, Mapping) and value:
             yield from flattened(value, f'{prefix}{name}.')
         else:
             yield f'{prefix}{name}', value

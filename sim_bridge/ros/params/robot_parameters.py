@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-import re
 
 from sim_bridge.description import find_robot, load_description
 from sim_bridge.description.controllers import CONTROLLERS
@@ -17,6 +16,7 @@ from sim_bridge.description.resources import (
 )
 from sim_bridge.description.resources import OPENPLX_SUFFIX as SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.ros.params.parameter_files import read_parameter_file
 
 DEFAULT_ROBOT = 'arm'
 
@@ -124,8 +124,11 @@ def controller_for(robot: str, package_paths: Iterable[str | Path] = ()) -> str:
     The first controller with parameters in the file is the default; otherwise DEFAULT_CONTROLLER.
     """
     file = parameter_file_beside(robot, package_paths)
-    text = '' if file is None else file.read_text(encoding='utf-8', errors='replace')
-    for name in CONTROLLERS:
-        if re.search(rf'^\S*\b{name}_controller:', text, re.MULTILINE):
-            return name
-    return DEFAULT_CONTROLLER
+    try:
+        blocks = () if file is None else read_parameter_file(file).blocks
+    except InvalidValueError:
+        # the node reports the error
+        blocks = ()
+    nodes = {block.pattern.rpartition('/')[2] for block in blocks}
+    named = (name for name in CONTROLLERS if f'{name}_controller' in nodes)
+    return next(named, DEFAULT_CONTROLLER)

@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import os
 from pathlib import Path
+from urllib.parse import quote
 
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.trust.folders import runtime_folder
@@ -89,5 +90,8 @@ def lock_file(domain: str, namespace: str, environment: Mapping[str, str]) -> Pa
     No other user can make or lock it, see `runtime_folder`.
     """
     folder = runtime_folder(environment)
-    name = '_'.join((domain, *filter(None, namespace.split('/')))).replace('/', '_')
+    # rcl reads 00 as 0; escaped words have no comma, so different pairs have different files
+    number = str(int(domain)) if domain.isascii() and domain.isdigit() else domain
+    space = '/'.join(filter(None, namespace.split('/')))
+    name = f'{quote(number, safe="")},{quote(space, safe="")}'
     return None if folder is None else folder / f'sim_bridge_run_{name}.lock'

@@ -46,6 +46,15 @@ def test_lock_is_in_the_runtime_folder(environment, tmp_path):
     assert not refusal('pendulum', environment)
 
 
+def test_different_domains_and_namespaces_have_different_locks(environment):
+    """Escape the names in a file name; read a domain as rcl does."""
+    pairs = [('0', ''), ('0', 'a_b'), ('0', 'a/b'), ('0', '110'), ('0_110', ''), ('0,110', '')]
+    files = [lock_file(domain, space, environment) for domain, space in pairs]
+    assert len(set(files)) == len(pairs) and None not in files
+    assert len({file.parent for file in files}) == 1
+    assert lock_file('00', '/a//b/', environment) == lock_file('0', 'a/b', environment)
+
+
 @pytest.mark.parametrize('hostile', ['runtime folder', 'temporary folder', 'both'])
 def test_folders_of_others_are_not_used(environment, tmp_path, hostile, other_user):
     """Take the next private folder, so that nobody else can hold the lock."""
@@ -58,7 +67,7 @@ def test_folders_of_others_are_not_used(environment, tmp_path, hostile, other_us
         temporary.mkdir()
         other_user.take(temporary)
     place = temporary if hostile == 'runtime folder' else tmp_path / 'cache'
-    assert lock_file('37', '/a/b', environment) == place / 'sim_bridge_run_37_a_b.lock'
+    assert lock_file('37', '/a/b', environment) == place / 'sim_bridge_run_37,a%2Fb.lock'
     with domain_lock('arm', '', environment):
         assert refusal('arm', environment)
 
