@@ -257,6 +257,8 @@ def test_shipped_scenes_are_found_by_their_names(name):
         world.load_urdf(name)
     assert not world.robots
     assert world.load_openplx(name).robots
+    with pytest.raises(sb.DescriptionError, match='too long'):
+        world.load_openplx('x' * 5000)
 
 
 def test_a_pair_with_an_unknown_material_adds_none():

@@ -25,8 +25,9 @@ def examine_openplx(
     """Return a scene (None if it has errors) and its report; arguments as in `load_openplx`."""
     findings = Findings()
     is_text = isinstance(source, str) and '\n' in source
-    if not is_text and not Path(source).exists():
-        source = _shipped_scenes().get(str(source), source)
+    shipped = {} if is_text else _shipped_scenes()
+    if str(source) in shipped and not Path(source).exists():
+        source = shipped[str(source)]
     label = '<string>' if is_text else str(source)
     scene = None
     with noting_files() as read:
