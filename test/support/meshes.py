@@ -179,3 +179,41 @@ def random_pose(rng, spread):
 def pose_rows(*poses):
     """Return poses in the kernels' layout."""
     return np.array([[*np.ravel(R), *p] for R, p in poses])
+
+
+def prism(radius, half, sides):
+    """Return a closed prism around the z axis: vertices and triangles."""
+    angle = (np.arange(sides) + 0.5) * 2.0 * np.pi / sides
+    ring = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+    vertices = np.concatenate([np.insert(ring, 2, z, axis=1) for z in (-half, half)])
+    triangles = []
+    for k in range(sides):
+        j = (k + 1) % sides
+        triangles += [(k, j, sides + j), (k, sides + j, sides + k)]
+    for k in range(1, sides - 1):
+        triangles += [(0, k + 1, k), (sides, sides + k, sides + k + 1)]
+    return vertices, np.array(triangles)
+
+
+def thread(inner, outer, turns, pitch, tooth, start, sides):
+    """
+    Return a closed screw thread with square teeth around the z axis: vertices and triangles.
+
+    tooth: its height along z [m]. start: height of its beginning [m]. sides: per turn.
+    """
+    angle = 2.0 * np.pi * np.arange(turns * sides + 1) / sides
+    height = start + pitch * angle / (2.0 * np.pi)
+    corners = ((inner, -tooth), (outer, -tooth), (outer, tooth), (inner, tooth))
+    rings = [
+        np.stack([r * np.cos(angle), r * np.sin(angle), height + 0.5 * z], axis=1)
+        for r, z in corners
+    ]
+    vertices = np.stack(rings, axis=1).reshape(-1, 3)
+    triangles = []
+    for k in range(0, len(vertices) - 4, 4):
+        for c in range(4):
+            a, b, d, e = k + c, k + (c + 1) % 4, k + 4 + (c + 1) % 4, k + 4 + c
+            triangles += [(a, b, d), (a, d, e)]
+    last = len(vertices) - 4
+    triangles += [(0, 2, 1), (0, 3, 2), (last, last + 1, last + 2), (last, last + 2, last + 3)]
+    return vertices, np.array(triangles)

@@ -38,6 +38,7 @@ def detect(table, phase):
     find_twists(model, model.kind, ws, state.v, twist)
     # user contacts and listeners change the contacts found by the last search
     may_stay = options.user_contacts == 0 and world.listening(table).call[STAGE] == 0
+    may_stay = may_stay and scratch.counts[PairCount.IS_AHEAD] == 0
     if may_stay and are_contacts_still(ws.pose, twist, model.root, h, margin, scratch):
         return contacts.size[COUNT]
     scratch.counts[PairCount.IS_STILL] = 0

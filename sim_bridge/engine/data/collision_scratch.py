@@ -14,7 +14,7 @@ from sim_bridge.engine.data.parts import Dims, make
 PairCount = IntEnum(
     'PairCount',
     'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
-    'IS_KEPT IS_STILL SEARCHES',
+    'IS_KEPT IS_STILL IS_AHEAD SEARCHES',
     start=0,
 )
 """
@@ -24,6 +24,7 @@ FOUND: overlapping box pairs, including pairs without room. PAIRS: those of them
 CONVEX_PAIRS … LINE_PAIRS: pairs per class CONVEX, SURFACE, HOLLOW and LINE, in the order of
 PairClass. NEAR: pairs kept from step to step. PLACED: geometries in the kept pairs. IS_KEPT:
 whether the kept pairs are valid. IS_STILL: whether the contacts belong to bodies at rest.
+IS_AHEAD: whether reaches include `gain`.
 SEARCHES: number of contact searches.
 """
 PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
@@ -70,7 +71,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Maximum contact point count per pair; more are reduced to the points farthest apart."""
-    counts: Annotated[IntVector, Dims(11)]
+    counts: Annotated[IntVector, Dims(12)]
     """Pair counts, see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """World pose of the geometry: rotation by rows, origin."""
@@ -94,6 +95,8 @@ class CollisionScratch(NamedTuple):
     """Boxes in which the `near` pairs were found."""
     kept: Annotated[FloatMatrix, Dims('carriers', 2, unit='m')]
     """Limits on each body's motion before the next search for pairs: columns KeptColumn."""
+    gain: Annotated[FloatMatrix, Dims('carriers', 6, unit='rad/s; m/s')]
+    """Change of each body's twist in the step, as last solved, see `broad.ahead`."""
     kept_pose: Annotated[FloatMatrix, Dims('carriers', 12, unit='1; m')]
     """Body poses at the last search for pairs."""
     kept_margin: Annotated[FloatVector, Dims(1, unit='m')]

@@ -8,6 +8,7 @@ from sim_bridge.compiler.argument_table import Table
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
+from sim_bridge.engine.collision.broad.ahead import may_outrun, outruns_reach
 from sim_bridge.engine.contact.sleep import (
     coordinates_of,
     fall_asleep,
@@ -16,7 +17,7 @@ from sim_bridge.engine.contact.sleep import (
     wake_written,
 )
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.collision_scratch import ABSENT
+from sim_bridge.engine.data.collision_scratch import ABSENT, PairCount
 from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
@@ -98,6 +99,7 @@ _MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
 _RESTS = 1e-12  # positions stay up to this velocity [m/s, rad/s]: 30 um a year
 _RELEASES = 20  # limit on releases of locked joints after the last pivot
+_SEARCHES = 4  # contact searches while bodies gain speed by contacts found in the last search
 _PIVOTS_AROUND = 4  # pivots around contacts before joint laws are solved with the contacts
 
 
@@ -137,26 +139,17 @@ def step(table: Table, n: int):
         push_bodies(model, state.wrench, ws)
         if push_in_step(model, options, state, ws, table, done) < 0:
             return INTERRUPTED, done, most_pivots
-        touching = find_contacts(options, table)
-        if touching < 0:
-            return failure_of(touching), done, most_pivots
-        set_joint_laws(
-            model,
-            model.q_of_v,
-            ws.q,
-            state.v,
-            state.u,
-            state.control,
-            state.target,
-            state.course,
-            h,
-            ws,
-        )
-        if options.loops != 0:
-            prepare_loops(options, table)
-        guess_active_set(model, state, ws)
-        pivots = choose_velocities(model, options, state, ws, table, touching)
-        is_violent = h * greatest_difference(state.v, ws.v_next) > _FARTHEST
+        for _ in range(_SEARCHES):
+            touching = find_contacts(options, table)
+            if touching < 0:
+                end_searches(options, table)
+                return failure_of(touching), done, most_pivots
+            pivots = solve_step(model, options, state, ws, table, touching)
+            change = greatest_difference(state.v, ws.v_next)
+            if not is_search_short(model, options, state, ws, table, change):
+                break
+        end_searches(options, table)
+        is_violent = h * change > _FARTHEST
         work = work_of_step(model, state, ws, h) if is_violent and not leads_away(ws, h) else 0.0
         is_open = advance_positions(model, options, state, ws, table, touching, is_at_rest)
         if not (is_finite(ws.v_next) and is_finite(ws.q)):
@@ -180,6 +173,57 @@ def step(table: Table, n: int):
         if options.sleeps != 0:
             fall_asleep(table, touching)
     return status, n, most_pivots
+
+
+@kernel
+def solve_step(model, options, state, ws, table, touching):
+    """Find the end-of-step velocities with the contacts found; return the pivot count."""
+    set_joint_laws(
+        model,
+        model.q_of_v,
+        ws.q,
+        state.v,
+        state.u,
+        state.control,
+        state.target,
+        state.course,
+        options.time_step,
+        ws,
+    )
+    if options.loops != 0:
+        prepare_loops(options, table)
+    guess_active_set(model, state, ws)
+    return choose_velocities(model, options, state, ws, table, touching)
+
+
+@kernel
+def is_search_short(model, options, state, ws, table, change):
+    """
+    Return whether the new velocities lead beyond the reach of the contact search.
+
+    change: greatest change of a velocity coordinate in the step [m/s, rad/s].
+    """
+    h, margin = options.time_step, options.contact_margin
+    if options.detect == 0 or not may_outrun(change, h, margin):
+        return False
+    return outruns_reach(
+        model,
+        world.geometry(table),
+        ws,
+        state.v,
+        ws.ddq,
+        h,
+        margin,
+        world.collision(table),
+        world.response(table).twist,
+    )
+
+
+@kernel
+def end_searches(options, table):
+    """Let the next step's search begin without gains."""
+    if options.detect != 0:
+        world.collision(table).counts[PairCount.IS_AHEAD] = 0
 
 
 @kernel

@@ -83,6 +83,10 @@ def is_complete(pose, twist, root, h, margin, scratch):
         square = (
             moved + 0.5 * arm * arm * turned + h * h * dot(v, v) + h * h * arm * arm * dot(w, w)
         )
+        if scratch.counts[PairCount.IS_AHEAD] != 0:
+            slack -= way_ahead(pose, root, h, scratch, body)
+            if slack < 0.0:
+                return False
         if not 4.0 * square <= slack * slack:
             return False
     return True
@@ -96,6 +100,13 @@ def velocity_at_origin(pose, twist, root, body):
     return add(load3(twist, body, LINEAR), cross(w, arm)), w
 
 
+@kernel
+def way_ahead(pose, root, h, scratch, body):
+    """Return a bound on the motion of a body's points in a step at the gain of its twist [m]."""
+    v, w = velocity_at_origin(pose, scratch.gain, root, body)
+    return h * (norm(v) + scratch.kept[body, KeptColumn.ARM] * norm(w))
+
+
 @subroutine
 def renew(geometry, pose, twist, root, h, margin, scratch_inout):
     """
@@ -104,7 +115,7 @@ def renew(geometry, pose, twist, root, h, margin, scratch_inout):
     Sets scratch_inout.counts[PairCount.IS_KEPT] to 0 if there is no room for the pairs.
     """
     place_geometries(geometry, pose, twist, root, h, margin, scratch_inout)
-    choose_slack(geometry, pose, twist, root, h, scratch_inout.box, scratch_inout.kept)
+    choose_slack(geometry, pose, twist, root, h, scratch_inout)
     widen_boxes(geometry, margin, scratch_inout, scratch_inout.wide_box)
     find_overlaps(scratch_inout.wide_box, scratch_inout)
     found, counts = scratch_inout.counts[PairCount.FOUND], scratch_inout.counts
@@ -116,8 +127,9 @@ def renew(geometry, pose, twist, root, h, margin, scratch_inout):
 
 
 @kernel
-def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
+def choose_slack(geometry, pose, twist, root, h, scratch_inout):
     """Choose how far each body may move, including this step, until the list is renewed."""
+    box, kept_inout = scratch_inout.box, scratch_inout.kept
     for body in range(kept_inout.shape[0]):
         kept_inout[body, KeptColumn.ARM], kept_inout[body, KeptColumn.SLACK] = 0.0, math.inf
     for g in range(geometry.body.shape[0]):
@@ -138,6 +150,8 @@ def choose_slack(geometry, pose, twist, root, h, box, kept_inout):
     for body in range(kept_inout.shape[0]):
         v, w = velocity_at_origin(pose, twist, root, body)
         way = h * (norm(v) + kept_inout[body, KeptColumn.ARM] * norm(w))
+        if scratch_inout.counts[PairCount.IS_AHEAD] != 0:
+            way += way_ahead(pose, root, h, scratch_inout, body)
         thin = kept_inout[body, KeptColumn.SLACK]
         # the bound in `is_complete` takes up to twice this step's motion
         kept_inout[body, KeptColumn.SLACK] = max(

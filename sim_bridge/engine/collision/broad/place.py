@@ -3,6 +3,7 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.collision_scratch import PairCount
 from sim_bridge.engine.data.geometry import CAPSULE, CYLINDER, ELLIPSOID, PLANE, SPHERE
 from sim_bridge.engine.math.mat3 import column, mul_mv
 from sim_bridge.engine.math.spatial import carried, load_pose, load_spatial, ORIGIN, store_pose
@@ -40,11 +41,28 @@ def place_geometry(geometry, g, pose, twist, root, h, margin, scratch_out):
             reach += way
         else:
             w, v = ZERO, ZERO
+        if scratch_out.counts[PairCount.IS_AHEAD] != 0:
+            reach += way_gained(geometry, g, pose, root, h, scratch_out.gain)
     store3(scratch_out.motion, g, 0, scale(h, v))
     store3(scratch_out.motion, g, 3, scale(h, w))
     store_pose(scratch_out.pose, g, R, p)
     scratch_out.reach[g] = reach
     bound_geometry(geometry, g, R, p, centre, reach, scratch_out.box)
+
+
+@kernel
+def way_gained(geometry, g, pose, root, h, gain):
+    """
+    Return a bound on a geometry's motion in a step at the gain of its body's twist [m].
+
+    gain: (carriers, 6) change of the twists, as `twist` in `place_geometries`.
+    """
+    body = geometry.body[g]
+    w, v = load_spatial(gain, body)
+    v = add(v, cross(w, sub(load3(pose, body, ORIGIN), load3(pose, root[body], ORIGIN))))
+    R, p = load_pose(geometry.frame, g)
+    arm = norm(add(p, mul_mv(R, load3(geometry.bounds, g, 0)))) + geometry.radius[g]
+    return h * (norm(v) + arm * norm(w))
 
 
 @kernel

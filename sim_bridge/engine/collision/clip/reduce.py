@@ -9,6 +9,8 @@ SAME = 1e-3
 """Distance, relative to the size, within which two contact points count as one."""
 ALIKE = 0.97
 """Cosine of the angle within which two normals belong to one patch."""
+LEAN = 10.0
+"""Weight of a gap against a distance sideways: round shapes keep the points near their lowest."""
 # first search direction for a patch's corners: parallel to no side of an upright box
 FIRST_ANGLE = 0.2
 
@@ -20,13 +22,20 @@ def reduce_candidates(size, most, count, scratch):
     """
     Move the representative points to the first rows; return their number, at most `most`.
 
-    Points with similar normals form a contact patch, and the patches share the room. Each patch
-    keeps its deepest point and the extreme points in directions all around. size: reference length
-    for `SAME` [m].
+    Points with similar normals form a contact patch, and the patches share the room, the deepest
+    first. Each patch keeps its deepest point and the extreme points in directions all around,
+    where a gap counts LEAN times; the points with the next gaps fill the rest. size:
+    reference length for `SAME` [m].
     """
-    patches = find_patches(most, count, scratch)
+    alike, room = ALIKE, most
+    patches, is_whole = find_patches(most, alike, count, scratch)
+    while not is_whole and alike > 0.0:
+        # too many directions: a patch spans twice the angle, rather than none for some of them
+        alike = 2.0 * alike * alike - 1.0
+        patches, is_whole = find_patches(most, alike, count, scratch)
     for patch in range(patches):
-        choose_corners(patch, most // patches, SAME * size, count, scratch)
+        left = patches - patch
+        room -= choose_corners(patch, (room + left - 1) // left, SAME * size, count, scratch)
     chosen = 0
     for k in range(count):
         if scratch.candidate_group[k] <= CHOSEN:
@@ -36,8 +45,13 @@ def reduce_candidates(size, most, count, scratch):
 
 
 @kernel
-def find_patches(most, count, scratch):
-    """Find and number patches of similar normals; move each patch's deepest point to its row."""
+def find_patches(most, alike, count, scratch):
+    """
+    Find and number patches of similar normals; move each patch's deepest point to its row.
+
+    alike: cosine of the angle within which a normal belongs to the deepest point's patch. Returns
+    the number of patches, at most `most`, and whether they hold all points.
+    """
     group, gap, normal = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_normal
     for k in range(count):
         group[k] = DROPPED
@@ -48,21 +62,24 @@ def find_patches(most, count, scratch):
             if group[k] == DROPPED and (leader < 0 or gap[k] < gap[leader]):
                 leader = k
         if leader < 0:
-            break
+            return patches, True
         swap_candidates(patches, leader, scratch)
         n = load3(normal, patches, 0)
         for k in range(patches, count):
-            if group[k] == DROPPED and dot(n, load3(normal, k, 0)) >= ALIKE:
+            if group[k] == DROPPED and dot(n, load3(normal, k, 0)) >= alike:
                 group[k] = patches
         # a non-unit normal would be similar to none, even to itself
         group[patches] = patches
         patches += 1
-    return patches
+    for k in range(patches, count):
+        if group[k] == DROPPED:
+            return patches, False
+    return patches, True
 
 
 @kernel
 def choose_corners(patch, most, near, count, scratch):
-    """Mark the points to keep in a patch, with CHOSEN minus the patch's number."""
+    """Mark the points to keep in a patch, with CHOSEN minus its number; return how many."""
     group, gap, point = scratch.candidate_group, scratch.candidate_gap, scratch.candidate_point
     n = load3(scratch.candidate_normal, patch, 0)
     across = (0.0, n[2], -n[1]) if abs(n[0]) < 0.6 else (-n[2], 0.0, n[0])
@@ -72,12 +89,15 @@ def choose_corners(patch, most, near, count, scratch):
     quarters = min(most, 4)
     for k in range(most):
         turn = 2.0 * math.pi * ((k % quarters) / quarters + (k // quarters) / most) + FIRST_ANGLE
+        if most == 1 and patch & 1 == 1:
+            # patches with one point each hold both ends of a long shape in turns
+            turn += math.pi
         c, s = math.cos(turn), math.sin(turn)
         best, farthest = patch, -math.inf
         for row in range(count):
             if group[row] == patch or group[row] == mark:
                 x = load3(point, row, 0)
-                reach = c * dot(along, x) + s * dot(across, x)
+                reach = c * dot(along, x) + s * dot(across, x) - LEAN * gap[row]
                 if reach > farthest:
                     best, farthest = row, reach
         if group[best] != mark and is_alone(best, mark, near, count, scratch):
@@ -93,7 +113,31 @@ def choose_corners(patch, most, near, count, scratch):
         if gap[patch] < least - near:
             if chosen == most:
                 group[last] = patch
+                chosen -= 1
             group[patch] = mark
+            chosen += 1
+    return chosen + choose_ahead(patch, most - chosen, near, count, scratch)
+
+
+@kernel
+def choose_ahead(patch, room, near, count, scratch):
+    """Mark a patch's points with the next gaps, as far as there is room; return their number."""
+    group, gap, mark, chosen = scratch.candidate_group, scratch.candidate_gap, CHOSEN - patch, 0
+    beyond = gap[patch] + near
+    while chosen < room:
+        nearest = -1
+        for row in range(count):
+            is_nearer = nearest < 0 or gap[row] < gap[nearest]
+            if group[row] == patch and gap[row] > beyond and is_nearer:
+                nearest = row
+        if nearest < 0:
+            break
+        if is_alone(nearest, mark, near, count, scratch):
+            group[nearest] = mark
+            chosen += 1
+        else:
+            group[nearest] = DROPPED
+    return chosen
 
 
 @kernel

@@ -5,31 +5,26 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.clip import clip_faces
 from sim_bridge.engine.collision.hollow.outside import bore_of, label
+from sim_bridge.engine.collision.hollow.slices import (
+    INWARD,
+    measure_slice,
+    ROUNDING,
+    SLICES,
+    turned,
+    width_of,
+)
 from sim_bridge.engine.collision.mesh.surface import candidates_from
 from sim_bridge.engine.collision.narrow.convex import measure_shapes
-from sim_bridge.engine.data.geometry import CAPSULE, CONE, CYLINDER, SLICE
-from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
-from sim_bridge.engine.math.vec3 import add, cross, dot, scale, store3, sub, ZERO
+from sim_bridge.engine.data.geometry import BOX, CAPSULE, HULL
+from sim_bridge.engine.math.mat3 import column
+from sim_bridge.engine.math.vec3 import add, cross, dot, scale, store3, sub
 
-SLICES = 32
-"""Slices tested all around, before the least distances are found exactly."""
 ANCHORS = 4
 """Number of slices that get a contact if the distance is the same all around."""
 STEPS = 40
 GOLDEN = 0.5 * (math.sqrt(5.0) - 1.0)
-SPREAD = 2.0 * math.tan(math.pi / SLICES)
-"""Half a slice's width, relative to the radius: it reaches to the middle of the next slice."""
-WIDENINGS = 12
-"""How often a slice's spread is doubled at most."""
-# relative to the greatest radius: rounding error in distances; distance to a slice's middle that
-# counts as zero
-_ROUNDING, _MIDDLE = 1e-9, 1e-12
-# cosine to the axis, above which a cylinder's or cone's normal counts as a normal of its side
-_SIDE = 0.1
-# least cosine between a normal and the tangent that counts as along the tangent
-_ALONG = 1e-6
-# greatest cosine between a normal and the direction away from the axis that counts as inwards
-_INWARD = -1e-9
+# distance to a slice's middle that counts as zero, relative to the greatest radius
+_MIDDLE = 1e-12
 # gap differences neglected, relative to the radius
 _OF_RADIUS = 5e-8
 # feature numbers of slice contacts
@@ -37,74 +32,24 @@ SLICE_FEATURE = 1 << 40
 
 
 @kernel
-def turned(R, angle):
-    """Return a slice's axes: away from the axis, along the tangent, along the axis."""
-    c, s = math.cos(angle), math.sin(angle)
-    x, y = column(R, 0), column(R, 1)
-    e, t, z = add(scale(c, x), scale(s, y)), add(scale(c, y), scale(-s, x)), column(R, 2)
-    return (e[0], t[0], z[0]), (e[1], t[1], z[1]), (e[2], t[2], z[2])
+def slice_gap(geometry, scratch, shape, hollow, R, angle, limit):
+    """
+    Return the distance between a shape and a slice, and the angle to the shape's nearest point.
 
-
-@kernel
-def width_of(geometry, hollow):
-    """Return a hollow shape's greatest radius [m]."""
-    return max(geometry.size[hollow, 0], geometry.size[hollow, 2])
+    The distance is infinity beyond a limit.
+    """
+    gap, x, _, f, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, limit)
+    turn = math.atan2(f, dot(column(turned(R, angle), 0), x))
+    return (gap, turn) if gap <= limit else (math.inf, turn)
 
 
 @subroutine
-def measure_slice(geometry, scratch, shape, hollow, R, angle, reach):
-    """
-    Measure a convex shape against a slice; result as for `convex.measure_shapes`.
-
-    If the shape has sunk into the slice, the slice is widened until it pushes the shape out within
-    the plane of the axis. Returns the signed distance, the shape's nearest point x, the normal, x
-    along the tangent, and the normal's component away from the axis.
-    """
-    axes, spread = turned(R, angle), SPREAD
-    t, tries = column(axes, 1), 0
-    gap, x, n = math.inf, ZERO, ZERO
-    while tries < WIDENINGS:
-        gap, x, _, n = measure_shapes(
-            geometry,
-            scratch,
-            shape,
-            (SLICE, (spread, 0.0, 0.0), axes, ZERO, hollow, 0, 0, 0),
-            reach,
-        )
-        spread *= 2.0
-        tries = WIDENINGS if gap >= 0.0 or abs(dot(t, n)) < _ALONG else tries + 1
-    x = onto_side(shape, n, x)
-    return gap, x, n, dot(t, x), dot(column(axes, 0), n)
-
-
-@kernel
-def onto_side(shape, n, x):
-    """
-    Return a shape's point x farthest against n, exactly if it is on a round side.
-
-    On a straight line in the side of a cylinder or cone, `measure_shapes` returns a point only
-    near this line.
-    """
-    kind, size, R, p = shape[0], shape[1], shape[2], shape[3]
-    c = mul_tv(R, n)
-    radial = math.sqrt(c[0] * c[0] + c[1] * c[1])
-    if not (kind == CYLINDER or kind == CONE) or radial < _SIDE:
-        return x
-    top = size[2] if kind == CONE else size[0]
-    c0, c1 = -c[0] / radial, -c[1] / radial
-    low = add(p, mul_mv(R, (size[0] * c0, size[0] * c1, -size[1])))
-    high = add(p, mul_mv(R, (top * c0, top * c1, size[1])))
-    way = sub(high, low)
-    square = dot(way, way)
-    share = dot(sub(x, low), way) / square if square > 0.0 else 0.0
-    return add(low, scale(min(max(share, 0.0), 1.0), way))
-
-
-@kernel
-def slice_gap(geometry, scratch, shape, hollow, R, angle, limit):
-    """Return the distance between a shape and a slice, infinity beyond a limit."""
-    gap, _, _, _, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, limit)
-    return gap if gap <= limit else math.inf
+def is_corner(geometry, scratch, shape, hollow, R, angle):
+    """Return whether a polytope has a corner at an angle, the nearest point to the slice there."""
+    if shape[0] != BOX and shape[0] != HULL:
+        return False
+    _, _, _, f, _ = measure_slice(geometry, scratch, shape, hollow, R, angle, math.inf)
+    return abs(f) <= _MIDDLE * width_of(geometry, hollow)
 
 
 @subroutine
@@ -210,7 +155,7 @@ def add_slice(geometry, scratch_inout, shape, hollow, pose, angle, limit, slack,
     gap, x, n, aside, outwards = measure_slice(
         geometry, scratch_inout, shape, hollow, R, angle, limit
     )
-    if not (gap <= limit and (outwards < _INWARD or slack == math.inf)):
+    if not (gap <= limit and (outwards < INWARD or slack == math.inf)):
         return count
     axes = turned(R, angle)
     radius = dot(column(axes, 0), sub(x, scale(gap, n)))
@@ -242,7 +187,8 @@ def collide_bore(
 
     shape: relative to the hollow shape's origin. slack: greatest error of a gap [m]. is_whole:
     whether there are no other contacts, so that a shape piercing the wall gets one here. feature:
-    added to all features. Returns the candidate count.
+    added to all features. Returns the candidate count, and the least distance to a slice: 0 if
+    none is negative beyond rounding.
     """
     R, first, pierced = pose[0], count, -1
     if limit < math.inf:
@@ -250,17 +196,21 @@ def collide_bore(
             geometry, scratch_inout, shape, bore_of(geometry, hollow, R), limit
         )
         if gap > limit:
-            return count
-    tolerance, step = _ROUNDING * width_of(geometry, hollow), 2.0 * math.pi / SLICES
-    before = slice_gap(geometry, scratch_inout, shape, hollow, R, -step, limit)
-    here = slice_gap(geometry, scratch_inout, shape, hollow, R, 0.0, limit)
+            return count, 0.0
+    tolerance, step = ROUNDING * width_of(geometry, hollow), 2.0 * math.pi / SLICES
+    # a corner between two slices is farther from both than from the bore
+    near = limit + (1.0 - math.cos(0.5 * step)) * width_of(geometry, hollow)
+    before, _ = slice_gap(geometry, scratch_inout, shape, hollow, R, -step, near)
+    here, turn = slice_gap(geometry, scratch_inout, shape, hollow, R, 0.0, near)
     minima, deepest = 0, -tolerance
     for k in range(SLICES):
         angle = k * step
-        after = slice_gap(geometry, scratch_inout, shape, hollow, R, angle + step, limit)
+        after, turn_after = slice_gap(
+            geometry, scratch_inout, shape, hollow, R, angle + step, near
+        )
         if here < deepest:
             deepest, pierced = here, k
-        if here <= limit:
+        if here <= near:
             if here < before - tolerance and here <= after:
                 name = feature + SLICE_FEATURE * (ANCHORS + 1 + minima)
                 minima += 1
@@ -285,6 +235,24 @@ def collide_bore(
                     count = add_line(
                         geometry, scratch_inout, shape, hollow, pose, least, limit, name, count
                     )
+            elif abs(turn) <= 0.5 * step and is_corner(
+                geometry, scratch_inout, shape, hollow, R, angle + turn
+            ):
+                # a minimum that is narrower than the steps
+                name = feature + SLICE_FEATURE * (ANCHORS + 1 + minima)
+                minima += 1
+                count = add_slice(
+                    geometry,
+                    scratch_inout,
+                    shape,
+                    hollow,
+                    pose,
+                    angle + turn,
+                    limit,
+                    slack,
+                    name,
+                    count,
+                )
             elif k % (SLICES // ANCHORS) == 0:
                 count = add_slice(
                     geometry,
@@ -298,7 +266,7 @@ def collide_bore(
                     feature + SLICE_FEATURE * (1 + k // (SLICES // ANCHORS)),
                     count,
                 )
-        before, here = here, after
+        before, here, turn = here, after, turn_after
     for k in range(first, count):
         if scratch_inout.candidate_gap[k] < 0.5 * deepest:
             pierced = -1
@@ -315,4 +283,4 @@ def collide_bore(
             feature,
             count,
         )
-    return count
+    return count, deepest if deepest < -tolerance else 0.0

@@ -6,6 +6,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.hollow.bore import collide_bore
 from sim_bridge.engine.collision.hollow.linked import are_linked, collide_linked
 from sim_bridge.engine.collision.hollow.outside import collide_outside, cone_of, is_on_wall
+from sim_bridge.engine.collision.hollow.slices import leaves_through_bore
 from sim_bridge.engine.collision.mesh.triangles import (
     box_in_frame,
     corners_in_world,
@@ -67,8 +68,10 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
             geometry, scratch_inout, shape_of(geometry, other, pose, pose_h[1]), hollow, pose_h
         )
     gap, y, x, n = measure_convex(geometry, hollow, other, pose_h, pose, scratch_inout)
-    if is_on_wall(geometry, hollow, pose_h[0], sub(y, pose_h[1]), sub(x, pose_h[1])):
-        return gap, x, y, scale(-1.0, n)
+    is_found = is_on_wall(geometry, hollow, pose_h[0], sub(y, pose_h[1]), sub(x, pose_h[1]))
+    outside = gap, x, y, scale(-1.0, n)
+    if is_found and gap >= 0.0:
+        return outside
     low, high = box_in_frame(geometry, hollow, pose_h, pose, 0.0)
     best, cursor = math.inf, 0
     x = y = n = ZERO
@@ -81,6 +84,9 @@ def measure_hollow(geometry, scratch_inout, other, hollow, pose, pose_h):
         if gap < best:
             best, x, y, n = gap, p, q, m
         t, cursor = next_triangle_near(geometry, other, low, high, best, cursor)
+    # no triangle in the wall: the hollow shape may be inside the solid
+    if is_found and best > 0.0:
+        return outside
     return best, x, y, n
 
 
@@ -109,7 +115,9 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
     gap, x, y, n = measure_shapes(
         geometry, scratch_inout, shape, cone_of(geometry, hollow, R), math.inf
     )
-    is_found = is_on_wall(geometry, hollow, R, y, x)
+    is_found = is_on_wall(geometry, hollow, R, y, x) and not leaves_through_bore(
+        geometry, scratch_inout, shape, hollow, R, y, gap
+    )
     x, y = add(origin, x), add(origin, y)
     if is_found and gap > 0.0:
         return gap, x, y, n
@@ -120,7 +128,7 @@ def measure_solid(geometry, scratch_inout, shape, hollow, pose):
         flush = gap + _FLUSH * size
         count, _ = collide_outside(geometry, scratch_inout, shape, hollow, pose, flush, 0, 0)
     first = count
-    count = collide_bore(
+    count, _ = collide_bore(
         geometry, scratch_inout, shape, hollow, pose, math.inf, 0.0, not is_found, 0, first
     )
     near, u, v, m = nearest_candidate(0, count, scratch_inout)

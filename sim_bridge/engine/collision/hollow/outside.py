@@ -4,6 +4,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.clip import clip_faces
+from sim_bridge.engine.collision.hollow.slices import leaves_through_bore
 from sim_bridge.engine.collision.mesh.surface import candidates_from
 from sim_bridge.engine.collision.narrow.convex import measure_shapes
 from sim_bridge.engine.data.geometry import CONE, CYLINDER
@@ -79,6 +80,24 @@ def keep_on_wall(geometry, hollow, pose, is_above, first, count, scratch_inout):
 
 
 @kernel
+def drop_through_bore(geometry, scratch_inout, shape, hollow, pose, first, count):
+    """
+    Drop the candidates from `first` on if a convex shape's way into the bore is shorter.
+
+    shape: as for `leaves_through_bore`. Returns the candidate count.
+    """
+    kept = first
+    for k in range(first, count):
+        x = sub(load3(scratch_inout.candidate_point, k, 0), pose[1])
+        gap = scratch_inout.candidate_gap[k]
+        if leaves_through_bore(geometry, scratch_inout, shape, hollow, pose[0], x, gap):
+            continue
+        move_candidate(k, kept, scratch_inout)
+        kept += 1
+    return kept
+
+
+@kernel
 def move_candidate(source, target, scratch_inout):
     """Copy a candidate to another row."""
     scratch_inout.candidate_feature[target] = scratch_inout.candidate_feature[source]
@@ -96,6 +115,34 @@ def label(first, count, feature, n, scratch_inout):
 
 
 @subroutine
+def collide_cone(geometry, scratch_inout, shape, hollow, pose, limit, feature, count):
+    """
+    Append a convex shape's contacts with a hollow shape's cone, bore included.
+
+    Arguments as for `collide_outside`. Returns the candidate count, the signed distance (a lower
+    bound beyond the limit), and the normal.
+    """
+    R, origin = pose
+    cone = cone_of(geometry, hollow, R)
+    gap, x, _, n = measure_shapes(geometry, scratch_inout, shape, cone, limit)
+    end = count
+    if gap <= limit:
+        end += clip_faces(
+            geometry,
+            scratch_inout,
+            shape,
+            cone,
+            n,
+            limit,
+            (gap, x),
+            origin,
+            candidates_from(scratch_inout, count),
+        )
+        label(count, end, feature, n, scratch_inout)
+    return end, gap, n
+
+
+@subroutine
 def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature, count):
     """
     Append a convex shape's contacts with the outside of a hollow one; normals point to the shape.
@@ -104,22 +151,9 @@ def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature
     candidate count, and whether the shape is within the limit from the cone.
     """
     R, origin = pose
-    cone = cone_of(geometry, hollow, R)
-    gap, x, _, n = measure_shapes(geometry, scratch_inout, shape, cone, limit)
+    end, gap, n = collide_cone(geometry, scratch_inout, shape, hollow, pose, limit, feature, count)
     if gap > limit:
         return count, False
-    end = count + clip_faces(
-        geometry,
-        scratch_inout,
-        shape,
-        cone,
-        n,
-        limit,
-        (gap, x),
-        origin,
-        candidates_from(scratch_inout, count),
-    )
-    label(count, end, feature, n, scratch_inout)
     along = dot(column(R, 2), n)
     bore = geometry.bore[hollow, 1 if along > 0.0 else 0]
     if abs(along) > _CAP and bore > 0.0:
@@ -138,4 +172,5 @@ def collide_outside(geometry, scratch_inout, shape, hollow, pose, limit, feature
             candidates_from(scratch_inout, rim),
         )
         label(rim, end, feature + RIM, n, scratch_inout)
-    return keep_on_wall(geometry, hollow, pose, False, count, end, scratch_inout), True
+    end = keep_on_wall(geometry, hollow, pose, False, count, end, scratch_inout)
+    return drop_through_bore(geometry, scratch_inout, shape, hollow, pose, count, end), True

@@ -5,10 +5,13 @@ from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, 
 from sim_bridge.engine.collision.hollow.bore import collide_bore
 from sim_bridge.engine.collision.hollow.linked import are_linked, collide_linked
 from sim_bridge.engine.collision.hollow.outside import (
+    collide_cone,
     collide_outside,
+    drop_through_bore,
     keep_on_wall,
     move_candidate,
 )
+from sim_bridge.engine.collision.hollow.slices import leaves_through_bore
 from sim_bridge.engine.collision.mesh.surface import (
     candidates_from,
     collide_convex_surface,
@@ -23,6 +26,7 @@ from sim_bridge.engine.collision.mesh.triangles import (
     is_outer,
     next_triangle,
     triangle_number,
+    triangle_of_feature,
 )
 from sim_bridge.engine.collision.narrow.plane import collide_with_plane
 from sim_bridge.engine.collision.support import shape_of, triangle_of
@@ -104,29 +108,54 @@ def collide_hollow(
         return collide_hollow_surface(geometry, upper, lower, limit, scratch_inout)
 
     is_pair = geometry.shape[upper] == HOLLOW
-    if is_pair and are_linked(geometry, upper, lower, pose, pose_l):
-        return collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit)
+    if is_pair:
+        if are_linked(geometry, upper, lower, pose, pose_l):
+            return collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit)
+        return collide_hollow_shapes(geometry, upper, lower, limit, scratch_inout)
     shape = shape_of(geometry, upper, pose, pose_l[1])
     count, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
     if is_near:
-        count = collide_bore(
+        count, _ = collide_bore(
             geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count
         )
-    if is_pair:
-        count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
-        other = shape_of(geometry, lower, pose_l, pose[1])
-        first = count
-        count = collide_bore(
-            geometry, scratch_inout, other, upper, pose, limit, slack, False, _OTHER, first
+    return count
+
+
+@subroutine
+def collide_hollow_shapes(
+    geometry,  # model
+    upper,
+    lower,
+    limit,
+    scratch_inout,
+):
+    """Collect the contacts of two hollow shapes, not linked; see `collide_hollow`."""
+    pose, pose_l = geometry_pose(scratch_inout, upper), geometry_pose(scratch_inout, lower)
+    slack, sunk, sunk_l = SLACK * limit, 0.0, 0.0
+    shape = shape_of(geometry, upper, pose, pose_l[1])
+    other = shape_of(geometry, lower, pose_l, pose[1])
+    count, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    if is_near:
+        count, sunk_l = collide_bore(
+            geometry, scratch_inout, shape, lower, pose_l, limit, slack, False, 0, count
         )
-        for k in range(first, count):
-            store3(
-                scratch_inout.candidate_normal,
-                k,
-                0,
-                scale(-1.0, load3(scratch_inout.candidate_normal, k, 0)),
-            )
-        count = keep_on_wall(geometry, lower, pose_l, False, first, count, scratch_inout)
+    count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
+    count = drop_through_bore(geometry, scratch_inout, other, upper, pose, 0, count)
+    first = count
+    count, sunk = collide_bore(
+        geometry, scratch_inout, other, upper, pose, limit, slack, False, _OTHER, first
+    )
+    for k in range(first, count):
+        store3(
+            scratch_inout.candidate_normal,
+            k,
+            0,
+            scale(-1.0, load3(scratch_inout.candidate_normal, k, 0)),
+        )
+    count = keep_on_wall(geometry, lower, pose_l, False, first, count, scratch_inout)
+    if count == 0 and sunk < 0.0 and sunk_l < 0.0:
+        # each has come through the other's wall, so no contact is on a wall
+        count, _, _ = collide_cone(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
     return count
 
 
@@ -142,6 +171,7 @@ def collide_hollow_surface(
     pose, pose_s = geometry_pose(scratch_inout, hollow), geometry_pose(scratch_inout, surface)
     count = collide_convex_surface(geometry, hollow, surface, limit, scratch_inout)
     count = keep_on_wall(geometry, hollow, pose, True, 0, count, scratch_inout)
+    count = drop_triangles_in_bore(geometry, hollow, surface, count, scratch_inout)
     low, high = box_in_frame(geometry, hollow, pose, pose_s, limit)
     cursor = 0
     while True:
@@ -150,7 +180,7 @@ def collide_hollow_surface(
             return count
         x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
         count = make_room(geometry, hollow, surface, count, scratch_inout)
-        end = collide_bore(
+        end, _ = collide_bore(
             geometry,
             scratch_inout,
             triangle_of(x0, x1, x2, pose[1]),
@@ -168,3 +198,24 @@ def collide_hollow_surface(
                 move_candidate(k, count, scratch_inout)
                 store3(scratch_inout.candidate_normal, count, 0, n)
                 count += 1
+
+
+@kernel
+def drop_triangles_in_bore(geometry, hollow, surface, count, scratch_inout):
+    """
+    Drop the contacts with triangles whose way out of the wall through the bore is shorter.
+
+    Returns the candidate count.
+    """
+    pose, pose_s = geometry_pose(scratch_inout, hollow), geometry_pose(scratch_inout, surface)
+    kept = 0
+    for k in range(count):
+        t = triangle_of_feature(geometry, surface, scratch_inout.candidate_feature[k])
+        x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+        shape, gap = triangle_of(x0, x1, x2, pose[1]), scratch_inout.candidate_gap[k]
+        x = sub(load3(scratch_inout.candidate_point, k, 0), pose[1])
+        if leaves_through_bore(geometry, scratch_inout, shape, hollow, pose[0], x, gap):
+            continue
+        move_candidate(k, kept, scratch_inout)
+        kept += 1
+    return kept

@@ -42,6 +42,7 @@ from sim_bridge.engine.collision.mesh.triangles import (
     triangle_number,
     unit_normal,
 )
+from sim_bridge.engine.collision.narrow.gjk import nearest_on_triangle
 from sim_bridge.engine.collision.narrow.narrow import (
     triangle_contacts,
     triangle_distance,
@@ -51,7 +52,7 @@ from sim_bridge.engine.collision.narrow.narrow import (
 from sim_bridge.engine.data.collision_scratch import CANDIDATES, PairClass, PairCount
 from sim_bridge.engine.data.geometry import HEIGHT_FIELD, MESH, PLANE
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub, ZERO
 
 KEPT_BETWEEN = 64
 """Points kept if there are more than CANDIDATES."""
@@ -59,6 +60,10 @@ FAST = 0.5
 """Motion in a step, as a share of a shape's least half side, above which it counts as fast."""
 DEFLECTIONS, SWEEPS = 4, 8
 """Number of deflections for a fast shape, and sweeps over its contacts in each deflection."""
+# least cosine between a face's normal and a distance perpendicular to the face, with rounding
+_PARALLEL = 1.0 - 1e-6
+# share of the overlap between two faces, below which another way out is shorter
+_SHORTEST = 0.9
 
 
 @kernel
@@ -276,15 +281,22 @@ def collide_surfaces(
     limit,
     scratch_inout,
 ):
-    """Collect contact points with normals from a surface to a mesh; return their number."""
+    """
+    Collect contact points with normals from a surface to a mesh; return their number.
+
+    Two solids sunk into each other a little overlap between two faces, back to back. Neither of
+    these triangles touches the other.
+    """
     pose_s, pose_o = geometry_pose(scratch_inout, surface), geometry_pose(scratch_inout, other)
     low, high = box_in_frame(geometry, surface, pose_s, pose_o, limit)
     count, outer, deepest = 0, 0, 0.0
+    are_solid = is_solid(geometry, surface) and is_solid(geometry, other)
     while True:
         s, outer = next_triangle(geometry, other, low, high, outer)
         if s < 0:
             break
         y0, y1, y2 = corners_in_world(geometry, other, pose_o, s)
+        y_n = unit_normal(y0, y1, y2)
         inner_low, inner_high = triangle_box(y0, y1, y2, pose_s, limit)
         cursor = 0
         while True:
@@ -292,15 +304,20 @@ def collide_surfaces(
             if t < 0:
                 break
             x0, x1, x2 = corners_in_world(geometry, surface, pose_s, t)
+            x_n = unit_normal(x0, x1, x2)
             gap, _, _, n = triangles_distance(geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap > limit:
                 continue
             opposite = scale(-1.0, n)
+            is_sunk = False
             if not (
                 has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
                 and has_normal(geometry, other, s, mul_tv(pose_o[0], opposite))
             ):
-                continue
+                is_sunk = are_solid and gap >= 0.0 and are_back_to_back(n, y_n, x_n)
+                if not is_sunk:
+                    continue
+                n, gap = opposite, -gap
             count = make_room(geometry, surface, other, count, scratch_inout)
             added = triangles_contacts(
                 geometry,
@@ -311,6 +328,10 @@ def collide_surfaces(
                 limit,
                 candidates_from(scratch_inout, count),
             )
+            if is_sunk and not is_shortest_way_out(
+                geometry, surface, other, n, count, added, scratch_inout
+            ):
+                continue
             number = triangle_number(geometry, surface, t) << 20 | triangle_number(
                 geometry, other, s
             )
@@ -321,6 +342,64 @@ def collide_surfaces(
     elif is_ground(geometry, other) and not is_ground(geometry, surface):
         count = push_mesh_out(geometry, surface, other, deepest, -1.0, count, scratch_inout)
     return count
+
+
+@kernel
+def are_back_to_back(n, y_n, x_n):
+    """
+    Return whether a triangle's inner side faces another triangle's inner side.
+
+    n: unit vector from the second to the first, along their distance. y_n, x_n: their unit
+    normals. At least one must be parallel to n: the other one's nearest point is opposite its
+    face.
+    """
+    y_along, x_along = dot(y_n, n), -dot(x_n, n)
+    return min(y_along, x_along) > 0.0 and max(y_along, x_along) > _PARALLEL
+
+
+@subroutine
+def is_shortest_way_out(
+    geometry,  # model
+    surface,
+    other,
+    n,
+    first,
+    added,
+    scratch,
+):
+    """
+    Return whether two overlapping solids separate along n by about the shortest way.
+
+    n: from the surface to the other solid. first, added: candidate rows of their overlap between
+    two faces. The test is made in its middle: no triangle of either solid may be much nearer to
+    the opposite face than these faces are.
+    """
+    if added == 0:
+        return False
+    middle, gap = ZERO, 0.0
+    for k in range(first, first + added):
+        middle = add(middle, load3(scratch.candidate_point, k, 0))
+        gap += scratch.candidate_gap[k]
+    middle, half = scale(1.0 / added, middle), scale(0.5 * gap / added, n)
+    shortest = -_SHORTEST * gap / added
+    return is_clear(
+        geometry, surface, geometry_pose(scratch, surface), add(middle, half), shortest
+    ) and is_clear(geometry, other, geometry_pose(scratch, other), sub(middle, half), shortest)
+
+
+@kernel
+def is_clear(geometry, surface, pose, x, radius):
+    """Return whether no triangle of a surface is nearer to a point than a radius."""
+    low, high = triangle_box(x, x, x, pose, radius)
+    cursor = 0
+    while True:
+        t, cursor = next_triangle(geometry, surface, low, high, cursor)
+        if t < 0:
+            return True
+        x0, x1, x2 = corners_in_world(geometry, surface, pose, t)
+        _, way = nearest_on_triangle(sub(x0, x), sub(x1, x), sub(x2, x))
+        if dot(way, way) < radius * radius:
+            return False
 
 
 @kernel

@@ -58,6 +58,13 @@ def triangle_number(geometry, g, t):
     return t - geometry.triangle_range[g, 0] if geometry.shape[g] == MESH else t
 
 
+@kernel
+def triangle_of_feature(geometry, g, feature):
+    """Return the surface triangle of a convex shape's contact point, see `surface`."""
+    number = feature >> 20
+    return number + geometry.triangle_range[g, 0] if geometry.shape[g] == MESH else number
+
+
 @subroutine
 def corners_in_world(geometry, g, pose, t):
     """Return the world positions of a triangle's corners."""
