@@ -15,6 +15,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.memory import floats_at, ints_at, run_call
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_problem import EXCESS
 from sim_bridge.engine.data.fields import START
 from sim_bridge.engine.pipeline.step import DONE, NOT_CONVERGED
 from sim_bridge.sensors.columns import (
@@ -281,7 +282,7 @@ def keep_sign(values_inout, at):
 @kernel
 def note_worst(options, state, solution, progress, worst_inout):
     """Count an unconverged call, and update the maxima: see `records.Worst`."""
-    if progress[UNCONVERGED] != 0 or solution.residual[0] > options.contact_tolerance:
+    if progress[UNCONVERGED] != 0 or solution.residual[EXCESS] > 1.0:
         worst_inout[0] += 1.0
     worst_inout[1] = max(worst_inout[1], float(progress[PIVOTS]))
     contacts = state.contact_size[0]

@@ -27,6 +27,8 @@ _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
 _NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
 _NEAR_REST = 1e-4  # greatest velocity near rest [m/s, rad/s]
+_OF_VELOCITY = 1e-4  # accepted residual of a moving island, relative to its greatest velocity,
+_MOST_IN_MOTION = 1e-6  # up to this residual [m/s]
 
 
 @kernel
@@ -53,6 +55,22 @@ def affordable_work(options, state, laws, islands, rows, solution, has_elements,
     if greatest_velocity(state, islands, rows, island) < _NEAR_REST:
         most = max(most, _NEWTONS_AT_REST * float(a_newton))
     return int(min(most, float(MOST_WORK)))
+
+
+@kernel
+def island_tolerance(options, state, islands, rows, has_elements, island):
+    """
+    Return the residual accepted for an island [m/s].
+
+    At rest it is the solver's tolerance. In motion it is a share of the greatest velocity, up to
+    the residual that moves a body in 1 ms by the gap that counts as closed. Smaller residuals are
+    below a step's own error. Joint laws among the rows (has_elements) keep the solver's tolerance:
+    small velocities of heavy bodies are large efforts there.
+    """
+    if has_elements:
+        return options.contact_tolerance
+    in_motion = _OF_VELOCITY * greatest_velocity(state, islands, rows, island)
+    return max(options.contact_tolerance, min(in_motion, _MOST_IN_MOTION))
 
 
 @kernel

@@ -31,7 +31,7 @@ from sim_bridge.engine.contact.law_elements import (
     read_elements,
     restore_law,
 )
-from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.residual import island_residual, note_residual
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
@@ -201,10 +201,11 @@ def close_laws(table):
     model, ws = world.model(table), world.workspace(table)
     solution, islands = world.solution(table), world.islands(table)
     elements, laws = world.law_rows(table), world.laws(table)
-    first, h = world.contacts(table).size[COUNT], world.options(table).time_step
+    options, state, rows = world.options(table), world.state(table), world.rows(table)
+    first, h = world.contacts(table).size[COUNT], options.time_step
     for island in range(solution.effort[ISLANDS]):
-        natural, _ = island_residual(laws, islands, world.rows(table), solution, island)
-        solution.residual[NATURAL] = max(solution.residual[NATURAL], natural)
+        natural, _ = island_residual(laws, islands, rows, solution, island)
+        note_residual(options, state, islands, rows, solution, True, island, natural)
         # the contacts alone have another residual
         islands.residual[island, NATURAL] = math.nan
     element = 0

@@ -8,10 +8,11 @@ times the row's inverse inertia a. It is 0 for a solution, else a velocity error
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.budget import island_tolerance
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.data import contact_materials as material
-from sim_bridge.engine.data.contact_problem import Block, Bound, Row
+from sim_bridge.engine.data.contact_problem import Block, Bound, EXCESS, NATURAL, Row
 
 
 @subroutine
@@ -40,6 +41,15 @@ def island_residual(laws, islands, rows, solution, island):
                 natural, turning_residual(block, laws.radius[contact], impulse, u_n, u_1, u_2)
             )
     return natural, complementarity
+
+
+@kernel
+def note_residual(options, state, islands, rows, solution, has_elements, island, natural):
+    """Update the world's greatest residual, and the greatest one relative to its tolerance."""
+    residual = solution.residual
+    tolerance = island_tolerance(options, state, islands, rows, has_elements, island)
+    residual[NATURAL] = max(residual[NATURAL], natural)
+    residual[EXCESS] = max(residual[EXCESS], natural / tolerance)
 
 
 @kernel

@@ -22,7 +22,7 @@ from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, world_impulse
 from sim_bridge.engine.contact.proximal import go_back, keep_impulses, solve_proximal
-from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.residual import island_residual, note_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import set_kinds, wake_tied, wake_touched
@@ -185,7 +185,7 @@ def project_positions(table):
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     islands, solution = world.islands(table), world.solution(table)
     response, h = world.response(table), options.time_step
-    update_residuals(contacts, h, laws, islands, rows, solution)
+    update_residuals(options, world.state(table), contacts, laws, islands, rows, solution)
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.contact_materials(table), contacts, laws, rows, solution):
@@ -224,19 +224,19 @@ def keep(table):
 
 
 @kernel
-def update_residuals(contacts, h, laws, islands, rows, solution):
+def update_residuals(options, state, contacts, laws, islands, rows, solution):
     """Record the bodies' penetration depth, and the contact solution's residuals."""
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
-            start = laws.gap[contact] - 0.5 * h * laws.approach[contact]
+            start = laws.gap[contact] - 0.5 * options.time_step * laws.approach[contact]
             residual[PENETRATION] = max(residual[PENETRATION], -start)
     for island in range(solution.effort[ISLANDS]):
         natural = islands.residual[island, NATURAL]
         complementarity = islands.residual[island, COMPLEMENTARITY]
         if not natural >= 0.0:
             natural, complementarity = island_residual(laws, islands, rows, solution, island)
-        residual[NATURAL] = max(residual[NATURAL], natural)
+        note_residual(options, state, islands, rows, solution, False, island, natural)
         residual[COMPLEMENTARITY] = max(residual[COMPLEMENTARITY], complementarity)
 
 

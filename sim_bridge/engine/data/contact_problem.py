@@ -55,6 +55,7 @@ NEWTONS = 2  # maximum over all islands
 NATURAL = 0  # natural map [m/s]
 COMPLEMENTARITY = 1  # [J]
 PENETRATION = 2  # [m]
+EXCESS = 3  # natural map relative to the island's tolerance [1]
 
 # entries in Direct.size
 IN_ORDER, ORDER_WORK = range(2)
@@ -210,8 +211,8 @@ class Solution(NamedTuple):
     """Normal impulse, Block.NN and softness, saved while positions are solved in their place."""
     effort: Annotated[IntVector, Dims(3)]
     """ISLANDS, SWEEPS, NEWTONS of the last solution."""
-    residual: Annotated[FloatVector, Dims(3, unit='m/s; J; m')]
-    """NATURAL, COMPLEMENTARITY, PENETRATION; maxima since their last reset to 0."""
+    residual: Annotated[FloatVector, Dims(4, unit='m/s; J; m; 1')]
+    """NATURAL, COMPLEMENTARITY, PENETRATION, EXCESS; maxima since their last reset to 0."""
 
 
 class Response(NamedTuple):
