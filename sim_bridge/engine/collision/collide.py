@@ -45,7 +45,7 @@ def clear_contacts(contacts_out, fits):
 def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points for CLOSED pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CLOSED)
+        first = claim_rows(geometry, scratch_inout, contacts_inout, row, PairClass.CLOSED)
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_closed(
@@ -58,14 +58,14 @@ def collide_closed_pairs(geometry, scratch_inout, contacts_inout):
                 limit,
                 rows_from(contacts_inout, first),
             )
-            keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+            keep_rows(geometry, scratch_inout, contacts_inout, row, first, count)
 
 
 @kernel
 def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact points for CONVEX pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.CONVEX)
+        first = claim_rows(geometry, scratch_inout, contacts_inout, row, PairClass.CONVEX)
         if first >= 0:
             a, b, limit = pair_of(scratch_inout, row)
             count = collide_pair(
@@ -78,18 +78,19 @@ def collide_convex_pairs(geometry, scratch_inout, contacts_inout):
                 limit,
                 rows_from(contacts_inout, first),
             )
-            keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+            keep_rows(geometry, scratch_inout, contacts_inout, row, first, count)
 
 
 @kernel
 def needs_order(scratch):
-    """Return whether pairs outside the class CLOSED may have written contact points."""
+    """Return whether the contact points may not be sorted: several parts have written them."""
     counts = scratch.counts
     return (
         counts[PairCount.CONVEX_PAIRS]
         + counts[PairCount.SURFACE_PAIRS]
         + counts[PairCount.HOLLOW_PAIRS]
         + counts[PairCount.LINE_PAIRS]
+        + counts[PairCount.CONTESTED]
         > 0
     )
 
@@ -112,3 +113,4 @@ def order_contacts(scratch_inout, contacts_inout):
         contacts.normal[at : at + rows] = spare.spare_normal[first : first + rows]
         contacts.gap[at : at + rows] = spare.spare_gap[first : first + rows]
         at += rows
+    contacts.size[COUNT] = at

@@ -31,7 +31,7 @@ _CROSSING = 1e-9
 def collide_line_pairs(geometry, scratch_inout, contacts_inout):
     """Find the contact point, at most one, for each LINE pair."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.LINE)
+        first = claim_rows(geometry, scratch_inout, contacts_inout, row, PairClass.LINE)
         if first < 0:
             continue
         a, b, _ = pair_of(scratch_inout, row)
@@ -51,7 +51,7 @@ def collide_line_pairs(geometry, scratch_inout, contacts_inout):
             store3(contacts_inout.point, first, 0, point)
             store3(contacts_inout.normal, first, 0, scale(sign, n))
             contacts_inout.gap[first] = -depth
-        keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+        keep_rows(geometry, scratch_inout, contacts_inout, row, first, count)
 
 
 @kernel

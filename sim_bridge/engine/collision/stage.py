@@ -15,6 +15,7 @@ from sim_bridge.engine.collision.collide import (
     order_contacts,
     start_collision,
 )
+from sim_bridge.engine.collision.contested import mark_contested
 from sim_bridge.engine.collision.hollow.pairs import collide_hollow_pairs
 from sim_bridge.engine.collision.line import collide_line_pairs
 from sim_bridge.engine.collision.mesh.surface import collide_surface_pairs
@@ -66,15 +67,23 @@ def narrow(table, phase):
         return ABSENT
     if has_hollow and hollow == 0 or has_line and line == 0:
         return ABSENT
-    collide_closed_pairs(geometry, scratch, contacts)
-    if has_convex:
-        call_stage(convex, table, phase)
-    if has_surface:
-        call_stage(surface, table, phase)
-    if has_hollow:
-        call_stage(hollow, table, phase)
-    if has_line:
-        call_stage(line, table, phase)
+    while True:
+        collide_closed_pairs(geometry, scratch, contacts)
+        if has_convex:
+            call_stage(convex, table, phase)
+        if has_surface:
+            call_stage(surface, table, phase)
+        if has_hollow:
+            call_stage(hollow, table, phase)
+        if has_line:
+            call_stage(line, table, phase)
+        if counts[PairCount.IS_SECOND] != 0:
+            break
+        mark_contested(geometry, scratch, contacts)
+        if counts[PairCount.CONTESTED] == 0 or contacts.size[OVERFLOW] != 0:
+            break
+        counts[PairCount.IS_SECOND] = 1
+    counts[PairCount.IS_SECOND] = 0
     if needs_order(scratch):
         order_contacts(scratch, contacts)
     return -1 if contacts.size[OVERFLOW] != 0 else contacts.size[COUNT]

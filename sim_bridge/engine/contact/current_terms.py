@@ -9,7 +9,7 @@ from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.contact.islands import bodies_of
 from sim_bridge.engine.contact.prepare import begin_impact, directions, set_laws
-from sim_bridge.engine.contact.solve import least_velocity
+from sim_bridge.engine.contact.solve import least_velocity, passes_by
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
@@ -177,12 +177,15 @@ def current_laws(table: Table, velocity: FloatVector):
         if laws.rows[contact] > 0:
             a, b = bodies_of(geometry, contacts.geometry, contact)
             relative = relative_velocity(model, ws, twist, a, b, load3(contacts.point, contact, 0))
+            n = directions(laws, contact)[Row.NORMAL]
+            u_n = dot(n, relative)
             laws.wanted[contact] = laws.target[contact, Row.NORMAL] + least_velocity(
                 contact_materials.law[laws.law[contact]],
                 laws.softness[contact, Row.NORMAL],
                 laws.gap[contact],
                 laws.approach[contact],
-                dot(directions(laws, contact)[Row.NORMAL], relative),
+                u_n,
                 h,
                 options.touching,
+                passes_by(model, ws, twist, a, b, n, u_n - laws.approach[contact]),
             )

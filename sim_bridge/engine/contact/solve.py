@@ -37,12 +37,14 @@ from sim_bridge.engine.data.contact_problem import (
     Row,
     SWEEPS,
 )
+from sim_bridge.engine.data.model import GROUND
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
     relative_turn,
     relative_velocity,
 )
+from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
@@ -89,6 +91,7 @@ def set_biases(table):
             u_n,
             options.time_step,
             options.touching,
+            passes_by(model, ws, twist, a, b, n, u_n - laws.approach[contact]),
         )
         bias[contact, Row.NORMAL] = u_n - laws.wanted[contact]
         if laws.rows[contact] > 1:
@@ -103,7 +106,23 @@ def set_biases(table):
 
 
 @kernel
-def least_velocity(law, softness, gap, approach, u_n, h, touching):
+def passes_by(model, ws, twist, a, b, n, gain):
+    """
+    Return whether a body rather passes by another than meets it.
+
+    Its origin is faster along the contact than towards it, and than `gain`, the velocity due to
+    the forces in the step [m/s].
+    """
+    moves_a = a >= 0 and model.kind[a] != GROUND
+    origin = load3(ws.pose, a if moves_a else b, ORIGIN)
+    v = relative_velocity(model, ws, twist, a, b, origin)
+    along = dot(v, n)
+    speed_2 = dot(v, v) - along * along
+    return speed_2 > along * along and speed_2 > gain * gain
+
+
+@kernel
+def least_velocity(law, softness, gap, approach, u_n, h, touching, passes):
     """
     Return the least normal velocity allowed at the step's end [m/s].
 
@@ -112,6 +131,8 @@ def least_velocity(law, softness, gap, approach, u_n, h, touching):
     separated by more than rounding may approach until they touch at the step's end. Touching
     bodies must not approach. Bodies that come to touch faster than the law's bounce velocity, and
     faster than rounding, separate at the restitution times their approach velocity at the start.
+    Bodies passing by each other without restitution come to touch by their velocity at the start:
+    another contact may carry their weight.
     A spring that leaves impacts to the restitution does not brake the approach before them.
     """
     start = gap - 0.5 * h * approach
@@ -124,7 +145,8 @@ def least_velocity(law, softness, gap, approach, u_n, h, touching):
         is_fast = is_fast and u_n > 2.0 * approach
         if softness > 0.0:
             return min(wanted, u_n) if is_fast and start > 0.0 else wanted
-    if is_fast and gap + 0.5 * h * u_n <= 0.0:
+    end = max(u_n, approach) if passes and law[material.RESTITUTION] == 0.0 else u_n
+    if is_fast and gap + 0.5 * h * end <= 0.0:
         wanted = max(wanted, -law[material.RESTITUTION] * approach)
     return wanted
 

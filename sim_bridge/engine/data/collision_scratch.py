@@ -14,7 +14,7 @@ from sim_bridge.engine.data.parts import Dims, make
 PairCount = IntEnum(
     'PairCount',
     'FOUND PAIRS CONVEX_PAIRS SURFACE_PAIRS HOLLOW_PAIRS LINE_PAIRS NEAR PLACED '
-    'IS_KEPT IS_STILL IS_AHEAD SEARCHES',
+    'IS_KEPT IS_STILL IS_AHEAD SEARCHES CONTESTED IS_SECOND',
     start=0,
 )
 """
@@ -25,9 +25,12 @@ CONVEX_PAIRS … LINE_PAIRS: pairs per class CONVEX, SURFACE, HOLLOW and LINE, i
 PairClass. NEAR: pairs kept from step to step. PLACED: geometries in the kept pairs. IS_KEPT:
 whether the kept pairs are valid. IS_STILL: whether the contacts belong to bodies at rest.
 IS_AHEAD: whether reaches include `gain`.
-SEARCHES: number of contact searches.
+SEARCHES: number of contact searches. CONTESTED: pairs to be searched a second time,
+see `collision.contested`. IS_SECOND: whether these pairs are being searched.
 """
-PairColumn = IntEnum('PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT', start=0)
+PairColumn = IntEnum(
+    'PairColumn', 'GEOMETRY_A GEOMETRY_B CLASS FIRST_ROW ROW_COUNT IS_CONTESTED', start=0
+)
 """Columns in CollisionScratch.pair."""
 PairClass = IntEnum('PairClass', 'CLOSED CONVEX SURFACE HOLLOW LINE', start=0)
 """
@@ -71,7 +74,7 @@ class CollisionScratch(NamedTuple):
 
     most_points: Annotated[IntVector, Dims(1)]
     """Maximum contact point count per pair; more are reduced to the points farthest apart."""
-    counts: Annotated[IntVector, Dims(12)]
+    counts: Annotated[IntVector, Dims(14)]
     """Pair counts, see PairCount."""
     pose: Annotated[FloatMatrix, Dims('ng', 12, unit='1; m')]
     """World pose of the geometry: rotation by rows, origin."""
@@ -83,7 +86,7 @@ class CollisionScratch(NamedTuple):
     """Least and greatest corner in the world, enlarged by the reach."""
     found: Annotated[IntMatrix, Dims('pairs + 1', 2, points_at='ng')]
     """Geometries with overlapping boxes, lower number first; ascending."""
-    pair: Annotated[IntMatrix, Dims('pairs + 1', 5)]
+    pair: Annotated[IntMatrix, Dims('pairs + 1', 6)]
     """Columns PairColumn; ascending."""
     spare_found: Annotated[IntMatrix, Dims('pairs + 1', 2)]
 
@@ -128,6 +131,11 @@ class CollisionScratch(NamedTuple):
     """First group on each level."""
     lane_visited: Annotated[IntVector, Dims(LANE_LEVELS)]
     """Visited group on each level, counted within the level."""
+
+    left_pose: Annotated[FloatMatrix, Dims(2, 12, unit='1; m')]
+    """Poses of the geometries moved by `contested.open_ahead`, before."""
+    left_motion: Annotated[FloatMatrix, Dims(2, 6, unit='m; rad')]
+    """Their motions, before."""
 
     spare_geometry: Annotated[IntMatrix, Dims('nc', 2)]
     """Contact points while they are sorted."""

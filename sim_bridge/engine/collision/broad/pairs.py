@@ -35,6 +35,7 @@ def start_pairs(scratch_out):
     """Clear the pair counts."""
     for k in range(PairCount.PAIRS, PairCount.LINE_PAIRS + 1):
         scratch_out.counts[k] = 0
+    scratch_out.counts[PairCount.CONTESTED] = 0
 
 
 @kernel

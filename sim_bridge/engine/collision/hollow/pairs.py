@@ -49,7 +49,7 @@ def collide_hollow_pairs(
 ):
     """Find the contact points for HOLLOW pairs."""
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.HOLLOW)
+        first = claim_rows(geometry, scratch_inout, contacts_inout, row, PairClass.HOLLOW)
         if first < 0:
             continue
         a, b, limit = pair_of(scratch_inout, row)
@@ -59,7 +59,7 @@ def collide_hollow_pairs(
             upper, lower, sign = b, a, -1.0
         count = collide_hollow(geometry, upper, lower, limit, scratch_inout)
         count = keep_candidates(geometry, a, b, count, scratch_inout.most_points[0], scratch_inout)
-        write_candidates(row, first, count, sign, scratch_inout, contacts_inout)
+        write_candidates(geometry, row, first, count, sign, scratch_inout, contacts_inout)
 
 
 @kernel

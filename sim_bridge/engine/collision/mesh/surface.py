@@ -19,6 +19,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
+from sim_bridge.engine.collision.contested import FAST
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.sunk import (
     FACE,
@@ -56,8 +57,6 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, s
 
 KEPT_BETWEEN = 64
 """Points kept if there are more than CANDIDATES."""
-FAST = 0.5
-"""Motion in a step, as a share of a shape's least half side, above which it counts as fast."""
 DEFLECTIONS, SWEEPS = 4, 8
 """Number of deflections for a fast shape, and sweeps over its contacts in each deflection."""
 # least cosine between a face's normal and a distance perpendicular to the face, with rounding
@@ -78,7 +77,7 @@ def collide_surface_pairs(
     Height fields collide neither with each other nor with planes.
     """
     for row in range(scratch_inout.counts[PairCount.PAIRS]):
-        first = claim_rows(scratch_inout, contacts_inout, row, PairClass.SURFACE)
+        first = claim_rows(geometry, scratch_inout, contacts_inout, row, PairClass.SURFACE)
         if first < 0:
             continue
         a, b, limit = pair_of(scratch_inout, row)
@@ -105,7 +104,7 @@ def collide_surface_pairs(
         most = scratch_inout.most_points[0]
         if geometry.shape[other] != PLANE or count > most:
             count = keep_candidates(geometry, a, b, count, most, scratch_inout)
-        write_candidates(row, first, count, sign, scratch_inout, contacts_inout)
+        write_candidates(geometry, row, first, count, sign, scratch_inout, contacts_inout)
 
 
 @subroutine
@@ -423,7 +422,7 @@ def make_room(geometry, a, b, count, scratch_inout):
 
 
 @kernel
-def write_candidates(row, first, count, sign, scratch_inout, contacts_inout):
+def write_candidates(geometry, row, first, count, sign, scratch_inout, contacts_inout):
     """Write the candidates in order as a pair's contact points; sign: multiplies the normals."""
     sort_candidates(count, scratch_inout)
     for k in range(count):
@@ -436,7 +435,7 @@ def write_candidates(row, first, count, sign, scratch_inout, contacts_inout):
             scale(sign, load3(scratch_inout.candidate_normal, k, 0)),
         )
         contacts_inout.gap[first + k] = scratch_inout.candidate_gap[k]
-    keep_rows(row, first, count, scratch_inout.pair, contacts_inout)
+    keep_rows(geometry, scratch_inout, contacts_inout, row, first, count)
 
 
 @subroutine
