@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 import os
-import threading
 from typing import Any, Final, NoReturn
 
 import numpy as np
 
 from sim_bridge.batch.noises import Noises
-from sim_bridge.batch.rows import row_bytes, Rows, SITES
+from sim_bridge.batch.rows import row_bytes, Rows, SITES, WORST
 from sim_bridge.batch.thread_pool import ThreadPool
 from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
 from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
-from sim_bridge.foundation import forks
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import InvalidValueError, SimulationError, StateError
 from sim_bridge.foundation.memory import memory_limit
 from sim_bridge.foundation.names import ByName, bytes_text, counted
 from sim_bridge.foundation.validation import function, instance_of, truth, whole_number
-from sim_bridge.sensors.advance_worlds import BEGINNING, LEFT, STATUS, STEP, TASK_SIZE
+from sim_bridge.sensors.advance_worlds import BEGINNING, LEFT, STATUS, STEP, TASK_SIZE, WAITING
 from sim_bridge.sensors.step_and_sample import ANEW, GO_ON, NO_RANDOM_NUMBERS, SAMPLE
 from sim_bridge.simulation import handles
+from sim_bridge.simulation.change import finished
+from sim_bridge.simulation.python_calls import PythonCalls
+from sim_bridge.simulation.run import MOST_STEPS
 from sim_bridge.simulation.simulation import Simulation
+from sim_bridge.simulation.thread_guard import ThreadGuard
 from sim_bridge.world.world import World
 
 Vary = Callable[[World, np.random.Generator], object]
 _SHOWN = 5
+# bytes of the worlds' own arrays per thread in a round of steps, counted once for each step, and
+# the fewest steps in a round: a round takes from a tenth of a second to a few seconds, and worlds
+# stay in the caches for several steps
+_ROUND, _FEWEST_STEPS = 1 << 28, 32
 
 
 class Batch(DeclaredAttributes):
@@ -44,14 +50,14 @@ class Batch(DeclaredAttributes):
 
     __slots__ = (
         '_base',
-        '_is_torn',
-        '_threads',
-        '_lock',
+        '_guard',
         '_noises',
         '_root',
+        '_round',
         '_rows',
         '_start_steps',
         '_task',
+        '_threads',
         '_vary',
         'failed',
         'n',
@@ -97,9 +103,11 @@ class Batch(DeclaredAttributes):
         if vary is not None:
             function('vary', vary, 'a function of a world and a random generator')
         self.time_step: Final = world.time_step
-        self._base, self._vary, self._lock = world.copy(), vary, threading.Lock()
+        self._guard = ThreadGuard(PythonCalls(), 'batch', 'sim_bridge.Batch')
+        self._base, self._vary = world.copy(), vary
         work = self._base.copy(_seed(self._sequence(0)))
-        _check_room(self.n, row_bytes(work.simulation))
+        size = row_bytes(work.simulation)
+        _check_room(self.n, size)
         self.seeds: Final = tuple(_seed(self._sequence(k)) for k in range(self.n))
         self._rows, self._start_steps = Rows(self.n), np.full(self.n, work.step_count)
         self._rows.take_first(work.simulation)
@@ -111,13 +119,13 @@ class Batch(DeclaredAttributes):
         self._noises = Noises(work.simulation.cache.devices, self.seeds)
         count = _processors() if threads is None else _at_least_one('threads', threads)
         workers = [work, *(self._base.copy() for _ in range(min(count, self.n) - 1))]
-        self._threads = ThreadPool([each.simulation for each in workers])
-        self._connect()
+        self._noises.connect(self._rows)
+        self._threads = ThreadPool([each.simulation for each in workers], self._rows, self._task)
+        self._threads.connect()
+        self._round = len(workers) * _ROUND // max(size, 1)
         self.robots: Final[ByName[BatchRobot]] = robots_of(
             list(work.robots.values()), self._rows, self._sites
         )
-        self._is_torn = False
-        forks.in_child(self, Batch._begin_in_child)
 
     def __repr__(self) -> str:
         """Show the sizes."""
@@ -152,19 +160,11 @@ class Batch(DeclaredAttributes):
 
         where: (n,) mask for worlds to advance; None for all. Failed worlds stand still. Raises
         SimulationError, after all other worlds are done, if a step diverges or gives values that
-        are not finite: the state before this step is kept.
+        are not finite: the state before this step is kept. An interrupt ends the call early, after
+        the same number of steps, from 0 to n, in all these worlds.
         """
-        which, steps = self._numbers(where), whole_number('n', n)
-        with self._alone():
-            which = which[~self.failed[which]]
-            self._task[which, LEFT], self._task[which, BEGINNING] = steps, ANEW
-            going = which
-            while len(going):
-                self._threads.advance(going)
-                going = self._mended(going[self._task[going, STATUS] != DONE])
-            failed = which[self.failed[which]]
-            if len(failed) and self.raises:
-                raise _divergence(failed, self._task[failed, STEP], self.time_step)
+        which, steps = self._numbers(where), whole_number('n', n, MOST_STEPS)
+        self._guard.run_alone(partial(self._step, which, steps))
 
     def reset(self, where: Any = None) -> None:
         """
@@ -173,11 +173,7 @@ class Batch(DeclaredAttributes):
         where: (n,) world mask; None for all.
         """
         which = self._numbers(where)
-        with self._alone():
-            self._rows.reset(which)
-            self._noises.reset(which)
-            self._task[which, STEP] = self._start_steps[which]
-            self.failed[which] = False
+        self._guard.run_alone(partial(finished, partial(self._reset, which)))
 
     def take_parameters(self, world: World, where: Any = None) -> None:
         """
@@ -190,19 +186,8 @@ class Batch(DeclaredAttributes):
         settings.
         """
         instance_of('world', world, World, 'a sim_bridge.World')
-        which, simulation = self._numbers(where), world.simulation
-        with self._alone():
-            base = self._base.simulation
-            simulation.cache.refresh()
-            base.cache.refresh()
-            if world.functions or _settings(simulation) != _settings(base):
-                raise InvalidValueError(
-                    'world',
-                    'other settings, parts, kinds of contact laws or functions',
-                    'a world that differs from those of the batch in numbers only',
-                )
-            if self._rows.take_parameters(which, simulation):
-                self._connect()
+        which = self._numbers(where)
+        self._guard.run_alone(partial(self._take_parameters, world, which))
 
     def world(self, number: int) -> World:
         """
@@ -216,60 +201,91 @@ class Batch(DeclaredAttributes):
         world = self._base.copy(self.seeds[k])
         if self._vary is not None:
             self._vary(world, self._generator(k))
-        simulation = world.simulation
-        with self._alone():
-            self._rows.put(k, simulation)
-            self._noises.put(k, simulation.cache.devices)
-            simulation.run.step_count = int(self._task[k, STEP])
-        simulation.staleness.forget_observations()
+        self._guard.run_alone(partial(self._put, k, world.simulation))
         return world
+
+    def _step(self, which: IntArray, n: int) -> None:
+        """
+        Advance worlds by n steps in rounds, and raise SimulationError about failed ones.
+
+        An interrupted round is finished.
+        """
+        which = going = which[~self.failed[which]]
+        size = max(self._round // max(len(which), 1), _FEWEST_STEPS)
+        worst = self._rows.all[WORST]
+        before = worst.copy() if n > size else worst
+        for first in range(0, max(n, 1), size):
+            if first:
+                going = going[~self.failed[going]]
+                # the rounds are one call: only the solver figures at its end count
+                worst[going] = before[going]
+            self._begin(going, min(size, n - first), GO_ON if first else ANEW)
+            finished(partial(self._finish, going))
+        failed = which[self.failed[which]]
+        if len(failed) and self.raises:
+            raise _divergence(failed, self._task[failed, STEP], self.time_step)
+
+    def _begin(self, which: IntArray, n: int, beginning: int) -> None:
+        """Give worlds the task to advance by n steps."""
+        self._task[which, LEFT] = n
+        self._task[which, BEGINNING] = beginning
+        self._task[which, STATUS] = WAITING
+
+    def _finish(self, which: IntArray) -> None:
+        """Advance worlds until their tasks are done or they fail; can be repeated."""
+        while len(which := which[self._task[which, STATUS] != DONE]):
+            which = self._mended(which)
+            self._threads.advance(which)
+
+    def _reset(self, which: IntArray) -> None:
+        self._rows.reset(which)
+        self._noises.reset(which)
+        self._task[which, STEP] = self._start_steps[which]
+        self.failed[which] = False
+
+    def _take_parameters(self, world: World, which: IntArray) -> None:
+        simulation, base = world.simulation, self._base.simulation
+        simulation.cache.refresh()
+        base.cache.refresh()
+        if world.functions or _settings(simulation) != _settings(base):
+            raise InvalidValueError(
+                'world',
+                'other settings, parts, kinds of contact laws or functions',
+                'a world that differs from those of the batch in numbers only',
+            )
+        self._rows.take_parameters(which, simulation)
+
+    def _put(self, k: int, simulation: Simulation) -> None:
+        """Give a simulation the present state of world k."""
+        self._rows.put(k, simulation)
+        self._noises.put(k, simulation.cache.devices)
+        simulation.run.step_count = int(self._task[k, STEP])
+        simulation.staleness.forget_observations()
 
     def _sites(self) -> FloatArray:
         """Return the observed sites (n, sites, 30) at the present states."""
-        with self._alone():
-            self._threads.observe(np.arange(self.n))
-            return self._rows.all[SITES]
+        observe = partial(self._threads.observe, np.arange(self.n))
+        self._guard.run_alone(partial(finished, observe))
+        return self._rows.all[SITES]
 
     @property
     def _step_count(self) -> IntArray:
         return self._task[:, STEP].copy()
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Hold the worlds for this thread; raises StateError if another thread uses them."""
-        if self._is_torn:
-            raise StateError(
-                'the process was forked while another thread was using this batch, so its worlds '
-                'are incomplete in the child process. Create the batch in the child, or fork '
-                'between its calls'
-            )
-        if not self._lock.acquire(blocking=False):
-            raise StateError('another thread is using this batch; let threads take turns')
-        try:
-            yield
-        finally:
-            self._lock.release()
-
-    def _begin_in_child(self) -> None:
-        """Adapt to a forked child process: start other threads, or refuse incomplete worlds."""
-        self._is_torn = self._lock.locked()
-        self._threads.start_again()
-
-    def _connect(self) -> None:
-        self._threads.connect(self._rows, self._task)
-        self._noises.connect(self._rows)
-
     def _mended(self, which: IntArray) -> IntArray:
-        """Provide room or random numbers to waiting worlds; return worlds that can continue."""
+        """Provide room or random numbers to worlds; return those that can begin or go on."""
         status = self._task[which, STATUS]
+        if (status == WAITING).all():
+            return which
         has_failed = (status == NOT_FINITE) | (status == DIVERGED)
         self.failed[which[has_failed]] = True
         if (status == NO_ROOM).any():
             self._rows.grow(2 * self._rows.contact_room)
-            self._connect()
         for k in which[status == NO_RANDOM_NUMBERS].tolist():
             self._noises.prepare(k, int(self._task[k, STEP]), self._rows)
-        self._task[which, BEGINNING] = np.where(status == NO_RANDOM_NUMBERS, SAMPLE, GO_ON)
+        for cause, beginning in ((NO_ROOM, GO_ON), (NO_RANDOM_NUMBERS, SAMPLE)):
+            mended = which[status == cause]
+            self._task[mended, BEGINNING], self._task[mended, STATUS] = beginning, WAITING
         return which[~has_failed]
 
     def _take_varied(self, work: World, vary: Vary) -> None:

@@ -9,6 +9,7 @@ until a world has different numbers in it.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
@@ -18,10 +19,14 @@ from sim_bridge.engine.data.parts import rows_of
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.sensors.advance_worlds import FIRST_ROW, ROWS_SIZE, STRIDE, WORD
+from sim_bridge.simulation.change import finished
 from sim_bridge.simulation.simulation import Simulation
 
-DEVICES, SITES = 'devices', 'sites'
-"""Names of the device table (it contains addresses) and of the observed sites."""
+DEVICES, SITES, WORST = 'devices', 'sites', 'worst'
+"""
+Names of the device table (it contains addresses), of the observed sites, and of the greatest
+solver figures (see `sensors.step_and_sample.note_worst`).
+"""
 # recomputed from the other arrays
 _DERIVED = (DEVICES, SITES)
 # scratch arrays in Fields: a step writes them before it reads them
@@ -35,7 +40,7 @@ def own_arrays(simulation: Simulation) -> dict[str, np.ndarray]:
     simulation.cache.refresh()
     found = {f'State.{name}': array for name, array in simulation.cache.state._asdict().items()}
     found['progress'] = simulation.cache.stepper.progress
-    found['worst'] = simulation.cache.worst
+    found[WORST] = simulation.cache.worst
     found['residual'] = simulation.cache.handles.problem.solution.residual
     found[DEVICES] = simulation.cache.sites.sampling.table
     found[SITES] = simulation.observation.sites()
@@ -75,6 +80,8 @@ class Rows:
     Arrays by name with a row for each of n worlds.
 
     all: (n, …) present values. start: initial values; one row if they are equal for all worlds.
+    After the initialization, arrays are added or replaced only with a new dictionary: an
+    interrupt leaves all arrays of the old one or all of the new one.
     """
 
     def __init__(self, n: int) -> None:
@@ -88,8 +95,7 @@ class Rows:
         """Initialize all worlds from one simulation."""
         self._shared = {name: array.copy() for name, array in parameter_arrays(simulation).items()}
         for name, array in own_arrays(simulation).items():
-            self.all[name] = np.empty((self.n, *array.shape), array.dtype)
-            self.all[name][:] = array
+            self.all[name] = self._spread(array)
             if name not in _DERIVED:
                 self.start[name] = array[np.newaxis].copy()
 
@@ -115,13 +121,12 @@ class Rows:
             if array.shape != shared.shape:
                 raise _other_structure(world, name)
             if not _is_same(array, shared):
-                self.all[name] = np.empty((self.n, *shared.shape), shared.dtype)
-                self.all[name][:] = shared
+                self.all[name] = self._spread(shared)
                 self.all[name][world] = array
 
-    def take_parameters(self, worlds: np.ndarray, simulation: Simulation) -> bool:
+    def take_parameters(self, worlds: np.ndarray, simulation: Simulation) -> None:
         """
-        Copy a simulation's parameters to worlds; return whether more arrays have rows now.
+        Copy a simulation's parameters to worlds.
 
         worlds: (k,) world numbers. Raises InvalidValueError, without any change, if the simulation
         has other parts.
@@ -132,15 +137,19 @@ class Rows:
                 raise InvalidValueError(
                     'world', f'other sizes of {name}', 'one with the parts of the batch'
                 )
-        before = len(self.all)
-        for name, shared in self._shared.items():
+        finished(partial(self._write_parameters, worlds, given))
+
+    def _write_parameters(self, worlds: np.ndarray, given: Mapping[str, np.ndarray]) -> None:
+        added = {
+            name: self._spread(shared)
+            for name, shared in self._shared.items()
+            if name not in self.all and not _is_same(given[name], shared)
+        }
+        if added:
+            self.all = self.all | added
+        for name in self._shared:
             if name in self.all:
                 self.all[name][worlds] = given[name]
-            elif not _is_same(given[name], shared):
-                self.all[name] = np.empty((self.n, *shared.shape), shared.dtype)
-                self.all[name][:] = shared
-                self.all[name][worlds] = given[name]
-        return len(self.all) > before
 
     def put(self, world: int, simulation: Simulation) -> None:
         """Copy a world's present values to a simulation with the same structure."""
@@ -162,11 +171,7 @@ class Rows:
 
     def grow(self, room: int) -> None:
         """Enlarge the arrays to a contact capacity for each world."""
-        for arrays in (self.all, self.start):
-            for name in (f'State.{field}' for field in _CONTACT_ROWS):
-                before = arrays[name]
-                arrays[name] = np.zeros((len(before), room, *before.shape[2:]), before.dtype)
-                arrays[name][:, : before.shape[1]] = before
+        self.all, self.start = _with_room(self.all, room), _with_room(self.start, room)
 
     def places_in(self, simulation: Simulation) -> np.ndarray:
         """
@@ -203,6 +208,12 @@ class Rows:
         if room > self.contact_room:
             self.grow(room)
 
+    def _spread(self, array: np.ndarray) -> np.ndarray:
+        """Return an array with this array as the row of each world."""
+        rows = np.empty((self.n, *array.shape), array.dtype)
+        rows[:] = array
+        return rows
+
     def _fitting(self, world: int, name: str, array: np.ndarray) -> int:
         if array.shape != self.all[name].shape[1:]:
             raise _other_structure(world, name)
@@ -218,6 +229,16 @@ class Rows:
 def contact_fields(rows: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Return the contact point arrays by their names in State."""
     return {name: rows[f'State.{name}'] for name in ('contact_size', *_CONTACT_ROWS)}
+
+
+def _with_room(arrays: Mapping[str, np.ndarray], room: int) -> dict[str, np.ndarray]:
+    """Return arrays by name with another contact capacity."""
+    found = dict(arrays)
+    for name in (f'State.{field}' for field in _CONTACT_ROWS):
+        before = arrays[name]
+        found[name] = np.zeros((len(before), room, *before.shape[2:]), before.dtype)
+        found[name][:, : before.shape[1]] = before
+    return found
 
 
 def _is_same(a: np.ndarray, b: np.ndarray) -> bool:

@@ -256,8 +256,18 @@ def check_keywords(function: Callable[..., Any], given: Mapping[Any, object], pl
         raise InvalidValueError('arguments', list(given), f'at least {", ".join(missing)}', place)
 
 
-def whole_number(quantity: str, value: object) -> int:
-    """Return an integer >= 0; raises InvalidValueError for anything else."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise InvalidValueError(quantity, value, 'an integer of at least 0')
+def whole_number(quantity: str, value: object, most: int | None = None) -> int:
+    """
+    Return an integer from 0 to `most`; raises InvalidValueError for anything else.
+
+    most: None for no limit.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or value < 0
+        or (most is not None and value > most)
+    ):
+        expected = 'an integer of at least 0' if most is None else f'an integer from 0 to {most}'
+        raise InvalidValueError(quantity, value, expected)
     return int(value)

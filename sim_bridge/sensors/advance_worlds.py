@@ -26,6 +26,8 @@ ROWS_SIZE = 3
 # columns of `task`: present step number, steps to take, how the call begins, status from `advance`
 STEP, LEFT, BEGINNING, STATUS = range(4)
 TASK_SIZE = 4
+# status of a world whose call is about to begin or to continue
+WAITING = -1
 
 
 @entry

@@ -10,6 +10,9 @@ from sim_bridge.engine.data.model import Options
 from sim_bridge.simulation.handles import make_options
 from sim_bridge.simulation.settings import Settings, SOLVERS
 
+MOST_STEPS = 2**62 - 1
+"""Limit for step counts, and for steps in a call: their sum takes 64 bits."""
+
 
 class Run:
     """

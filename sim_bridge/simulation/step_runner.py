@@ -36,7 +36,7 @@ from sim_bridge.simulation.observation import Observation
 from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.records import StepReport, Worst
 from sim_bridge.simulation.registry import Registry
-from sim_bridge.simulation.run import Run
+from sim_bridge.simulation.run import MOST_STEPS, Run
 from sim_bridge.simulation.staleness import (
     APPLIED,
     CONTACT_MATERIALS,
@@ -101,8 +101,8 @@ class StepRunner:
 
         Raises DivergenceError, and InvalidValueError for an invalid number of steps.
         """
-        if type(n) is not int or n < 0:
-            n = whole_number('n', n)
+        if type(n) is not int or not 0 <= n <= MOST_STEPS:
+            n = whole_number('n', n, MOST_STEPS)
         thread, guard, staleness, cache = get_ident(), self._guard, self._staleness, self._cache
         before, first = guard.holder, self._counter.value
         if before:

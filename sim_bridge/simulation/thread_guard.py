@@ -39,10 +39,14 @@ class ThreadGuard:
     `holder` when it leaves; the next thread sees from its stack that it has left, and clears it.
     """
 
-    def __init__(self, calls: PythonCalls):
-        """Let everyone in, except functions called within steps."""
+    def __init__(self, calls: PythonCalls, what: str = 'world', maker: str = 'World.copy'):
+        """
+        Let everyone in, except functions called within steps.
+
+        what: the guarded object, and maker: the call that makes another one, for error messages.
+        """
         self.holder = 0
-        self._calls = calls
+        self._calls, self._what, self._maker = calls, what, maker
         self._is_torn = False
         forks.in_child(self, ThreadGuard._begin_in_child)
 
@@ -80,16 +84,16 @@ class ThreadGuard:
         own = get_ident()
         if self._is_torn:
             raise StateError(
-                'the process was forked while another thread was stepping or changing this world, '
-                'so it is incomplete in the child process. Create the world in the child, or fork '
-                'between its calls'
+                'the process was forked while another thread was stepping or changing this '
+                f'{self._what}, so it is incomplete in the child process. Create the {self._what} '
+                'in the child, or fork between its calls'
             )
         if self._is_inside(inside):
             names = {thread.ident: thread.name for thread in threading.enumerate()}
             present, other = (repr(names.get(each, each)) for each in (own, inside))
             raise StateError(
-                f'thread {present} uses a world while thread {other} steps or changes it. Let one '
-                'thread at a time do so, by a lock, or give each its own by World.copy'
+                f'thread {present} uses a {self._what} while thread {other} steps or changes it. '
+                f'Let one thread at a time do so, by a lock, or give each its own by {self._maker}'
             )
         if self.holder == inside:
             self.holder = 0

@@ -12,6 +12,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.validation import whole_number
 from sim_bridge.robots.owners import World
 from sim_bridge.simulation import snapshots
+from sim_bridge.simulation.run import MOST_STEPS
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.step_hooks import AFTER, BEFORE
 from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
@@ -64,7 +65,7 @@ class HookedSteps:
         After an exception the world is as before that step, unless robots or joints were added or
         removed meanwhile.
         """
-        n = whole_number('n', n)
+        n = whole_number('n', n, MOST_STEPS)
         if self._thread:
             # also refuses other threads
             self._simulation.thread_guard.check()

@@ -44,6 +44,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.change import finished
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
+from sim_bridge.simulation.run import MOST_STEPS
 from sim_bridge.simulation.settings import checked, Settings, STEP_BUDGET
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.snapshots import Snapshot
@@ -1030,7 +1031,7 @@ class World(DeclaredAttributes):
 
     @step_count.setter
     def step_count(self, value: int) -> None:
-        self.simulation.run.step_count = whole_number('step_count', value)
+        self.simulation.run.step_count = whole_number('step_count', value, MOST_STEPS)
         self.simulation.staleness.forget_observations()
 
     def step(self, n: int = 1, contacts: Iterable[UserContact] = ()) -> None:

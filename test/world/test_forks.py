@@ -97,14 +97,20 @@ for each in (field, hooked):
     goes_on.clear()
 
 batch = sb.Batch(world(), 2)
-batch._lock.acquire()
+guard = batch._guard
+thread = threading.Thread(
+    target=lambda: guard.run_alone(lambda: inside.set() or goes_on.wait())
+)
+thread.start()
+inside.wait()
 forked(batch.step)
-batch._lock.release()
+goes_on.set()
+thread.join()
 batch.step()
 """)
     assert 'another thread was stepping or changing this world' in lines[0]
     assert 'Create the world in the child' in lines[0]
     # hooks are called between steps
     assert lines[1:4] == ['None'] * 3
-    assert 'another thread was using this batch' in lines[4]
+    assert 'another thread was stepping or changing this batch' in lines[4]
     assert len(lines) == 5
