@@ -202,7 +202,8 @@ def needed_stages(
     stages |= {'user_contacts': USER_CONTACTS} if has_user_contacts else {}
     stages |= {'hybrid': HYBRID} if can_touch and has_types else {}
     stages |= {'newton': NEWTON} if can_touch else {}
-    stages |= {'share': SHARE} if can_touch and (options.solver != ITERATIVE or has_types) else {}
+    is_direct = options.solver != ITERATIVE or options.newton_rows > 0 or has_types
+    stages |= {'share': SHARE} if can_touch and is_direct else {}
     stages |= {'detect_convex': DETECT_CONVEX} if needs.convex else {}
     stages |= {'detect_surface': DETECT_SURFACE} if needs.surface else {}
     stages |= {'detect_hollow': DETECT_HOLLOW} if needs.hollow else {}

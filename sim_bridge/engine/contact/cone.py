@@ -16,6 +16,7 @@ from sim_bridge.engine.math.vec3 import ZERO
 _MAX_TURNS = 12
 _DIRECTIONS = 72
 _BISECTIONS = 50
+_ROUNDING = 1e-12
 
 
 @kernel
@@ -80,7 +81,9 @@ def solve_cone(block, velocity, mu, guess):
         d1, d2 = c1 / size, c2 / size
         if abs(turn) < 1e-13:
             break
-    if abs(turn) < 1e-8 and den > 0.0 and along <= 0.0:
+    # sticking at the very edge of the cone leaves a velocity of either sign, by rounding
+    still = _ROUNDING * (abs(velocity[0]) + abs(velocity[1]) + abs(velocity[2]))
+    if abs(turn) < 1e-8 and den > 0.0 and along <= still:
         n = -q_n / (a_nn + mu * (a_n1 * d1 + a_n2 * d2))
         return n, mu * n * d1, mu * n * d2
     return search_slide(block, velocity, mu)

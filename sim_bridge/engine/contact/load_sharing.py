@@ -2,168 +2,138 @@
 Load sharing among redundant contacts.
 
 The four corners of a box can share its weight in many ways, and can push against each other with
-any friction: many impulses cause the same motion. The impulses with the least norm are reported.
-They are the projection on the rows' range, λ = W y with Wᵀ W y = Wᵀ λ, found by conjugate
-gradients (with as many iterations as the bodies have degrees of freedom). Only contacts well
-within their cones take part. They move towards the projection as far as their cones allow.
+any friction. Where the box slides, the shares decide about friction's torque, and so about the
+motion. The engine takes the solution for slightly compliant contacts, in the limit: in the first
+round all rows yield by the same small share (Tikhonov regularization); the next rounds take this
+compliance back (proximal point method). The solution depends neither on the last step's impulses
+nor on the contacts' order, so a symmetric scene moves symmetrically, and loads do not flicker.
 """
 
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.gauss_seidel import push_linear
-from sim_bridge.engine.data import contact_materials as material
-from sim_bridge.engine.data.contact_problem import Block, Bound, NO_LAW, Row
-from sim_bridge.engine.math.vec3 import add, load3, load_v, scale, store_v, sub, ZERO
+from sim_bridge.engine.contact.gauss_seidel import linear_velocities
+from sim_bridge.engine.contact.proximal import go_back, keep_impulses, take_round
+from sim_bridge.engine.contact.residual import island_residual
+from sim_bridge.engine.contact.velocity_newton import order_coordinates
+from sim_bridge.engine.data.contact_problem import Block, NO_LAW, ORDER_WORK, Row
 
-_ITERATIONS = 60
-_ENOUGH = 1e-28  # squared relative residual that ends the conjugate gradients
-_GOOD = 1e-24  # greatest squared relative residual of an accepted result
-_STICKS = 1.0 - 1e-9  # cone share; within it a contact does not slide
+# first and later compliance, relative to the normal rows' inverse inertia: later rounds with 1e-4
+# leave residuals in tall stacks, a first round with 1e-6 has too much rounding to be symmetric
+_FIRST_YIELD, _YIELD = 1e-4, 1e-6
+_ROUNDS = 10
+_NEWTONS = 8  # in a round
+_ACCURACY = 1e-9  # residual in a round, relative to the greatest velocity by a normal impulse
+_ENOUGH = 1e-14  # last rounds reach this residual, relative to the same velocity,
+_STALLS = 0.5  # or reduce the residual to no less than this share
+_AT_REST = 1e-6  # keeps bodies at rest, relative to the tolerance
+_BEST = 1e-4  # always suffices, relative to the tolerance
+_NEAR = 10.0  # islands with a greater residual, relative to the tolerance, are left as they are
+_CREEP = 1e-7  # contacts slide above this velocity [m/s]
+_POINTS = 4  # so many sliding contacts in one pair are redundant
 
 
 @subroutine
-def share_load(laws, islands, rows, solution, direct, island):
-    """Replace an island's impulses by equivalent ones with the least norm, if there are any."""
-    size, redundancy = list_coordinates(laws, islands, rows, solution, direct.coordinate, island)
-    if redundancy <= 0:
+def share_load(laws, islands, rows, solution, direct, island, geometry, tolerance, allowed):
+    """
+    Replace an island's impulses by a compliant solution, if contacts are redundant.
+
+    geometry: each contact's two geometries. allowed: island work in this time step; beyond it, no
+    Newton step begins.
+    """
+    before, _ = island_residual(laws, islands, rows, solution, island)
+    if before > _NEAR * tolerance:
         return
-    y, r, p, product = direct.search[0], direct.search[1], direct.search[2], direct.search[3]
-    for k in range(size):
-        at = direct.coordinate[k]
-        y[at], r[at] = 0.0, 0.0
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if takes_part(laws, rows, solution, contact):
-            push_linear(rows, contact, load3(solution.impulse, contact, Row.NORMAL), r)
-    square = 0.0
-    for k in range(size):
-        at = direct.coordinate[k]
-        p[at] = r[at]
-        square += r[at] * r[at]
-    start = square
-    for _ in range(_ITERATIONS):
-        if square <= _ENOUGH * start:
+    if not is_redundant(laws, islands, rows, solution, direct, island, geometry, tolerance):
+        return
+    order_coordinates(islands, rows, direct, island)
+    if direct.size[ORDER_WORK] < 0:
+        return
+    keep_impulses(islands, solution, island, direct.before)
+    stiffness, gain = scale_of(laws, islands, rows, solution, island)
+    compliance, about, natural = _FIRST_YIELD * stiffness, 0.0, before
+    for _ in range(_ROUNDS):
+        is_solved, _ = take_round(
+            laws,
+            islands,
+            rows,
+            solution,
+            direct,
+            island,
+            0.0,
+            compliance,
+            about,
+            _ACCURACY * gain,
+            _NEWTONS,
+            allowed,
+            0,
+        )
+        left, _ = island_residual(laws, islands, rows, solution, island)
+        is_good = left <= max(_ENOUGH * gain, _AT_REST * tolerance)
+        is_last = about > 0.0 and (left > _STALLS * natural or is_good)
+        natural = left
+        if is_last or about == 0.0 and not is_solved:
             break
-        for k in range(size):
-            product[direct.coordinate[k]] = 0.0
-        multiply(laws, islands, rows, solution, island, p, product)
-        curvature = 0.0
-        for k in range(size):
-            at = direct.coordinate[k]
-            curvature += p[at] * product[at]
-        if not curvature > 0.0:
-            break
-        length, before = square / curvature, square
-        square = 0.0
-        for k in range(size):
-            at = direct.coordinate[k]
-            y[at] += length * p[at]
-            r[at] -= length * product[at]
-            square += r[at] * r[at]
-        for k in range(size):
-            at = direct.coordinate[k]
-            p[at] = r[at] + square / before * p[at]
-    if square <= _GOOD * start:
-        move_towards(laws, islands, rows, solution, island, y)
+        compliance, about = _YIELD * stiffness, 1.0
+    if about == 0.0 or not natural <= max(before, _BEST * tolerance):
+        go_back(laws, islands, rows, solution, direct.before, island)
 
 
 @kernel
-def list_coordinates(laws, islands, rows, solution, coordinate_out, island):
-    """List the participating rows' coordinates; return their number, and the row excess."""
-    size, count = 0, 0
+def scale_of(laws, islands, rows, solution, island):
+    """
+    Return the contacts' inverse inertia and velocity scales.
+
+    These are the geometric mean between the normal rows' least and greatest inverse inertia, and
+    the greatest velocity given by a normal impulse to its own contact.
+    """
+    least, greatest, gain = math.inf, 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if takes_part(laws, rows, solution, contact):
-            count += laws.rows[contact]
-            for entry in range(rows.first[contact], rows.first[contact + 1]):
-                at = rows.support[entry]
-                if rows.place[at] < 0:
-                    rows.place[at] = size
-                    coordinate_out[size] = at
-                    size += 1
+        own = rows.block[contact, Block.NN]
+        if own > 0.0 and laws.law[contact] != NO_LAW:
+            least, greatest = min(least, own), max(greatest, own)
+            gain = max(gain, own * solution.impulse[contact, Row.NORMAL])
+    return math.sqrt(least * greatest), gain
+
+
+@kernel
+def is_redundant(laws, islands, rows, solution, direct, island, geometry, tolerance):
+    """Return whether contacts have more rows than coordinates, or a pair has many sliding ones."""
+    count, size, in_pair, last = 0, 0, 0, -1
+    is_shared = False
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        if not is_pressing(laws, rows, solution, contact, tolerance):
+            continue
+        _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
+        # without friction the motion does not depend on the loads
+        slides = laws.rows[contact] > 1 and u_1 * u_1 + u_2 * u_2 > _CREEP * _CREEP
+        is_same = (
+            last >= 0
+            and geometry[contact, 0] == geometry[last, 0]
+            and geometry[contact, 1] == geometry[last, 1]
+        )
+        in_pair, last = in_pair + 1 if is_same else 1, contact
+        is_shared = is_shared or slides and in_pair >= _POINTS
+        count += 2 if slides else min(laws.rows[contact], 3)
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            at = rows.support[entry]
+            if rows.place[at] < 0:
+                rows.place[at] = size
+                direct.coordinate[size] = at
+                size += 1
     for k in range(size):
-        rows.place[coordinate_out[k]] = -1
-    return size, count - size
+        rows.place[direct.coordinate[k]] = -1
+    return is_shared or count > size
 
 
 @kernel
-def takes_part(laws, rows, solution, contact):
-    """Return whether a contact presses without sliding, on rigid rows."""
-    impulse, softness = solution.impulse[contact], laws.softness[contact]
-    n, t, s = load_v(impulse, Row.NORMAL)
-    if laws.law[contact] == NO_LAW or laws.rows[contact] == 0:
+def is_pressing(laws, rows, solution, contact, tolerance):
+    """Return whether rigid bodies press or touch at a contact."""
+    if laws.law[contact] == NO_LAW or rows.block[contact, Block.NN] == 0.0:
         return False
-    if rows.block[contact, Block.NN] == 0.0 or n <= 0.0:
+    if laws.softness[contact, Row.NORMAL] != 0.0:
         return False
-    if laws.rows[contact] == 1:
-        return softness[Row.NORMAL] == 0.0
-    if laws.rows[contact] > 3 or laws.model[contact] != material.CONE:
-        return False
-    bound = _STICKS * laws.radius[contact, Bound.TANGENT] * n
-    return load_v(softness, Row.NORMAL) == ZERO and t * t + s * s < bound * bound
-
-
-@kernel
-def row_products(laws, rows, contact, x):
-    """Multiply a contact's linear rows by x."""
-    n, t, s = 0.0, 0.0, 0.0
-    for entry in range(rows.first[contact], rows.first[contact + 1]):
-        value = x[rows.support[entry]]
-        n += rows.linear[0, entry] * value
-        t += rows.linear[1, entry] * value
-        s += rows.linear[2, entry] * value
-    return (n, t, s) if laws.rows[contact] > 1 else (n, 0.0, 0.0)
-
-
-@kernel
-def multiply(laws, islands, rows, solution, island, x, product_inout):
-    """Add Wᵀ W x, summed over the participating contacts."""
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if takes_part(laws, rows, solution, contact):
-            push_linear(rows, contact, row_products(laws, rows, contact, x), product_inout)
-
-
-@kernel
-def move_towards(laws, islands, rows, solution, island, y):
-    """Move the impulses towards W y, as far as all contacts stay in their cones."""
-    share = 1.0
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if takes_part(laws, rows, solution, contact):
-            share = min(
-                share,
-                reach(
-                    load3(solution.impulse, contact, Row.NORMAL),
-                    row_products(laws, rows, contact, y),
-                    _STICKS * laws.radius[contact, Bound.TANGENT],
-                ),
-            )
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        if takes_part(laws, rows, solution, contact):
-            impulse = solution.impulse[contact]
-            store_v(
-                impulse,
-                Row.NORMAL,
-                part_way(load_v(impulse, Row.NORMAL), row_products(laws, rows, contact, y), share),
-            )
-
-
-@kernel
-def reach(impulse, other, mu):
-    """Return the admissible share, 0 to 1, of the way to another impulse, by halving."""
-    share = 1.0
-    for _ in range(6):
-        n, t, s = part_way(impulse, other, share)
-        if n > 0.0 and math.sqrt(t * t + s * s) <= mu * n:
-            return share
-        share *= 0.5
-    return 0.0
-
-
-@kernel
-def part_way(impulse, other, share):
-    """Return the impulse at a share of the way to another one."""
-    return add(impulse, scale(share, sub(other, impulse)))
+    u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
+    return solution.impulse[contact, Row.NORMAL] > 0.0 or u_n <= tolerance

@@ -87,6 +87,7 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
             direct,
             island,
             share,
+            0.0,
             1.0,
             wanted,
             turns,
@@ -142,6 +143,7 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
             island,
             share,
             0.0,
+            0.0,
             _ROUGHLY * natural,
             _NEWTONS_A_ROUND,
             allowed_work(natural, most),
@@ -171,17 +173,29 @@ def greatest_gain(islands, rows, solution, island):
 
 @subroutine
 def take_round(
-    laws, islands, rows, solution, direct, island, share, about, wanted, turns, allowed, least
+    laws,
+    islands,
+    rows,
+    solution,
+    direct,
+    island,
+    share,
+    even,
+    about,
+    wanted,
+    turns,
+    allowed,
+    least,
 ):
     """
     Solve a problem with yielding rows to a residual of `wanted`; return success and steps.
 
     direct.kept holds the previous impulses. share: compliance relative to a row's inverse inertia.
-    about: 1 if rows yield about their current impulses, 0 about zero. turns: greatest number of
-    Newton steps. allowed: work on the island in this time step, beyond which only the first
-    `least` steps begin.
+    even: compliance added to every row. about: 1 if rows yield about their current impulses, 0
+    about zero. turns: greatest number of Newton steps. allowed: work on the island in this time
+    step, beyond which only the first `least` steps begin.
     """
-    soften(laws, islands, rows, solution, island, share, about, direct.kept)
+    soften(laws, islands, rows, solution, island, share, even, about, direct.kept)
     near, _ = island_residual(laws, islands, rows, solution, island)
     newtons = 0
     for turn in range(turns):
@@ -220,8 +234,8 @@ def search_along(laws, islands, rows, solution, direct, island, size, natural):
 
 
 @kernel
-def soften(laws, islands, rows, solution, island, share, about, kept_out):
-    """Make every row yield by a share of its inverse inertia, about `about` times its impulse."""
+def soften(laws, islands, rows, solution, island, share, even, about, kept_out):
+    """Make every row yield about `about` times its impulse; share, even: as in `take_round`."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, softness = rows.block[contact], laws.softness[contact]
@@ -234,7 +248,7 @@ def soften(laws, islands, rows, solution, island, share, about, kept_out):
         first = Row.TANGENT if is_bounded_element(laws, contact) else Row.NORMAL
         for row in range(first, laws.rows[contact]):
             at = diagonal_of(row)
-            more = share * block[at]
+            more = share * block[at] + even
             block[at] += more
             softness[row] += more
             bias[row] -= about * more * impulse[row]

@@ -208,7 +208,12 @@ def solve_island(table, island, is_new):
         sweeps, newtons = solve_split(table, island)
     else:
         sweeps, newtons = solve_iteratively(table, island)
-    if options.solver != ITERATIVE and (is_new or sweeps > _UNSHARED_SWEEPS or newtons > 0):
+    is_small = options.solver != ITERATIVE or (
+        island_rows(world.laws(table), world.islands(table), island) <= options.newton_rows
+    )
+    # Newton steps of `direct` begin about zero impulses, and share loads themselves
+    is_swept = newtons == 0 or options.solver != DIRECT
+    if is_small and is_swept and (is_new or sweeps > _UNSHARED_SWEEPS):
         share_impulses(options, table, island)
         residual[island, NATURAL] = math.nan
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)

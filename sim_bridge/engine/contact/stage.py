@@ -260,17 +260,8 @@ def newton(table, phase):
             if sweep(laws, islands, rows, solution, island) <= 0.5 * tolerance:
                 break
     order_coordinates(islands, rows, direct, island)
-    most = affordable_work(
-        world.options(table),
-        world.state(table),
-        laws,
-        islands,
-        rows,
-        solution,
-        world.law_rows(table).size[ELEMENTS] > 0,
-        newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0),
-        island,
-    )
+    a_newton = newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0)
+    most = most_work(table, island, a_newton)
     newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
@@ -293,15 +284,38 @@ def newton(table, phase):
 
 def share(table, island):
     """Share an island's load among redundant contacts."""
+    islands, rows = world.islands(table), world.rows(table)
+    spent = islands.spent[island]
     share_load(
+        world.laws(table),
+        islands,
+        rows,
+        world.solution(table),
+        world.direct(table),
+        island,
+        world.contacts(table).geometry,
+        world.options(table).contact_tolerance,
+        spent + most_work(table, island, newton_work(islands, rows, island)),
+    )
+    # further pivots get as much work as without load sharing
+    islands.spent[island] = spent
+    return 0
+
+
+@kernel
+def most_work(table, island, a_newton):
+    """Return the multiplications allowed for an island; a_newton: those in one Newton step."""
+    return affordable_work(
+        world.options(table),
+        world.state(table),
         world.laws(table),
         world.islands(table),
         world.rows(table),
         world.solution(table),
-        world.direct(table),
+        world.law_rows(table).size[ELEMENTS] > 0,
+        a_newton,
         island,
     )
-    return 0
 
 
 CONTACT, NEWTON, SHARE = map(Stage, (contact, newton, share))

@@ -150,7 +150,7 @@ def solve_for_velocities(laws, rows, solution, direct, size):
     Writes the impulse changes into direct.right. size: number of unknowns in direct.unknown.
     """
     count = direct.size[IN_ORDER]
-    lower, upper, dense = direct.lower, direct.upper, direct.search[0]
+    lower, upper, dense = direct.lower, direct.upper, direct.search
     for at in range(count):
         direct.diagonal[at], dense[at] = 1.0, 0.0
         for entry in range(direct.start[at] + direct.first[at], direct.start[at] + at):
@@ -357,7 +357,7 @@ def store_linearization(direct, contact, width):
 def add_linear_rows(rows, direct, contact, is_symmetric):
     """Add a contact with exactly the three linear rows, like `add_any_rows`."""
     # items 7 i + j of `own` are K, items 7 i + 3 are k: see COMPLIANCE_ROW
-    own, linear, right = direct.linearized[contact], rows.linear, direct.search[0]
+    own, linear, right = direct.linearized[contact], rows.linear, direct.search
     first, end = rows.first[contact], rows.first[contact + 1]
     for column in range(first, end):
         c = direct.place[rows.support[column]]
@@ -384,7 +384,7 @@ def add_linear_rows(rows, direct, contact, is_symmetric):
 @kernel
 def add_any_rows(rows, direct, contact, at, end):
     """Add a contact's Wᵀ K W to the matrix, and Wᵀ k to the right-hand side in direct.search."""
-    local, width, kept, right = direct.local, end - at, direct.linearized, direct.search[0]
+    local, width, kept, right = direct.local, end - at, direct.linearized, direct.search
     for column in range(rows.first[contact], rows.first[contact + 1]):
         c = direct.place[rows.support[column]]
         for i in range(width):
@@ -495,7 +495,7 @@ def substitute(size, is_symmetric, direct, x_inout):
 @kernel
 def find_changes(rows, direct, contact, at, end):
     """Write k - K W dz into direct.right, for one contact."""
-    kept, local, width, dz = direct.linearized, direct.local, end - at, direct.search[0]
+    kept, local, width, dz = direct.linearized, direct.local, end - at, direct.search
     for i in range(width):
         local[i, 0] = 0.0
     for entry in range(rows.first[contact], rows.first[contact + 1]):

@@ -255,14 +255,16 @@ class Direct(NamedTuple):
     """Laws.rows, saved while the normals are solved alone."""
     coordinate: Annotated[IntVector, Dims('whitened')]
     """Coordinates pushed by an island's contacts."""
-    search: Annotated[FloatMatrix, Dims(4, 'whitened', unit='SI')]
-    """Vectors for conjugate gradients."""
+    search: Annotated[FloatVector, Dims('whitened', unit='SI')]
+    """Right-hand side, then change of the whitened velocity, in the order of the coordinates."""
     hidden: Annotated[FloatVector, Dims('bounds', unit='1/kg')]
     """Column NN of Rows.block, saved while other contacts are solved, see `contact.hybrid`."""
     bound: Annotated[FloatMatrix, Dims('bounds', 2, unit='1')]
     """Friction bounds of Laws.radius, saved while friction is bounded by impulses."""
     kept: Annotated[FloatMatrix, Dims('bounds', 27, unit='SI')]
     """Impulse, bias, softness and block of a contact before a proximal step."""
+    before: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
+    """Impulses before load sharing."""
     size: Annotated[IntVector, Dims(2)]
     """IN_ORDER and ORDER_WORK, about the ordered coordinates, see `velocity_newton`."""
     group: Annotated[IntVector, Dims('whitened', points_at='whitened')]

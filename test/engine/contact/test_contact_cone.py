@@ -87,3 +87,21 @@ def test_impulses_are_finite_whatever_the_coupling(solve):
         assert np.hypot(*impulse[1:]) <= mu * impulse[0] * (1.0 + 1e-9)
         solved += breach(block, q, mu, impulse) < 1e-6
     assert solved > 2950
+
+
+@pytest.mark.parametrize('turn', [0.0, 0.7, 2.0, 3.9])
+def test_sticking_at_the_edge_of_the_cone_is_kept(solve, turn):
+    """An impulse at the very edge of its cone, without sliding, is not dropped by rounding."""
+    mu, block = 0.6, (1.5, 0.3, 2.0, -0.2, 0.1, 1.2)
+    matrix = np.array(
+        [
+            [block[0], block[1], block[3]],
+            [block[1], block[2], block[4]],
+            [block[3], block[4], block[5]],
+        ]
+    )
+    for excess in (-1e-15, 0.0, 1e-15, 3e-15, 1e-14):
+        impulse = 2e-3 * np.array([1.0, mu * np.cos(turn), mu * np.sin(turn)])
+        impulse[1:] *= 1.0 + excess
+        found = solve(block, -matrix @ impulse, mu, impulse[1:])
+        np.testing.assert_allclose(found, impulse, rtol=1e-9, atol=1e-13)
