@@ -76,7 +76,9 @@ def test_a_peg_pressed_sideways_falls_through_a_bore(name, time_step):
     # at 5 ms the first step presses 25 times as far as the play; edges then cut into the wall
     share = 0.1 if name in ('hull', 'mesh') and time_step > 0.001 else 0.03
     assert 0.045 - link.p[2] == pytest.approx(0.5 * 9.81 * 0.01, rel=share)
-    assert np.hypot(*link.p[:2]) < play_of(name) + 0.002
+    # edges cut in by 1 to 2.4 mm at 5 ms, as the force varies by a hundredth
+    sunk = 0.003 if name in ('box', 'hull', 'mesh') and time_step > 0.001 else 0.002
+    assert np.hypot(*link.p[:2]) < play_of(name) + sunk
 
 
 @pytest.mark.parametrize('offset', [(0.11, 0.03, 0.0), (0.06, 0.0, 0.02), (0.2, 0.1, -0.05)])
