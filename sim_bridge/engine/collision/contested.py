@@ -38,6 +38,9 @@ from sim_bridge.engine.math.rotation import quat_exp, quat_to_matrix
 from sim_bridge.engine.math.spatial import load_pose, store_pose
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub
 
+# predicted motion as a share of a step's motion: the second half of the step and a little more,
+# for forces, and because edges often meet exactly at the end of a step
+_AHEAD = 0.55
 # greatest flush overlap: an absolute limit [m], and a share of the smaller geometry's size
 _FLUSH, _FLUSH_SHARE = 1e-5, 1e-4
 # share of the greatest gap; smaller violations are rounding
@@ -178,7 +181,7 @@ def _is_violated(gap, closing, flush, rounding):
 @kernel
 def _displacement(geometry, scratch, a, b, x):
     """Return a point's predicted displacement to the step's end, on a relative to b [m]."""
-    return scale(0.5, sub(_carried(geometry, scratch, a, x), _carried(geometry, scratch, b, x)))
+    return scale(_AHEAD, sub(_carried(geometry, scratch, a, x), _carried(geometry, scratch, b, x)))
 
 
 @kernel
@@ -202,8 +205,8 @@ def open_ahead(geometry, scratch_inout, row):
         g = scratch_inout.pair[row, PairColumn.GEOMETRY_A + side]
         R, p = load_pose(scratch_inout.pose, g)
         store_pose(scratch_inout.left_pose, side, R, p)
-        way = scale(0.5, load3(scratch_inout.motion, g, 0))
-        turn = scale(0.5, load3(scratch_inout.motion, g, 3))
+        way = scale(_AHEAD, load3(scratch_inout.motion, g, 0))
+        turn = scale(_AHEAD, load3(scratch_inout.motion, g, 3))
         if dot(turn, turn) > 0.0:
             centre = _centre(geometry, scratch_inout, g)
             R = mul_mm(quat_to_matrix(quat_exp(turn)), R)
@@ -270,11 +273,11 @@ def _date_back(geometry, scratch, contacts_inout, a, b, first, count, flush):
     """
     least, to = math.inf if count > 0 else -math.inf, first
     way_a, way_b = load3(scratch.motion, a, 0), load3(scratch.motion, b, 0)
-    way = scale(0.25, add(way_a, way_b))
+    way = scale(0.5 * _AHEAD, add(way_a, way_b))
     if geometry.flags[b] & STATIC != 0:
-        way = scale(0.5, way_a)
+        way = scale(_AHEAD, way_a)
     elif geometry.flags[a] & STATIC != 0:
-        way = scale(0.5, way_b)
+        way = scale(_AHEAD, way_b)
     for k in range(first, first + count):
         n, x = load3(contacts_inout.normal, k, 0), load3(contacts_inout.point, k, 0)
         gap = contacts_inout.gap[k]
