@@ -49,6 +49,22 @@ def test_parcel_between_belts_stays_in_the_middle(solver, most, angle, friction)
     assert link.v[0] == pytest.approx(along, abs=2e-3)
 
 
+def plate_on_rails(solver, friction, length, height, mass):
+    """Return a world with a plate across two rails along x, and the plate."""
+    world = rough_world(solver, friction)
+    for side in (-1.0, 1.0):
+        world.add_body(
+            sb.Box((20.0, 0.1, 0.3)),
+            motion='static',
+            position=(0.0, 0.3 * side, 0.15),
+            material='rough',
+        )
+    plate = world.add_body(
+        sb.Box((length, 0.7, height)), mass=mass, material='rough', position=(0.0, 0.0, 0.35)
+    )
+    return world, plate
+
+
 @pytest.mark.parametrize('friction', [0.2, 0.5])
 @pytest.mark.parametrize('solver', ['direct', 'split', 'iterative'])
 def test_load_on_two_rails_is_affine(solver, friction):
@@ -58,18 +74,8 @@ def test_load_on_two_rails_is_affine(solver, friction):
     All points are at the plate's ends: compliant points share the weight in equal parts, plus and
     minus the part balancing friction's moment about the centre.
     """
-    world = rough_world(solver, friction)
-    for side in (-1.0, 1.0):
-        world.add_body(
-            sb.Box((20.0, 0.1, 0.3)),
-            motion='static',
-            position=(0.0, 0.3 * side, 0.15),
-            material='rough',
-        )
     length, height, mass = 0.3, 0.1, 1.0
-    plate = world.add_body(
-        sb.Box((length, 0.7, height)), mass=mass, material='rough', position=(0.0, 0.0, 0.35)
-    )
+    world, plate = plate_on_rails(solver, friction, length, height, mass)
     plate.set_base_velocity((3.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     world.step(50)
     points = world.contacts
@@ -87,17 +93,7 @@ def test_load_on_two_rails_is_affine(solver, friction):
 @pytest.mark.parametrize('solver', ['direct', 'split', 'iterative'])
 def test_plate_forgets_how_it_stopped(solver):
     """After a plate has slid to rest its corners carry equal loads, without any friction."""
-    world = rough_world(solver, 0.5)
-    for side in (-1.0, 1.0):
-        world.add_body(
-            sb.Box((20.0, 0.1, 0.3)),
-            motion='static',
-            position=(0.0, 0.3 * side, 0.15),
-            material='rough',
-        )
-    plate = world.add_body(
-        sb.Box((0.3, 0.7, 0.1)), mass=1.0, material='rough', position=(0.0, 0.0, 0.35)
-    )
+    world, plate = plate_on_rails(solver, 0.5, 0.3, 0.1, 1.0)
     plate.set_base_velocity((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
     world.step(200)
     forces = np.abs([point.force for point in world.contacts])
