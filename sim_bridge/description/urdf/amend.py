@@ -1,5 +1,5 @@
 """
-Number replacement in a URDF: attributes change in place, all other bytes stay.
+Number replacement in a URDF: attributes change in place, all other bytes of valid XML stay.
 
 Comments, order, indentation and content unknown to this package are kept; a writer of whole files
 would lose them.
@@ -14,6 +14,7 @@ from xml.parsers import expat
 
 import numpy as np
 
+from sim_bridge.description.xml.tolerance import well_formed
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import UnknownNameError
 
@@ -55,7 +56,7 @@ def amended(
     Unchanged numbers keep their text. Raises UnknownNameError for a missing joint, and for a link
     without `inertial`.
     """
-    editor = _Editor(text.encode(), joints, links)
+    editor = _Editor(well_formed(text).encode(), joints, links)
     for kind, given in (('joint', joints), ('link', links)):
         for name in given:
             if (kind, name) not in editor.seen:

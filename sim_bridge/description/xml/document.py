@@ -18,6 +18,7 @@ from xml.parsers import expat
 
 from sim_bridge.description.report import Place
 from sim_bridge.description.resources import OPENPLX_SUFFIX, robot_meant, shipped_robots
+from sim_bridge.description.xml.tolerance import declaring, prefixes_of, well_formed
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
@@ -163,8 +164,9 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
     """
     Parse XML; None, with an error among the findings, for other text or a DOCTYPE.
 
-    The parser gets the text of the returned document, with UTF-8 as declared encoding. So later
-    readers of the text read exactly the checked text.
+    The parser gets the text of the returned document, with UTF-8 as declared encoding and well
+    formed where only Gazebo's parser accepts it. So later readers of the text read exactly the
+    checked text; they also find a declaration of every prefix.
     """
     builder = _TreeBuilder()
     parser = builder.parser
@@ -173,7 +175,7 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
         findings.error('too-large', _DOCUMENT, message)
         return None
     try:
-        text = _decoded(data)
+        text = well_formed(_decoded(data))
         parser.Parse(text, True)
     except _EncodingError as err:
         findings.error('encoding', _DOCUMENT, str(err))
@@ -189,7 +191,7 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
     except UnicodeEncodeError:
         findings.error('encoding', _DOCUMENT, 'the text holds half of a surrogate pair')
     else:
-        return Document(builder.root, text)
+        return Document(builder.root, builder.with_declarations(text))
     return None
 
 
@@ -233,6 +235,9 @@ class _TreeBuilder:
     def __init__(self) -> None:
         self.root = Element('')
         self._count = 0
+        self._root_at = 0
+        self._prefixes: set[str] = set()
+        self._declared: set[str] = set()
         self._open: list[Element] = []
         self.parser = expat.ParserCreate()
         self.parser.buffer_text = True
@@ -240,6 +245,10 @@ class _TreeBuilder:
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text
+
+    def with_declarations(self, text: str) -> str:
+        """Return the parsed text with a declaration for each prefix that has none."""
+        return declaring(text, self._root_at, self.root.tag, self._prefixes - self._declared)
 
     def _doctype(self, *_: object) -> None:
         raise _DoctypeError
@@ -253,7 +262,13 @@ class _TreeBuilder:
             self._open[-1].children.append(element)
         else:
             self.root = element
+            self._root_at = self.parser.CurrentByteIndex
+        self._note_prefixes(element)
         self._open.append(element)
+
+    def _note_prefixes(self, element: Element) -> None:
+        self._prefixes |= prefixes_of((element.tag, *element.attrib))
+        self._declared |= {name[6:] for name in element.attrib if name.startswith('xmlns:')}
 
     def _end(self, _: str) -> None:
         self._open.pop()

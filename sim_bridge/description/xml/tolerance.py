@@ -1,0 +1,61 @@
+"""
+XML as Gazebo's parser accepts it, turned into well-formed XML with the same lines.
+
+Gazebo reads its files with tinyxml2, which is more tolerant than XML 1.0: a comment may contain
+`--`, white space may precede the declaration, an ampersand may stand alone, and a prefix needs no
+declaration. All readers of this project, and all programs that receive the text, are stricter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+import re
+
+# the first alternative hides sections whose content is not markup
+_MARKUP = re.compile(
+    r'(?P<data><!\[CDATA\[.*?\]\]>)|(?P<comment><!--.*?-->)|(?P<ampersand>&(?!#?\w+;))', re.DOTALL
+)
+_DASHES = re.compile('-(?=-|$)')
+_DECLARATION = re.compile(r'(?P<space>\s+)(?P<head><\?xml\s[^>]*?)\?>', re.ASCII)
+_DECLARED = ('xml', 'xmlns')
+_UNDECLARED = 'urn:undeclared:'
+
+
+def well_formed(text: str) -> str:
+    """Return a document in well-formed XML: comments, ampersands and white space corrected."""
+    declaration = _DECLARATION.match(text)
+    if declaration is not None:
+        # white space is allowed inside the declaration, so the lines stay
+        moved = f'{declaration["head"]}{declaration["space"]}?>'
+        text = moved + text[declaration.end() :]
+    return _MARKUP.sub(_corrected, text)
+
+
+def _corrected(found: re.Match[str]) -> str:
+    if found['ampersand']:
+        return '&amp;'
+    if found['comment']:
+        # four characters before the content, three after
+        content = found['comment'][4:-3]
+        return f'<!--{_DASHES.sub(" ", content)}-->'
+    return found[0]
+
+
+def prefixes_of(names: Iterable[str]) -> set[str]:
+    """Return the prefixes in tag or attribute names."""
+    return {name.partition(':')[0] for name in names if ':' in name}
+
+
+def declaring(text: str, root_at: int, root_tag: str, prefixes: Collection[str]) -> str:
+    """
+    Return a document whose root element declares more prefixes.
+
+    root_at: position of the root's start tag in the UTF-8 text [bytes].
+    """
+    missing = sorted(set(prefixes).difference(_DECLARED))
+    if not missing:
+        return text
+    data = text.encode()
+    at = root_at + len(f'<{root_tag}'.encode())
+    added = ''.join(f' xmlns:{prefix}="{_UNDECLARED}{prefix}"' for prefix in missing)
+    return (data[:at] + added.encode() + data[at:]).decode()
