@@ -12,7 +12,8 @@ from sim_bridge.foundation.errors import plain, SimBridgeError
 from sim_bridge.ros.params.parameter_names import is_foreign, names_of_nodes
 
 if TYPE_CHECKING:
-    from sim_bridge.ros.params.parameter_files import ParameterBlock, ParameterFile
+    from sim_bridge.description.yaml.parameter_blocks import ParameterBlock
+    from sim_bridge.ros.params.parameter_files import ParameterFile
 
 
 def parameter_data(file: ParameterFile, findings: Findings) -> list[dict[str, Any]]:

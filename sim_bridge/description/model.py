@@ -23,6 +23,7 @@ from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
+from sim_bridge.description.ros2_control import ControllerManagerDescription
 from sim_bridge.description.sensor_kinds import SensorKind, WrenchSettings
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.deprecation import warn_renamed
@@ -466,6 +467,7 @@ class RobotDescription:
     report: warnings from the file. constraints: loop joints. crawlers: links acting as continuous
     tracks. drives: drives with wheels; the drive with tracks follows from `crawlers`.
     controller_files: paths of ros2_control's controller files, by their names in the description.
+    controller_managers: controllers of ros2_control, by the plugin that runs them.
     is_welded: whether the file fixes the root link to the world. base_pose: root link pose in the
     world, the identity if the file gives none. positions: initial one-axis joint positions given
     by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers
@@ -484,6 +486,7 @@ class RobotDescription:
     crawlers: tuple[CrawlerDescription, ...] = ()
     drives: tuple[DriveDescription, ...] = ()
     controller_files: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    controller_managers: tuple[ControllerManagerDescription, ...] = ()
     is_welded: bool = False
     base_pose: Pose = Pose()
     positions: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))

@@ -2,7 +2,8 @@
 Locations of ROS and Gazebo packages, and files belonging to them.
 
 The search covers the given paths, then the paths used by ROS 2 (ament), Gazebo and ROS 1, then the
-folders above a file. A source checkout therefore works without any installation.
+folders above a file, then the workspace or repository of the file. A source checkout therefore
+works without any installation. Folders below a path are searched by `package.xml` at any depth.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 import os
 from pathlib import Path
-import re
 
-from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.workspaces import package_name, packages_below
 
 _RESOURCE_VARIABLES = (
     'GZ_SIM_RESOURCE_PATH',
@@ -20,7 +20,8 @@ _RESOURCE_VARIABLES = (
     'GAZEBO_MODEL_PATH',
     'ROS_PACKAGE_PATH',
 )
-_NAME = re.compile(rb'<name>\s*([^<\s]+)\s*</name>')
+# folder of the sources in a workspace, and folder in each repository
+_SOURCES, _REPOSITORY = 'src', '.git'
 
 
 def find_package(
@@ -60,8 +61,10 @@ def package_folders(
         for above in base.parents:
             yield above / package
         for above in (base, *base.parents):
-            if above.name == package:
+            if above.name == package or package_name(above) == package:
                 yield above
+        for root in _workspaces(base):
+            yield from _by_manifest(root, package)
         # folders beside the file, named as packages by some robots
         yield base / package
 
@@ -95,11 +98,21 @@ def _is_of_package(folder: Path, package: str) -> bool:
     """Return whether a folder is a package's source or build folder."""
     if folder.name == package and (folder.parent / 'COLCON_IGNORE').is_file():
         return True
-    try:
-        names = _NAME.search(read_file(folder / 'package.xml'))
-    except OSError:
-        return False
-    return names is not None and names[1] == package.encode()
+    return package_name(folder) == package
+
+
+def _workspaces(base: Path) -> Iterator[Path]:
+    """Yield the repository of a file, and the source folder of its workspace."""
+    for above in (base, *base.parents):
+        if above.name == _SOURCES or (above / _REPOSITORY).exists():
+            yield above
+
+
+def _by_manifest(root: Path, package: str) -> Iterator[Path]:
+    """Yield the folder below a root whose package.xml has this name."""
+    found = packages_below(root).get(package)
+    if found is not None:
+        yield found
 
 
 def _inside(path: Path, package: str) -> Iterator[Path]:
@@ -108,3 +121,4 @@ def _inside(path: Path, package: str) -> Iterator[Path]:
     yield path / 'share' / package
     if path.name == package:
         yield path
+    yield from _by_manifest(path, package)

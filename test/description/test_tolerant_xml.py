@@ -1,4 +1,4 @@
-"""Files that Gazebo's XML parser accepts although XML 1.0 does not."""
+"""Files accepted by Gazebo's XML parser although they are not XML 1.0."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_sections_of_plain_text_stay_unchanged():
 
 
 def test_prefixes_declared_inside_stay_as_they_are():
-    """Add no declaration of a prefix that the file declares."""
+    """Add no declaration of a declared prefix."""
     inner = '<gazebo xmlns:a="urn:a"><a:b/></gazebo>'
     text = f'<robot name="r"><link name="l"/>{inner}</robot>'
     assert load_description(text).xml == text

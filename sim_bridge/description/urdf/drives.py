@@ -7,18 +7,17 @@ file (`yaml.controllers`); if a controller drives the same joints, the drive plu
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.mechanism.drives import check_drives
-from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.resources import explain_unresolved, resolve_uri
+from sim_bridge.description.report import Findings
+from sim_bridge.description.sdf.control_plugins import control_plugins
 from sim_bridge.description.sdf.drives import read_gazebo_drives
-from sim_bridge.description.sdf.plugins import check_plugins, CONTROL_PLUGINS
-from sim_bridge.description.xml.values import element_text
+from sim_bridge.description.sdf.plugins import check_plugins
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
@@ -39,36 +38,25 @@ def with_drives(
     """
     check_plugins(root, findings)
     drives = list(read_gazebo_drives(root, description, findings))
-    files = {}
-    for name, path, place in _controller_files(root, base, list(package_paths), findings):
+    files: dict[str, str] = {}
+    managers = []
+    for plugin in control_plugins(root, base, list(package_paths), findings):
         # imported here, since YAML files are seldom needed
-        from sim_bridge.description.yaml.controllers import read_controllers
+        from sim_bridge.description.yaml.controllers import (
+            in_file,
+            read_controller_drives,
+            read_manager,
+        )
 
-        drives += read_controllers(path, place, description, findings)
-        files[name] = str(path)
+        own = Findings()
+        manager = read_manager(list(plugin.files.values()), plugin.manager, own)
+        in_file(own, [*plugin.files.values()][-1], plugin.place, findings)
+        drives += read_controller_drives(manager, description, plugin.place, findings)
+        files.update({name: str(path) for name, path in plugin.files.items()})
+        managers.append(manager)
     return replace(
         description,
         drives=check_drives(drives, description, findings),
         controller_files=MappingProxyType(files),
+        controller_managers=tuple(managers),
     )
-
-
-def _controller_files(
-    root: Element, base: Path | None, package_paths: list[str | Path], findings: Findings
-) -> Iterator[tuple[str, Path, Place]]:
-    """Yield the controller files: name as written, path, and place where they are named."""
-    for gazebo in root.findall('gazebo'):
-        for node in gazebo.findall('plugin'):
-            if not any(word in node.get('filename', '') for word in CONTROL_PLUGINS):
-                continue
-            for child in node.findall('parameters'):
-                place = Place('gazebo/plugin/parameters', node.get('name', ''), child.line)
-                name = element_text(child)
-                path = resolve_uri(name, base=base, package_paths=package_paths)
-                if path is not None:
-                    yield name, path, place
-                    continue
-                reason = explain_unresolved(name, base=base, package_paths=package_paths)
-                findings.warning(
-                    'unread-controllers', place, f'controllers are not read: {reason}', value=name
-                )

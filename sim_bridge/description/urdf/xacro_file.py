@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 import importlib.util
 import os
 from pathlib import Path
+import re
 
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Document, parse_document
@@ -18,21 +19,26 @@ LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
 _READER = 'sim_bridge.foreign.xacro_reader'
 _PREFIX = 'xacro:'
+_SUBSTITUTION = re.compile(r'\$\((find|dirname|arg|env|optenv|eval|cwd|anon)\b')
 _PLACE = Place('xacro')
 
 
 def is_xacro(name: str, document: Document) -> bool:
-    """Return whether a document needs expansion, by its name or its use of the namespace."""
+    """
+    Return whether a document needs expansion, by its name or its content.
+
+    `$(find …)` and the like are expanded in any file: launch files expand every robot.
+    """
     if Path(name).suffix == '.xacro':
         return True
-    if not any(
-        '/xacro' in value for key, value in document.root.attrib.items() if key.startswith('xmlns')
-    ):
-        return False
     # expanded files keep the namespace
+    has_namespace = any(
+        '/xacro' in value for key, value in document.root.attrib.items() if key.startswith('xmlns')
+    )
     return any(
-        node.tag.startswith(_PREFIX)
-        or any('${' in text or '$(' in text for text in node.attrib.values())
+        has_namespace
+        and (node.tag.startswith(_PREFIX) or any('${' in text for text in node.attrib.values()))
+        or any(map(_SUBSTITUTION.search, (node.text, *node.attrib.values())))
         for node in document.root.walk()
     )
 

@@ -1,28 +1,32 @@
 """
-ros2_control's controllers, from a controller manager's parameter file.
+ros2_control's controllers, from a controller manager's parameter files.
 
-Wheel controllers are simulated as drives. Broadcaster values are published in any case.
-All other controllers are listed in warnings, with their file and line.
+A controller's type is a parameter of the manager, `NAME.type`, or of the controller itself, as
+for spawners that load a file. Wheel controllers are simulated as drives. Broadcaster values are
+published in any case. All other controllers are listed in warnings, with their file and line.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.ros2_control import ControllerDescription, ControllerManagerDescription
 from sim_bridge.description.yaml.drives import read_drive, TYPES
-from sim_bridge.description.yaml.file import MappingWithLines, read_mapping
-from sim_bridge.description.yaml.section import Section
+from sim_bridge.description.yaml.file import MappingWithLines
+from sim_bridge.description.yaml.node_parameters import NodeParameters, ParameterFiles
+from sim_bridge.description.yaml.section import number_in, Section
 
 if TYPE_CHECKING:
     from sim_bridge.description.drives import DriveDescription
     from sim_bridge.description.model import RobotDescription
 
-# controller types whose values are published in any case, and advice for the other types
-_PUBLISHED = (
-    'joint_state_broadcaster/JointStateBroadcaster',
+# broadcasters, whose values are published without them
+_JOINT_STATES = 'joint_state_broadcaster/JointStateBroadcaster'
+_SENSOR_BROADCASTERS = (
     'imu_sensor_broadcaster/IMUSensorBroadcaster',
     'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
 )
@@ -43,40 +47,114 @@ _ADVICE = {
         'set the control of the joints, and send commands on joint_commands'
     ),
 }
-_MANAGER = 'controller_manager'
 
 
-def read_controllers(
-    path: Path, place: Place, description: RobotDescription, findings: Findings
+def read_manager(
+    paths: Sequence[Path], manager: ControllerManagerDescription, findings: Findings
+) -> ControllerManagerDescription:
+    """
+    Return a controller manager with the controllers in its parameter files.
+
+    manager: name, namespace and remappings. The lines of the findings are lines of the files.
+    """
+    files = ParameterFiles(paths, findings)
+    own = files.of_node(manager.name, manager.namespace)
+    return replace(
+        manager,
+        update_rate=number_in(own.values.get('update_rate')) or 0.0,
+        controllers=tuple(_controllers(files, own, manager)),
+    )
+
+
+def _controllers(
+    files: ParameterFiles, own: NodeParameters, manager: ControllerManagerDescription
+) -> Iterator[ControllerDescription]:
+    """Yield the controllers: those with a type in the manager's parameters come first."""
+    named = dict.fromkeys(files.names())
+    for name in dict.fromkeys([*map(str, own.values), *named]):
+        if name == manager.name:
+            continue
+        given = own.values.get(name)
+        parameters = files.of_node(name, manager.namespace)
+        sources = [NodeParameters(given, own.path)] if isinstance(given, MappingWithLines) else []
+        sources += [parameters] if name in named else []
+        for source in sources:
+            if isinstance(source.values.get('type'), str):
+                yield ControllerDescription(
+                    name,
+                    source.values['type'],
+                    parameters.values,
+                    str(source.path),
+                    source.values.lines.get('type', 0),
+                )
+                break
+
+
+def read_controller_drives(
+    manager: ControllerManagerDescription,
+    description: RobotDescription,
+    place: Place,
+    findings: Findings,
 ) -> Iterator[tuple[DriveDescription, Place]]:
     """
-    Yield the drives of a controller manager's parameter file, each with its place.
+    Yield the drives among the controllers, each with its place; report the other controllers.
 
-    place: where the file is named. Findings get this place and the line in the file.
+    place: place of the plugin in the robot's file. Findings get its line; their messages have
+    file and line of the controller.
     """
-    own = Findings()
-    content = read_mapping(path, own)
-    nodes = {} if content is None else _nodes(content)
-    for name, declared in nodes.get(_MANAGER, {}).items():
-        if not isinstance(declared, Mapping) or not isinstance(declared.get('type'), str):
-            continue
-        kind, line = declared['type'], getattr(declared, 'lines', {}).get('type', 0)
-        at = Place('controller', str(name), line)
-        if kind in TYPES:
-            settings = nodes.get(str(name), MappingWithLines())
-            section = Section(settings, f'controller.{name}', own, line, str(name))
-            drive = read_drive(section, kind, description, own)
-            if drive is not None:
-                yield drive, Place('controller', str(name), place.line)
-        elif kind not in _PUBLISHED:
-            advice = _ADVICE.get(kind)
-            own.warning(
-                'not-simulated',
-                at,
-                f'is not simulated{f"; {advice}" if advice else ""}',
-                'type',
-                kind,
-            )
+    for controller in manager.controllers:
+        own = Findings()
+        drive = _drive(controller, manager, description, own)
+        if drive is None and not own.found:
+            _report_controller(controller, description, own)
+        in_file(own, Path(controller.path), place, findings)
+        if drive is not None:
+            yield drive, Place('controller', controller.name, place.line)
+
+
+def _drive(
+    controller: ControllerDescription,
+    manager: ControllerManagerDescription,
+    description: RobotDescription,
+    findings: Findings,
+) -> DriveDescription | None:
+    if controller.type not in TYPES:
+        return None
+    name, line = controller.name, controller.line
+    section = Section(controller.parameters, f'controller.{name}', findings, line, name)
+    drive = read_drive(section, controller.type, description, findings)
+    if drive is None:
+        return None
+    topics = manager.topic(f'{name}/cmd_vel'), manager.topic(f'{name}/odom')
+    is_usual = topics == (f'{name}/cmd_vel', f'{name}/odom')
+    return drive if is_usual else replace(drive, command_topic=topics[0], odom_topic=topics[1])
+
+
+def _report_controller(
+    controller: ControllerDescription, description: RobotDescription, findings: Findings
+) -> None:
+    if controller.type == _JOINT_STATES:
+        return
+    advice = _ADVICE.get(controller.type)
+    if controller.type in _SENSOR_BROADCASTERS:
+        name = str(controller.parameters.get('sensor_name', ''))
+        is_known = any(sensor.name == name for sensor in description.sensors)
+        advice = (
+            f'sensor {name!r} publishes its values on its own topics'
+            if is_known
+            else unknown('sensor', name, [sensor.name for sensor in description.sensors])
+        )
+    findings.warning(
+        'not-simulated',
+        Place('controller', controller.name, controller.line),
+        f'is not simulated{f"; {advice}" if advice else ""}',
+        'type',
+        controller.type,
+    )
+
+
+def in_file(own: Findings, path: Path, place: Place, findings: Findings) -> None:
+    """Add findings in a parameter file at the place in the robot's file that names it."""
     for one in own.found:
         where = f'{path.name}:{one.line}' if one.line else path.name
         findings.add(
@@ -87,23 +165,3 @@ def read_controllers(
             one.attribute,
             one.value,
         )
-
-
-def _nodes(content: Mapping[str, object]) -> dict[str, MappingWithLines]:
-    """Return node parameters by the last part of the node names, without namespaces."""
-    found: dict[str, MappingWithLines] = {}
-    for key, value in content.items():
-        if not isinstance(value, Mapping):
-            continue
-        parameters = value.get('ros__parameters')
-        if isinstance(parameters, Mapping):
-            name = str(key).rstrip('/').rsplit('/', 1)[-1]
-            merged = found.setdefault(name, MappingWithLines())
-            merged.update(parameters)
-            merged.lines.update(getattr(parameters, 'lines', {}))
-        else:
-            for name, inner in _nodes(value).items():
-                merged = found.setdefault(name, MappingWithLines())
-                merged.update(inner)
-                merged.lines.update(inner.lines)
-    return found

@@ -24,7 +24,7 @@ class MappingWithLines(dict[Any, Any]):
 
 
 class LineLoader(TextLoader):
-    """Loader for mappings with lines; it refuses a key given twice."""
+    """Loader for mappings with lines; `joined` decides about a key given twice."""
 
     def key_of(self, node: yaml.Node) -> Any:
         """Return a key's value; raises YAMLError for a list or a mapping."""
@@ -39,15 +39,18 @@ class LineLoader(TextLoader):
         for number, (key_node, value_node) in enumerate(node.value):
             key = self.key_of(key_node)
             is_own = number >= len(node.value) - count
-            if is_own and key not in own:
-                own.add(key)
-            elif is_own:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f'the key {key!r} is given twice', key_node.start_mark
-                )
-            mapping[key] = self.construct_object(value_node, deep=True)
+            value = self.construct_object(value_node, deep=True)
+            mapping[key] = self.joined(mapping[key], value, key_node) if key in own else value
             mapping.lines[key] = key_node.start_mark.line + 1
+            if is_own:
+                own.add(key)
         return mapping
+
+    def joined(self, first: Any, second: Any, key: yaml.Node) -> Any:
+        """Return the value of a key given twice; raises YAMLError."""
+        raise yaml.constructor.ConstructorError(
+            None, None, f'the key {self.key_of(key)!r} is given twice', key.start_mark
+        )
 
 
 LineLoader.add_constructor(

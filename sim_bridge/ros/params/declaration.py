@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.parameter import Parameter
 
+from sim_bridge.description.yaml.parameter_values import read_text
 from sim_bridge.foreign.yaml_text import YamlTextError
 from sim_bridge.ros.params.parameter_table import (
     BLOCK,
@@ -17,7 +18,7 @@ from sim_bridge.ros.params.parameter_table import (
     Specification,
     specifications,
 )
-from sim_bridge.ros.params.parameter_text import as_ros, read_text
+from sim_bridge.ros.params.parameter_text import as_ros
 
 
 class ParameterNode(Protocol):

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import re
 from typing import Any
 
+from sim_bridge.description.yaml.parameter_values import read_text
 from sim_bridge.foreign.yaml_text import YamlTextError
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_files import parameters_in
-from sim_bridge.ros.params.parameter_text import flattened, read_text
+from sim_bridge.ros.params.parameter_text import flattened
 
 _ROS_ARGS, _END_OF_ROS_ARGS = '--ros-args', '--'
 _PARAMETER, _FILE, _REMAP = ('-p', '--param'), ('--params-file',), ('-r', '--remap')

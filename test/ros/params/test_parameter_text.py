@@ -10,8 +10,9 @@ import rclpy
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
+from sim_bridge.description.yaml.parameter_values import read_text
 from sim_bridge.ros.params.parameter_files import parameters_in
-from sim_bridge.ros.params.parameter_text import as_argument, as_ros, read_text
+from sim_bridge.ros.params.parameter_text import as_argument, as_ros
 
 # from a parser imported by the message packages at first use
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
