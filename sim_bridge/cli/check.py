@@ -22,6 +22,7 @@ from sim_bridge.description import (
     examine_description,
     find_robot,
 )
+from sim_bridge.description.mechanism.base import Base, base_of
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.report import Findings, Place, Report
 from sim_bridge.description.resources import find_scene, OPENPLX_SUFFIX, PROJECT_SUFFIX
@@ -243,7 +244,7 @@ def _check_scene(path: Path) -> _Checked:
             robots[each.name] = robot_data(
                 replace(description, report=own),
                 findings,
-                fixed_base=options['fixed_base'],
+                base=_base_in_scene(description, options['fixed_base']),
                 collisions=options['collisions'],
             )
         # the lines refer to the robot's file, not to the scene
@@ -263,6 +264,13 @@ def _check_scene(path: Path) -> _Checked:
     return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})
 
 
+def _base_in_scene(description: RobotDescription, given: bool | None) -> Base:
+    """Return the base of a scene's robot, free unless its file or the scene fixes it."""
+    if given is None:
+        return Base(description.fixed_base, 'its file says so; fixed_base in the scene changes it')
+    return base_of(description, given)
+
+
 def _check_openplx(path: Path, model: str | None) -> _Checked:
     scene, report = examine_openplx(path, model)
     if scene is not None:
@@ -280,7 +288,8 @@ def _joined(report: Report, more: Report) -> Report:
 
 
 def _show(checked: _Checked, args: argparse.Namespace) -> int:
-    report = checked.report
+    report = checked.report.strict() if args.strict else checked.report
+    checked.report = report
     for finding in report.errors:
         # an unreadable file imported by OpenPLX has a line number
         if finding.code == 'unreadable' and not finding.line:

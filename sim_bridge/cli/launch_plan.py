@@ -53,6 +53,12 @@ ARGUMENTS = (
         'package folders, separated by :, searched first for package:// and $(find)',
     ),
     Argument(
+        'strict',
+        'refuse a robot with a defect in a sensor, drive, controller or collision',
+        'false',
+        _BOOLEAN,
+    ),
+    Argument(
         'world',
         'scene file: ground, objects, materials and robots, each with a namespace; or '
         'gallery/NAME',
@@ -251,6 +257,8 @@ class _Planner:
             values['package_paths'] = self._packages
         if chosen['view'] == 'true':
             values['view'] = True
+        if chosen['strict'] == 'true':
+            values['strict'] = True
         if chosen['record'] != 'false':
             values['record'] = _folder(chosen['record'])
         if self._has_state_publisher:  # otherwise there would be two of each

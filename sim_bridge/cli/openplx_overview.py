@@ -7,6 +7,7 @@ from typing import Any
 
 from sim_bridge.cli.overview import gravity_data, robot_data
 from sim_bridge.cli.overview_text import gravity_text, robot_text
+from sim_bridge.description.mechanism.base import Base
 from sim_bridge.description.model import ConstraintType, Pose
 from sim_bridge.description.openplx.mapping.records import MappedScene, Signal
 from sim_bridge.description.report import Findings
@@ -45,6 +46,7 @@ def openplx_data(scene: MappedScene) -> Data:
                 **robot_data(
                     each.description,
                     Findings(),
+                    base=Base(each.description.fixed_base, 'the model says so'),
                     collisions='hull' if each.description.xml else 'none',
                 ),
                 'shapes': len(each.shapes),

@@ -19,6 +19,7 @@ from sim_bridge.compilation.collisions import HULL, LinkShape, read_shapes
 from sim_bridge.description import gap, link_poses, mobility
 from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.mechanism.base import Base, base_of
 from sim_bridge.description.mechanism.inertia import motion_subspace
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import (
@@ -40,8 +41,6 @@ from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 
 Data = dict[str, Any]
 
-# findings about elements left out of the simulation
-_NOT_SIMULATED = frozenset({'not-simulated', 'unsupported-sensor', 'unplaced-sensor'})
 _WORLD = 'world'
 # channel without noise
 _NO_NOISE = NoiseDescription()
@@ -62,16 +61,17 @@ def robot_data(
     description: RobotDescription,
     findings: Findings,
     *,
-    fixed_base: bool | None = None,
+    base: Base | None = None,
     collisions: str = HULL,
 ) -> Data:
     """
     Return a robot's contents.
 
-    findings: receives warnings about unreadable collision meshes. fixed_base, collisions: as in
-    `World.load_urdf`.
+    findings: receives warnings about unreadable collision meshes. base: base of the robot; None
+    for the base in nodes. collisions: as in `World.load_urdf`.
     """
-    is_fixed = description.fixed_base if fixed_base is None else fixed_base
+    base = base_of(description) if base is None else base
+    is_fixed = base.is_fixed
     poses = link_poses(description)
     shapes = (
         () if collisions == 'none' else read_shapes(description, findings, collisions, WARNING)
@@ -79,6 +79,7 @@ def robot_data(
     return {
         'name': description.name,
         'base': 'fixed' if is_fixed else 'free',
+        'base_reason': base.reason,
         'root': description.root,
         'links': [_link(link) for link in description.links.values()],
         'joints': [_joint(joint) for joint in parents_first(description)],
@@ -95,8 +96,7 @@ def robot_data(
         'collision_shapes': _shapes(shapes),
         'not_simulated': [
             {'line': each.line, 'what': each.subject, 'why': each.message}
-            for each in description.report.findings
-            if each.code in _NOT_SIMULATED
+            for each in description.report.not_simulated
         ],
     }
 

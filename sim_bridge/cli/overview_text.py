@@ -102,6 +102,7 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
         '',
         width,
     )
+    yield from _wrapped(f'base: {robot["base"]}, since {robot["base_reason"]}', '', width)
     yield from _wrapped(f'degrees of freedom: {_freedoms(robot["degrees_of_freedom"])}', '', width)
     mass = robot['mass']
     centre = mass['center_of_mass']
@@ -164,6 +165,8 @@ def _tree(robot: Data) -> Iterator[str]:
     children: dict[str, list[Data]] = {}
     for joint in robot['joints']:
         children.setdefault(joint['parent'], []).append(joint)
+    if not robot['links']:
+        return
     yield f'{robot["root"]}{_kilograms(masses[robot["root"]])}'
     # explicit stack: a chain may be longer than Python's recursion limit
     stack = [(1, joint) for joint in reversed(children.get(robot['root'], []))]

@@ -80,6 +80,12 @@ def add_description(parser: argparse.ArgumentParser) -> None:
         type=_xacro_argument,
         help='an argument of the xacro file; may be repeated',
     )
+    parser.add_argument(
+        '--strict',
+        action='store_true',
+        help='refuse a robot with a defect in a sensor, drive, controller or collision, instead '
+        'of leaving out this part',
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -165,6 +171,7 @@ def parameters_of(args: argparse.Namespace) -> dict[str, object]:
         'openplx_model': args.model,
         'package_paths': args.package_path or None,
         'xacro_args': args.xacro_arg or None,
+        'strict': args.strict or None,
     }
     return {name: value for name, value in given.items() if value is not None}
 

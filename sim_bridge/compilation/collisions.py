@@ -28,6 +28,8 @@ from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 HULL, HULLS, MESH, NONE = 'hull', 'hulls', 'mesh', 'none'
 CHOICES = HULL, HULLS, MESH, NONE
 _PATHS_SHOWN = 8
+# [s] max_step_size of Gazebo's worlds
+_GAZEBO_STEP = 1e-3
 
 
 class LinkShape(NamedTuple):
@@ -151,7 +153,7 @@ def _material(
         **{
             field.name: getattr(contact, field.name)
             for field in fields(contact)
-            if field.name not in ('self_collide', 'direction')
+            if field.name not in ('self_collide', 'direction', 'layer')
         }
     )
     if surface == ContactDescription():
@@ -161,12 +163,12 @@ def _material(
             'friction': surface.friction,
             'friction2': surface.friction2,
             'youngs_modulus': surface.stiffness,
-            'surface_layer': surface.layer,
             'max_correcting_velocity': surface.max_velocity,
         }
         if surface.stiffness is not None and surface.damping is not None:
-            # relaxation time of a damper kd beside a spring kp
-            given['damping'] = surface.damping / surface.stiffness
+            # relaxation time of a damper kd beside a spring kp; ODE's contact evaluates the spring
+            # at the end of the step h, like a further damper h kp
+            given['damping'] = surface.damping / surface.stiffness + _GAZEBO_STEP
         values: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None
         }

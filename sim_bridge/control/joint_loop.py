@@ -10,7 +10,9 @@ import numpy as np
 
 import sim_bridge as sb
 from sim_bridge.control.reference import per_joint, Reference
+from sim_bridge.description import load_description
 from sim_bridge.description.gravity import GREATEST_GRAVITY
+from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros.params.parameter_table import parameter
 from sim_bridge.ros.params.parameters import FIXED_BASE
@@ -168,8 +170,9 @@ class JointLoop(Generic[Parameters]):
         """Control the robot in a URDF text; raises a SimBridgeError if this is impossible."""
         self._loop = None
         world = sb.World(gravity=self._parameters.gravity)
-        fixed_base = FIXED_BASE[self._parameters.base]
-        robot = world.load_urdf(description, fixed_base=fixed_base, collisions='none')
+        read = load_description(description)
+        fixed_base = base_of(read, FIXED_BASE[self._parameters.base]).is_fixed
+        robot = world.add_robot(read, fixed_base=fixed_base, collisions='none')
         joints = self._parameters.joints or robot.actuated_joints
         world.warm_up()
         controlled = ControlledRobot(world, robot, list(joints))

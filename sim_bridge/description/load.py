@@ -25,6 +25,7 @@ def load_description(
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
     extra_joints: str | Path | Mapping[str, object] | None = None,
+    strict: bool = False,
 ) -> RobotDescription:
     """
     Read a robot description.
@@ -34,6 +35,8 @@ def load_description(
     package_paths: folders searched for `package://` files, before those named by the environment.
     extra_sensors: sensors added to the declared ones.
     extra_joints: loop joints: a YAML file, or a mapping with the same content.
+    strict: refuse a robot with a defect in a sensor, drive, collision or controller, instead of
+    leaving out this part with a warning.
 
     Raises DescriptionError, with every defect in its `report`, if the description or the extra
     joints cannot be simulated. Warnings are in the description's own `report`. Raises
@@ -42,6 +45,7 @@ def load_description(
     description, report = examine_description(
         source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
     )
+    report = report.strict() if strict else report
     if description is None or not report.ok:
         raise DescriptionError(report)
     description = replace(description, report=report)

@@ -33,7 +33,8 @@ class RaySettings:
     """
     Rays for a range sensor or a lidar in the sensor frame: x ahead, z up.
 
-    samples: rays in each row, from min_angle to max_angle about z, measured from x [rad].
+    samples: rays in each row, from min_angle to max_angle about z, measured from x [rad]; a
+    greater min_angle scans clockwise.
     vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
     ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step between
     measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
@@ -108,15 +109,12 @@ def _angles(
     """Return the angle count, the first angle, and the last."""
     samples, low = given.get('samples', 1.0), given.get('min_angle', 0.0)
     if samples != int(samples):
-        findings.error('bad-value', place, 'must be a whole number', 'samples', f'{samples:g}')
+        samples = float(int(samples))
+        message = f'{name}: not a whole number; {samples:g} are simulated'
+        findings.warning('bad-value', place, message, 'samples', f'{given["samples"]:g}')
     high = given.get('max_angle', low)
     if high < low:
-        findings.error(
-            'out-of-range',
-            place,
-            f'{name}: must be at least min_angle, {low:g} rad',
-            'max_angle',
-            f'{high:g}',
-        )
+        message = f'{name}: below min_angle, {low:g} rad; the rays run clockwise'
+        findings.warning('reversed-rays', place, message, 'max_angle', f'{high:g}')
     # bounded here; the caller bounds the product of both counts
     return max(int(min(samples * given.get('resolution', 1.0), 1e9) + 0.5), 1), low, high

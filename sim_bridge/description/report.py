@@ -11,6 +11,8 @@ from sim_bridge.foundation.errors import brief, close_match, shortened, SimBridg
 ERROR = 'error'
 WARNING = 'warning'
 
+# findings about elements left out of the simulation
+_NOT_SIMULATED = frozenset({'not-simulated', 'unsupported-sensor', 'unplaced-sensor'})
 _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 2000
 _LINES_SHOWN = 8
@@ -57,7 +59,8 @@ class Finding:
 
     severity: 'error' (cannot be simulated) or 'warning'. code: kind of defect, a stable word for
     programs. element, name, line, file, column: see `Place`. attribute, value: as written by the
-    user; attribute is '' for the element itself or its text.
+    user; attribute is '' for the element itself or its text. omits: part left out of the robot for
+    this warning, such as 'sensor'; '' for none.
     """
 
     severity: str
@@ -70,6 +73,7 @@ class Finding:
     message: str
     file: str = ''
     column: int = 0
+    omits: str = ''
 
     @property
     def subject(self) -> str:
@@ -105,9 +109,23 @@ class Report:
         return tuple(finding for finding in self.findings if finding.severity == WARNING)
 
     @property
+    def not_simulated(self) -> tuple[Finding, ...]:
+        """Elements of the description without simulation."""
+        return tuple(each for each in self.findings if each.omits or each.code in _NOT_SIMULATED)
+
+    @property
     def ok(self) -> bool:
         """Whether the description can be simulated."""
         return not self.errors
+
+    def strict(self) -> Report:
+        """Return the report with an error for every part left out."""
+        return replace(
+            self,
+            findings=tuple(
+                replace(each, severity=ERROR) if each.omits else each for each in self.findings
+            ),
+        )
 
     def to_text(self) -> str:
         """
@@ -115,19 +133,15 @@ class Report:
 
         Equal defects at several places share one line: the first place and the count of others.
         """
+        lines = self.lines()
+        return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
+
+    def lines(self) -> list[str]:
+        """Return the lines of `to_text` without the count."""
         groups: dict[tuple[str, ...], list[Finding]] = {}
         for finding in self.findings:
-            key = (
-                finding.severity,
-                finding.code,
-                finding.element,
-                finding.attribute,
-                finding.message,
-                finding.file,
-            )
-            groups.setdefault(key, []).append(finding)
-        lines = [self._group_text(group) for group in groups.values()]
-        return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
+            groups.setdefault(_group(finding), []).append(finding)
+        return [self._group_text(group) for group in groups.values()]
 
     def summary(self) -> str:
         """Return the error and warning counts as text."""
@@ -163,19 +177,36 @@ class Report:
         numbers = f'{first.line}:{first.column}' if first.column else f'{first.line}'
         line = f':{numbers}' if first.line else ''
         place = f'{first.file or self.source}{line}: {first.severity}: {first.subject}'
-        text = f'{place}: {first.message} [{first.code}]'
+        left_out = f'; the {first.omits} is left out' if first.omits else ''
+        text = f'{place}: {first.message}{left_out} [{first.code}]'
         if not others:
             return text
-        places = [str(finding.line) for finding in others if finding.line][:_LINES_SHOWN]
-        more = ', …' if len(others) > len(places) else ''
+        numbers_of_others = dict.fromkeys(str(finding.line) for finding in others if finding.line)
+        places = [*numbers_of_others][:_LINES_SHOWN]
+        more = ', …' if len(numbers_of_others) > len(places) else ''
         where = f': lines {", ".join(places)}{more}' if places else ''
         return f'{text} (and {len(others)} more{where})'
 
 
+def _group(finding: Finding) -> tuple[str, ...]:
+    """Return the key of a finding's group; an element not simulated differs by its own name."""
+    own = finding.name if finding.code in _NOT_SIMULATED else ''
+    return (
+        finding.severity,
+        finding.code,
+        finding.element,
+        finding.attribute,
+        finding.message,
+        finding.file,
+        own,
+    )
+
+
 def _members(finding: Finding) -> dict[str, object]:
-    """Return a finding's JSON members; file and column only if they are known."""
+    """Return a finding's JSON members; the last three only if they are known."""
     members = asdict(finding)
-    return {key: value for key, value in members.items() if value or key not in ('file', 'column')}
+    optional = ('file', 'column', 'omits')
+    return {key: value for key, value in members.items() if value or key not in optional}
 
 
 @dataclass
@@ -204,6 +235,7 @@ class Findings:
         message: str,
         attribute: str = '',
         value: str = '',
+        omits: str = '',
     ) -> None:
         """Add a finding of the given severity, with shortened texts."""
         finding = Finding(
@@ -217,8 +249,24 @@ class Findings:
             shortened(message, _LONGEST_MESSAGE),
             shortened(place.file),
             place.column,
+            omits,
         )
         self.found.setdefault(finding)
+
+    def take_part(self, own: Findings, part: str) -> bool:
+        """
+        Take over the findings about one part of a robot; return whether the part can be used.
+
+        An error becomes a warning, and the part is left out: only the body can refuse a robot.
+        part: kind of part, such as 'sensor'.
+        """
+        is_usable = True
+        for finding in own.found:
+            if finding.severity == ERROR:
+                is_usable = False
+                finding = replace(finding, severity=WARNING, omits=part)
+            self.found.setdefault(finding)
+        return is_usable
 
     def report(self, source: str) -> Report:
         """Return the findings so far, ordered by file and line; findings without a line last."""

@@ -332,6 +332,7 @@ class World(DeclaredAttributes):
         self_collision: bool | None = None,
         srdf: str | Path | None = None,
         material: Material | str | None = None,
+        strict: bool = False,
     ) -> Robot:
         """
         Read a URDF, xacro or body file, or XML text, and add the robot.
@@ -358,6 +359,9 @@ class World(DeclaredAttributes):
             True, but only where `selfCollide` tags allow it, if there are any tags.
         srdf: file or text; its `disable_collisions` replace the test for initial overlap.
         material: for links without a material in Gazebo's tags; a Material or its name.
+        strict: whether to refuse a robot with a defect in a sensor, drive, controller or
+            collision; otherwise this part is left out, with a warning in
+            `robot.description.report`.
 
         Raises DescriptionError with the whole report for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
@@ -368,6 +372,7 @@ class World(DeclaredAttributes):
             package_paths=package_paths,
             extra_sensors=sensors,
             extra_joints=extra_joints,
+            strict=strict,
         )
         return self.registry.add_robot(
             description,

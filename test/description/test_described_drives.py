@@ -79,9 +79,52 @@ def test_gazebo_classics_differential_drive_is_read():
     )
     assert findings == []
     assert drive.wheels[0].radius == 0.1
-    assert drive.limits[0].max_acceleration == pytest.approx(1.0)
-    assert drive.limits[2].max_deceleration == pytest.approx(5.0)
+    # the limit holds for a wheel's rim, as in the plugin [m/s²]
+    assert drive.limits[0].max_acceleration == pytest.approx(10.0)
+    assert drive.limits[2].max_deceleration == pytest.approx(50.0)
+    assert (drive.command_topic, drive.odom_topic) == ('cmd_vel', 'odom')
     assert drive.provides_tf
+
+
+def test_tags_of_ros_1_are_read():
+    """Read the tags of the plugin in ROS 1 as those in ROS 2."""
+    tags = (
+        '<leftJoint>front_left</leftJoint><rightJoint>front_right</rightJoint>'
+        '<wheelSeparation>0.4</wheelSeparation><wheelDiameter>0.2</wheelDiameter>'
+        '<odometryTopic>reckoned</odometryTopic><publishOdomTF>true</publishOdomTF>'
+    )
+    drive, findings = loaded(tags, 'libgazebo_ros_diff_drive.so')
+    assert findings == []
+    assert (drive.wheels[0].radius, drive.wheels[0].position) == (0.1, (0.0, 0.2))
+    assert (drive.odom_topic, drive.provides_tf) == ('reckoned', True)
+
+
+@pytest.mark.parametrize(
+    ('ros', 'topics'),
+    [
+        ('<remapping>cmd_vel:=go</remapping>', ('go', '')),
+        ('<namespace>/bot</namespace>', ('/bot/cmd_vel', '/bot/odom')),
+        (
+            '<namespace>bot</namespace><remapping>odom:=odom/unfiltered</remapping>',
+            ('/bot/cmd_vel', '/bot/odom/unfiltered'),
+        ),
+    ],
+)
+def test_remapped_topics_of_plugins_are_used(ros, topics):
+    """Use the namespace and the remappings of a plugin of gazebo_ros."""
+    drive, _ = loaded(
+        TAGS + '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
+        f'<ros>{ros}</ros>',
+        'libgazebo_ros_diff_drive.so',
+    )
+    assert (drive.command_topic, drive.odom_topic) == topics
+
+
+def test_gazebos_drive_gives_the_frame_on_the_topic_tf():
+    """Publish the odometry's frame if the plugin's topic for it is /tf."""
+    for topic, is_given in (('/tf', True), ('tf', True), ('/model/r/tf', False)):
+        drive, _ = loaded(TAGS + f'<tf_topic>{topic}</tf_topic>')
+        assert drive.provides_tf is is_given
 
 
 def mecanum(more):
@@ -310,8 +353,8 @@ def test_a_drive_on_links_apart_from_the_root_is_reported():
     assert {each.code for each in report.errors} == {'several-roots'}
 
 
-def test_defects_of_plugins_are_errors_with_their_lines():
-    """Report missing tags, malformed numbers, and joints missing in the robot."""
+def test_defects_of_plugins_leave_out_the_drive():
+    """Report missing tags, malformed numbers and unknown joints, with their lines."""
     text = skid_steered().replace(
         '</robot>',
         '\n'
@@ -321,8 +364,10 @@ def test_defects_of_plugins_are_errors_with_their_lines():
         )
         + '</robot>',
     )
-    (error,) = check_description(text).errors
+    assert load_description(text).drives == ()
+    (error,) = check_description(text).strict().errors
     assert (error.code, error.value, error.line) == ('drive-joint', 'front_lft', 2)
+    assert error.omits == 'drive'
     assert "did you mean 'front_left'" in error.message
     text = skid_steered().replace(
         '</robot>',
@@ -333,7 +378,9 @@ def test_defects_of_plugins_are_errors_with_their_lines():
         )
         + '</robot>',
     )
-    assert [(error.code, error.line) for error in check_description(text).errors] == [
+    report = check_description(text)
+    assert report.ok
+    assert [(error.code, error.line) for error in report.strict().errors] == [
         ('missing-tag', 2),
         ('not-a-number', 3),
     ]
@@ -390,13 +437,15 @@ def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
 
 
 def test_missing_and_broken_controller_files_are_reported(tmp_path):
-    """Continue without a missing file; refuse an unreadable one."""
+    """Continue without a missing file, and without an unreadable one unless strict."""
     robot = tmp_path / 'robot.urdf'
     robot.write_text(skid_steered().replace('</robot>', CONTROL + '</robot>'))
     (found,) = load_description(robot).report.findings
     assert (found.code, found.value) == ('unread-controllers', 'controllers.yaml')
     (tmp_path / 'controllers.yaml').write_text('a: [')
-    (error,) = check_description(robot).errors
+    report = check_description(robot)
+    assert report.ok
+    (error,) = report.strict().errors
     assert error.code == 'not-yaml' and 'controllers.yaml:' in error.message
 
 
@@ -419,6 +468,7 @@ def test_every_plugin_that_is_not_simulated_is_named():
         (each.code, each.value, each.name, each.line) for each in check_description(text).findings
     ]
     assert found == [
+        ('not-simulated', 'libgazebo_ros_p3d.so', 'p', 3),
         ('not-simulated', 'libfancy_lights.so', 'p', 4),
         ('not-simulated', 'gz-sim-wheel-slip-system', 'p', 5),
     ]

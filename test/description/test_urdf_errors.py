@@ -16,14 +16,50 @@ from sim_bridge.description import check_description, DescriptionError, load_des
 def test_error(code, lines, element, name, attribute, value, line):
     """Refuse a description with one error of this kind, reported once, at its place."""
     with pytest.raises(DescriptionError) as caught:
-        load_description(robot(lines))
+        load_description(robot(lines), strict=True)
     report = caught.value.report
     assert [found.code for found in report.errors] == [code]
     assert find(report.errors, code) == [(element, name, attribute, value, line)]
     same = {(found.element, found.attribute, found.line) for found in report.errors if found.value}
     assert not same & {(found.element, found.attribute, found.line) for found in report.warnings}
     assert report.errors[0].message in str(caught.value)
-    assert check_description(robot(lines)) == report
+    assert check_description(robot(lines)).strict() == report
+
+
+@pytest.mark.parametrize(
+    ('lines', 'part'),
+    [
+        ({9: '<gazebo><sensor name="s" type="imu"/></gazebo></robot>'}, 'sensor'),
+        (
+            {
+                9: '<gazebo reference="arm"><sensor name="s" type="imu">'
+                '<update_rate>x</update_rate></sensor></gazebo></robot>'
+            },
+            'sensor',
+        ),
+        (
+            {2: link('base', '<collision><geometry><box size="1 1 0"/></geometry></collision>')},
+            'collision',
+        ),
+        (
+            {9: '<gazebo><plugin filename="gz-sim-diff-drive-system" name="d"/></gazebo></robot>'},
+            'drive',
+        ),
+    ],
+)
+def test_a_defect_beside_the_body_leaves_its_part_out(lines, part):
+    """Load the robot without the part, with the line of the defect; refuse it if strict."""
+    description = load_description(robot(lines))
+    assert list(description.links) == ['base', 'arm']
+    assert not description.sensors and not description.drives
+    assert not any(each.collisions for each in description.links.values())
+    omitted = [found for found in description.report.findings if found.omits]
+    assert {found.omits for found in omitted} == {part}
+    assert {found.severity for found in omitted} == {'warning'}
+    assert {found.line for found in omitted} == set(lines)
+    assert f'the {part} is left out' in description.report.to_text()
+    with pytest.raises(DescriptionError):
+        load_description(robot(lines), strict=True)
 
 
 def test_all_defects_are_reported_in_one_go():

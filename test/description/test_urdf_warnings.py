@@ -65,6 +65,38 @@ WARNINGS = {
         ),
     ],
     'zero-limit': [({6: LIMIT.replace('"10"', '"0"')}, 'joint/limit', 'elbow', 'effort', '0', 6)],
+    'negative-limit': [
+        ({6: LIMIT.replace('"10"', '"-10"')}, 'joint/limit', 'elbow', 'effort', '-10', 6)
+    ],
+    'topic-name': [({9: sensor('<topic>a-b</topic>')}, 'sensor/topic', 's', '', 'a-b', 9)],
+    'duplicate-topic': [
+        (
+            {
+                9: '<gazebo reference="arm">'
+                '<sensor name="s" type="imu"><topic>t</topic></sensor>'
+                '<sensor name="u" type="imu"><topic>"t"</topic></sensor></gazebo></robot>'
+            },
+            'sensor/topic',
+            'u',
+            '',
+            't',
+            9,
+        )
+    ],
+    'reversed-rays': [
+        (
+            {
+                9: '<gazebo reference="arm"><sensor name="s" type="ray"><ray><scan><horizontal>'
+                '<samples>3</samples><min_angle>1</min_angle><max_angle>-1</max_angle>'
+                '</horizontal></scan></ray></sensor></gazebo></robot>'
+            },
+            'sensor/ray',
+            's',
+            'max_angle',
+            '-1',
+            9,
+        )
+    ],
     'infinite-limit': [
         ({6: LIMIT.replace('"10"', '"inf"')}, 'joint/limit', 'elbow', 'effort', 'inf', 6)
     ],
@@ -428,6 +460,7 @@ def test_every_code_of_the_sources_is_tested(repository):
         'not-yaml',
         'too-large',
         'encoding',
+        'outside-block',
     }
     assert codes >= elsewhere
     tables = (ERRORS, WARNINGS, LOOP_ERRORS, LOOP_WARNINGS)

@@ -347,7 +347,7 @@ def test_srdf_of_another_robot_is_refused():
 
 
 def test_gazebos_surface_tags_make_a_material():
-    """Take friction, stiffness, damping, depth and speed from Gazebo's tags."""
+    """Take friction, stiffness, damping and speed from Gazebo's tags; ignore the layer."""
     extra = (
         '<gazebo reference="a"><mu1>0.3</mu1><mu2>0.4</mu2><kp>1e5</kp><kd>50</kd>'
         '<fdir1>0 2 0</fdir1><maxVel>0.01</maxVel><minDepth>0.002</minDepth></gazebo>'
@@ -361,16 +361,15 @@ def test_gazebos_surface_tags_make_a_material():
         friction=0.3,
         friction2=0.4,
         youngs_modulus=1e5,
-        damping=50 / 1e5,
-        surface_layer=0.002,
+        damping=50 / 1e5 + 1e-3,
         max_correcting_velocity=0.01,
     )
     assert second == third == sb.Material('r/b', friction=0.7)
     assert fourth.name == 'other'
     np.testing.assert_array_equal(loaded.world.simulation.cache.geometry.direction[0], [0, 1, 0])
-    # kp and kd are unchanged
+    # ODE's contact is a spring kp and a damper kd + h kp, with Gazebo's step h of 1 ms
     pair = loaded.world.materials.contact_material(first, fourth)
-    assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(50))
+    assert (pair.stiffness, pair.damping) == (1e5, pytest.approx(150))
 
 
 def test_wrong_surface_tags_are_warned_of():

@@ -69,6 +69,11 @@ def _changes(
     if element.tag in _NUMBERS:
         name, allowed = _NUMBERS[element.tag]
         values = _numbers(text, allowed, place, findings)
+        if name == 'layer' and values and values[0]:
+            message = (
+                "ignored, as by Gazebo's default engine: contacts carry loads from touching on"
+            )
+            findings.warning('no-effect', place, message, value=text)
         return {name: values[0]} if values else {}
     if element.tag == 'fdir1':
         values = _numbers(text, Numbers(3), place, findings)

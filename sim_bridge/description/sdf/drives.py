@@ -16,16 +16,29 @@ from sim_bridge.description.mechanism.drives import differential, mecanum, steer
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.plugin_topics import name_in, PluginTopics, read_topic, topics_of
 from sim_bridge.description.xml.document import Element
-from sim_bridge.description.xml.values import element_text, read_boolean
+from sim_bridge.description.xml.values import read_boolean
 
 # for lengths [m] and angles [rad]; smaller values are mistakes
 _POSITIVE = Numbers(minimum=1e-6)
 _NOT_NEGATIVE = Numbers(minimum=0.0)
 _ANY = Numbers()
+# names of the ROS 1 plugins for tags of the ROS 2 plugins
+_ROS1_TAGS = {
+    'left_joint': 'leftJoint',
+    'right_joint': 'rightJoint',
+    'wheel_separation': 'wheelSeparation',
+    'wheel_diameter': 'wheelDiameter',
+    'max_wheel_acceleration': 'wheelAcceleration',
+    'command_topic': 'commandTopic',
+    'odometry_topic': 'odometryTopic',
+    'odometry_frame': 'odometryFrame',
+    'robot_base_frame': 'robotBaseFrame',
+    'publish_odom_tf': 'publishOdomTF',
+}
 # tags without effect here: their message or quantity is always published, or never
 _WITHOUT_EFFECT = {
-    'tf_topic',
     'ros',
     'update_rate',
     'publish_odom',
@@ -40,6 +53,21 @@ _WITHOUT_EFFECT = {
     'legacy_mode',
     'rosDebugLevel',
     'publishTf',
+    'publishTF',
+    'publishWheelTF',
+    'publishWheelJointState',
+    'updateRate',
+    'wheelTorque',
+    'torque',
+    'robotNamespace',
+    'odometrySource',
+    'legacyMode',
+    'alwaysOn',
+    'always_on',
+    'publish_wheel_odom',
+    'covariance_x',
+    'covariance_y',
+    'covariance_yaw',
     'right_steering_pid_gain',
     'left_steering_pid_gain',
     'linear_velocity_pid_gain',
@@ -61,14 +89,15 @@ def read_gazebo_drives(
             if reader is None:
                 continue
             place = Place('gazebo/plugin', node.get('name', ''), node.line)
-            tags = _Tags(node, place, description, findings)
-            before = len(findings.report('').errors)
+            own = Findings()
+            tags = _Tags(node, place, description, own)
             drive = _with_settings(reader(tags), tags)
             tags.close()
+            is_usable = findings.take_part(own, 'drive')
             count = counts[drive.name] = counts.get(drive.name, 0) + 1
             if count > 1:
                 drive = replace(drive, name=f'{drive.name}_{count}')
-            if len(findings.report('').errors) == before:
+            if is_usable:
                 yield drive, tags.place
 
 
@@ -91,11 +120,12 @@ class _Tags:
         self._read = set(_WITHOUT_EFFECT)
 
     def texts(self, tag: str) -> list[tuple[str, Place]]:
-        """Return the texts from all children with a tag."""
-        self._read.add(tag)
+        """Return the texts from all children with a tag, or with its name in ROS 1."""
+        old = _ROS1_TAGS.get(tag, tag)
+        self._read |= {tag, old}
         return [
-            (element_text(child), self.place.child(tag, child.line))
-            for child in self.node.findall(tag)
+            (name_in(child), self.place.child(child.tag, child.line))
+            for child in self.node.findall(tag) or self.node.findall(old)
         ]
 
     def has(self, tag: str) -> bool:
@@ -122,8 +152,9 @@ class _Tags:
 
     def flag(self, tag: str, default: bool) -> bool:
         """Return the truth value in the last child with a tag."""
-        self._read.add(tag)
-        for child in self.node.findall(tag)[-1:]:
+        old = _ROS1_TAGS.get(tag, tag)
+        self._read |= {tag, old}
+        for child in (self.node.findall(tag) or self.node.findall(old))[-1:]:
             value = read_boolean(child, self.place.child(tag, child.line), self.findings)
             return default if value is None else value
         return default
@@ -160,7 +191,7 @@ def _classic_differential(tags: _Tags) -> DriveDescription:
     drive = DriveDescription(
         'diff_drive', 'differential', differential(left, right, separation, radius, radius)
     )
-    # the limit on each wheel's acceleration [rad/s²] gives limits on the forward and the yaw one
+    # the plugin limits the acceleration of each wheel's rim [m/s²]
     along, about = (
         SpeedLimits(
             max_acceleration=each,
@@ -168,7 +199,7 @@ def _classic_differential(tags: _Tags) -> DriveDescription:
             max_acceleration_reverse=each,
             max_deceleration_reverse=each,
         )
-        for each in (most * radius, 2.0 * most * radius / separation)
+        for each in (most, 2.0 * most / separation)
     )
     return replace(drive, limits=(along, SpeedLimits(), about))
 
@@ -263,17 +294,33 @@ def _with_settings(drive: DriveDescription, tags: _Tags) -> DriveDescription:
     )
     rate = tags.number('odom_publish_frequency', 50.0, _NOT_NEGATIVE)
     tags.text('robot_base_frame')
+    ros = topics_of(tags.node)
+    tf_topic = tags.text('tf_topic')
     return replace(
         drive,
         limits=(linear, lateral, angular),
         rate=rate,
-        command_topic=tags.text('topic') or tags.text('command_topic'),
-        odom_topic=tags.text('odom_topic') or tags.text('odometry_topic'),
+        command_topic=_topic(tags, ros, ('topic', 'command_topic'), 'cmd_vel'),
+        odom_topic=_topic(tags, ros, ('odom_topic', 'odometry_topic'), 'odom'),
         odom_frame=tags.text('frame_id') or tags.text('odometry_frame'),
         base_frame=tags.text('child_frame_id') or tags.text('robot_base_frame'),
-        provides_tf=tags.flag('publish_odom_tf', False),
+        # Gazebo's own plugins always publish the frame, on this topic
+        provides_tf=tags.flag('publish_odom_tf', False) or tf_topic.strip('/') == 'tf',
         line=tags.node.line,
     )
+
+
+def _topic(tags: _Tags, ros: PluginTopics, names: tuple[str, ...], usual: str) -> str:
+    """
+    Return the topic in the first of several tags, remapped; '' if the file does not name it.
+
+    usual: name of the topic in the plugin.
+    """
+    given = next(filter(None, map(tags.text, names)), '')
+    place = tags.place.child(names[0], tags.place.line)
+    renamed = ros.remapped(given or usual, f'~/{given or usual}')
+    in_namespace = ros.resolved(given or usual) if given or ros.namespace else ''
+    return read_topic(renamed or in_namespace, place, tags.findings)
 
 
 def _limits(tags: _Tags, middle: str, own: SpeedLimits) -> SpeedLimits:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import re
 from types import MappingProxyType
 
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import element_text
 
 _QUOTES = '"\'\u201c\u201d \t\n'
+# words of Gazebo for its own choice of a name
+_DEFAULTS = ('__default__', '__default_topic__')
+_INVALID = re.compile(r'[^A-Za-z0-9_/]+')
 
 
 @dataclass(frozen=True)
@@ -52,3 +57,22 @@ def topics_of(plugin: Element) -> PluginTopics:
 def name_in(element: Element) -> str:
     """Return the name in an element's text, without quotes and white space around it."""
     return element_text(element).strip(_QUOTES)
+
+
+def read_topic(text: str, place: Place, findings: Findings) -> str:
+    """
+    Return a valid topic name; '' for none, and for Gazebo's default name.
+
+    Other characters than those of ROS become underscores, with a warning.
+    """
+    name = text.strip(_QUOTES).removeprefix('~/')
+    if name.strip('/') in ('', *_DEFAULTS):
+        return ''
+    words = [word for word in _INVALID.sub('_', name).split('/') if word]
+    words = [f'_{word}' if word[0].isdigit() else word for word in words]
+    valid = ('/' if name.startswith('/') else '') + '/'.join(words)
+    if valid != name.rstrip('/'):
+        findings.warning(
+            'topic-name', place, f'no topic name of ROS; called {valid!r}', value=text
+        )
+    return valid

@@ -21,9 +21,6 @@ _DONE = (
     'tracked-vehicle-system',
     'joint-state-publisher',
     'joint_state_publisher',
-    'pose-publisher',
-    'odometry-publisher',
-    'gazebo_ros_p3d',
     'imu-system',
     'forcetorque-system',
     'sensors-system',
@@ -35,7 +32,11 @@ _DONE = (
     'gazebo_ros_init',
     'gazebo_ros_factory',
 )
+_TRUTH = 'odom has the true motion, or odom/truth if a drive has the topic odom'
 _ADVICE = {
+    'pose-publisher': 'publish_tf and publish_link_tf publish the poses',
+    'odometry-publisher': _TRUTH,
+    'gazebo_ros_p3d': _TRUTH,
     'mimic': 'declare <mimic> on the joint instead',
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',

@@ -70,18 +70,15 @@ _READERS: Mapping[str, Callable[[Element, Place, Findings], _Read]] = {
 
 def as_plugin_output(
     kind: SensorKind, rays: RaySettings, sensor: Element
-) -> tuple[SensorKind, RaySettings, str]:
+) -> tuple[SensorKind, RaySettings]:
     """
-    Return the kind, the rays and the topic of a sensor, as gazebo_ros plugins in it change them.
+    Return the kind and the rays of a sensor, as gazebo_ros plugins in it change them.
 
-    A plugin for sensor_msgs/Range makes a range sensor of a lidar. The topic is '' if no plugin
-    remaps its output.
+    A plugin for sensor_msgs/Range makes a range sensor of a lidar.
     """
-    if kind is not LIDAR:
-        return kind, rays, ''
-    if _gives_one_range(sensor):
-        kind, rays = RANGE_SENSOR, _with_radiation(rays, sensor)
-    return kind, rays, _remapped_output(sensor)
+    if kind is LIDAR and _gives_one_range(sensor):
+        return RANGE_SENSOR, _with_radiation(rays, sensor)
+    return kind, rays
 
 
 def _gives_one_range(sensor: Element) -> bool:
@@ -100,17 +97,3 @@ def _with_radiation(rays: RaySettings, sensor: Element) -> RaySettings:
             if element_text(each).lower() in RADIATIONS:
                 rays = replace(rays, radiation=element_text(each).lower())
     return rays
-
-
-def _remapped_output(sensor: Element) -> str:
-    """Return the topic that a gazebo_ros plugin remaps its output `~/out` to; '' for none."""
-    for plugin in sensor.findall('plugin'):
-        for ros in plugin.findall('ros'):
-            namespace = next((element_text(each) for each in ros.findall('namespace')), '')
-            for each in ros.findall('remapping'):
-                source, _, target = element_text(each).partition(':=')
-                target = target.strip()
-                if source.strip() in ('~/out', 'out') and target:
-                    is_relative = namespace and not target.startswith('/')
-                    return f'{namespace.rstrip("/")}/{target}' if is_relative else target
-    return ''

@@ -17,6 +17,7 @@ from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.noise import read_classic_noise, read_quantity_noise
+from sim_bridge.description.sdf.plugin_topics import read_topic, topics_of
 from sim_bridge.description.sdf.rays import as_plugin_output, read_ray_element
 from sim_bridge.description.sdf.values import read_pose
 from sim_bridge.description.sensor_kinds import (
@@ -33,8 +34,13 @@ from sim_bridge.description.xml.document import Element
 from sim_bridge.description.xml.values import BOOLEANS, element_text, read_number, warn_of_unknown
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
+SENSOR = 'sensor'
+"""Word for a sensor left out of a robot."""
+
 _RATE = Numbers(minimum=0.0)
 _FRAME_TAGS = ('gz_frame_id', 'ignition_frame_id', 'frame_id')
+_PLUGIN_TOPIC_TAGS = ('topicName', 'topic_name')
+_OUTPUTS = ('~/out', 'out')
 _PLUGIN_FRAME_TAGS = ('frame_name', 'frameName', 'frame_id')
 _SILENT = {'always_on', 'visualize', 'enable_metrics', 'parent', 'origin', *_FRAME_TAGS}
 # plugins from before Gazebo had sensors of these types
@@ -66,7 +72,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
         for node in gazebo:
             place = Place(f'sensor/{node.tag}', node.get('name', ''), node.line)
             if node.tag == 'sensor':
-                sensor = _read_sensor(node, _gazebo_types(), findings)
+                sensor = _read_or_omit(node, _gazebo_types(), findings)
                 if sensor is not None:
                     yield _on_reference(sensor, reference, joints, links)
             elif node.tag.startswith('sensor:'):
@@ -84,7 +90,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
 def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
     """Yield the sensors directly under `<robot>`."""
     for node in root.findall('sensor'):
-        sensor = _read_sensor(node, _robot_types(), findings)
+        sensor = _read_or_omit(node, _robot_types(), findings)
         if sensor is None:
             continue
         place = Place('sensor', sensor.name, node.line)
@@ -103,6 +109,15 @@ def _on_reference(
     if is_joint or (joint_first and reference not in links):
         return replace(sensor, joint=reference)
     return replace(sensor, link=reference)
+
+
+def _read_or_omit(
+    node: Element, kinds: Mapping[str, SensorKind], findings: Findings
+) -> SensorDescription | None:
+    """Return a sensor; None for another kind, and for one with defects."""
+    own = Findings()
+    sensor = _read_sensor(node, kinds, own)
+    return sensor if findings.take_part(own, SENSOR) else None
 
 
 def _read_sensor(
@@ -126,21 +141,21 @@ def _read_sensor(
         message = f'without <{kind.sdf_elements[0]}> it has no rays, ignored'
         findings.warning('unsupported-sensor', place, message)
         return None
-    topic, settings = _text(node, ('topic',)), None
+    topics, settings = [_remapped_output(node), _text(node, ('topic',))], None
+    topics.append(_plugin_text(node, _PLUGIN_TOPIC_TAGS))
     noise: Mapping[str, NoiseDescription] = {}
     values: dict[str, Any] = {}
     if inner is not None:
         within = place.child(inner.tag, inner.line)
         if is_by_rays:
             settings, noise = read_ray_element(inner, within, findings)
-            kind, settings, remapped = as_plugin_output(kind, settings, node)
-            topic = topic or remapped
+            kind, settings = as_plugin_output(kind, settings, node)
         else:
             values, noise = _read_element(kind, inner, within, findings)
             values = {key: value for key, value in values.items() if key in kind.keys}
             settings = kind.settings(**values)
         if kind.has_inner_topic:
-            topic = topic or _text(inner, ('topic',))
+            topics.append(_text(inner, ('topic',)))
     pose = _read_pose(node.find('pose'), place, findings)
     if 'frame' in kind.keys and 'frame' not in values and not pose.is_identity:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
@@ -154,9 +169,21 @@ def _read_sensor(
         noise=MappingProxyType(noise),
         settings=settings,
         frame_id=_text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS),
-        topic='' if topic == '__default__' else topic,
+        topic=_first_topic(topics, place.child('topic', node.line), findings),
         line=node.line,
     )
+
+
+def _first_topic(texts: list[str], place: Place, findings: Findings) -> str:
+    """Return the first topic name in these texts; '' for none."""
+    names = (read_topic(text, place, findings) for text in texts)
+    return next(filter(None, names), '')
+
+
+def _remapped_output(sensor: Element) -> str:
+    """Return the topic replacing the output of a gazebo_ros plugin; '' for none."""
+    names = (topics_of(plugin).remapped(*_OUTPUTS) for plugin in sensor.findall('plugin'))
+    return next(filter(None, names), '')
 
 
 def _read_element(

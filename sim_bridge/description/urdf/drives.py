@@ -50,13 +50,16 @@ def with_drives(
 
         own = Findings()
         manager = read_manager(list(plugin.files.values()), plugin.manager, own)
-        in_file(own, [*plugin.files.values()][-1], plugin.place, findings)
+        in_file(own, [*plugin.files.values()][-1], plugin.place, findings, 'controllers')
         drives += read_controller_drives(manager, description, plugin.place, findings)
         files.update({name: str(path) for name, path in plugin.files.items()})
         managers.append(manager)
+    own = Findings()
+    kept = check_drives(drives, description, own)
+    findings.take_part(own, 'drive')
     return replace(
         description,
-        drives=check_drives(drives, description, findings),
+        drives=kept,
         controller_files=MappingProxyType(files),
         controller_managers=tuple(managers),
     )

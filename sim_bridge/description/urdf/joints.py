@@ -135,13 +135,14 @@ def _stops(
 
 
 def _cap(value: float, name: str, element: Element, place: Place, findings: Findings) -> float:
-    """Return the effort or velocity limit; in files 0 means unknown."""
+    """Return the effort or velocity limit; in files 0 means unknown, a negative one no limit."""
     if name not in element.attrib:
         findings.warning('missing-limit', place, 'missing; no limit', name)
         return math.inf
-    if value == 0.0:
-        message = 'taken as not given: no limit'
-        findings.warning('zero-limit', place, message, name, element.get(name))
+    if value <= 0.0:
+        message = 'taken as not given: no limit' if value == 0.0 else 'not enforced: no limit'
+        code = 'zero-limit' if value == 0.0 else 'negative-limit'
+        findings.warning(code, place, message, name, element.get(name))
         return math.inf
     return value
 

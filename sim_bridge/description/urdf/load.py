@@ -18,7 +18,7 @@ from sim_bridge.description.mechanism.constraints import attach
 from sim_bridge.description.mechanism.sensors import with_sensors
 from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
 from sim_bridge.description.model import RobotDescription, SensorDescription
-from sim_bridge.description.report import ERROR, Findings, Place, Report, unknown, WARNING
+from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
@@ -173,10 +173,10 @@ def _is_new(node: Element, known: Mapping[str, Element], findings: Findings) -> 
 def _read_link(node: Element, findings: Findings) -> Element:
     place = Place('link', node.get('name', ''), node.line)
     link = clean(node, LINK, place, findings)
-    # a simulation does not need a faulty visual; without a collision it would differ
-    for tag, severity in (('visual', WARNING), ('collision', ERROR)):
+    # a simulation does not need a faulty visual; without a collision it differs
+    for tag, part in (('visual', ''), ('collision', 'collision')):
         for shape in node.findall(tag):
-            kept = clean_or_drop(shape, SHAPE, place.child(tag, shape.line), findings, severity)
+            kept = clean_or_drop(shape, SHAPE, place.child(tag, shape.line), findings, part)
             if kept is not None:
                 kept.children += shape.findall('material')
                 link.children.append(kept)

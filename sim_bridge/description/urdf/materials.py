@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TYPE_CHECKING
 
-from sim_bridge.description.report import Findings, Place, WARNING
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.urdf.schema import MATERIAL
 from sim_bridge.description.xml.schema import clean_or_drop
 
@@ -37,7 +37,7 @@ def read_appearances(root: Element, findings: Findings) -> dict[str, Appearance]
     for outer in (root, *inner):
         for material in outer.findall('material'):
             place = Place('material', material.get('name'), material.line)
-            kept = clean_or_drop(material, MATERIAL, place, findings, WARNING)
+            kept = clean_or_drop(material, MATERIAL, place, findings, '')
             if kept is None:
                 # prevents a second reading
                 material.children = []

@@ -81,8 +81,8 @@ JOINT = Schema(
                     'lower': Numbers(required=False, infinite=True),
                     'upper': Numbers(required=False, infinite=True),
                     # the defaults avoid a second finding
-                    'effort': Numbers(default='1', required=False, minimum=0.0, infinite=True),
-                    'velocity': Numbers(default='1', required=False, minimum=0.0, infinite=True),
+                    'effort': Numbers(default='1', required=False, infinite=True),
+                    'velocity': Numbers(default='1', required=False, infinite=True),
                 }
             )
         ),

@@ -14,7 +14,7 @@ from dataclasses import replace
 from sim_bridge.description.mechanism.sensors import attach
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors
+from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors, SENSOR
 from sim_bridge.description.urdf.ros2_control import read_ros2_control_sensors
 from sim_bridge.description.xml.document import Element
 
@@ -24,20 +24,38 @@ def read_sensors(
 ) -> tuple[SensorDescription, ...]:
     """Return a URDF's sensors, each on an existing link and with a unique name."""
     kept: list[SensorDescription] = []
+
+    def add(sensor: SensorDescription, is_repetition: bool) -> None:
+        """Keep a sensor on a link or joint of the robot; leave out others and repetitions."""
+        own = Findings()
+        placed = attach(sensor, description, own)
+        if placed is not None and is_repetition and any(_same_device(placed, k) for k in kept):
+            return
+        named = None if placed is None else _with_own_name(placed, kept, own)
+        if findings.take_part(own, SENSOR) and named is not None:
+            kept.append(_with_own_topic(named, kept, findings))
+
     for sensor in read_gazebo_sensors(root, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None:
-            kept.append(_with_own_name(placed, kept, findings))
+        add(sensor, is_repetition=False)
     for sensor in read_robot_sensors(root, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None and not any(_same_device(placed, other) for other in kept):
-            kept.append(_with_own_name(placed, kept, findings))
+        add(sensor, is_repetition=True)
     names = {sensor.name for sensor in kept}
     for sensor in read_ros2_control_sensors(root, description, names, findings):
-        placed = attach(sensor, description, findings)
-        if placed is not None:
-            kept.append(_with_own_name(placed, kept, findings))
+        add(sensor, is_repetition=False)
     return tuple(kept)
+
+
+def _with_own_topic(
+    sensor: SensorDescription, others: Iterable[SensorDescription], findings: Findings
+) -> SensorDescription:
+    """Return the sensor, without its topic if another sensor has it."""
+    owner = next((each.name for each in others if each.topic == sensor.topic), '')
+    if not sensor.topic or not owner:
+        return sensor
+    message = f'sensor {owner!r} publishes there; its own topics have its name'
+    place = Place('sensor/topic', sensor.name, sensor.line)
+    findings.warning('duplicate-topic', place, message, value=sensor.topic)
+    return replace(sensor, topic='')
 
 
 def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sim_bridge.description.numbers import Numbers, parse_numbers
-from sim_bridge.description.report import ERROR, Findings, Place, WARNING
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Element
 
 
@@ -59,18 +59,16 @@ def clean(node: Element, schema: Schema, place: Place, findings: Findings) -> El
 
 
 def clean_or_drop(
-    node: Element, schema: Schema, place: Place, findings: Findings, severity: str
+    node: Element, schema: Schema, place: Place, findings: Findings, part: str
 ) -> Element | None:
-    """Return a copy like `clean`; None if there are errors, which are noted with `severity`."""
+    """
+    Return a copy like `clean`; None under errors, and these become warnings.
+
+    part: kind of part left out under an error; '' for a part left out by strict readers too.
+    """
     own = Findings()
     copy = clean(node, schema, place, own)
-    usable = True
-    for finding in own.found:
-        usable &= finding.severity == WARNING
-        noted = severity if finding.severity == ERROR else WARNING
-        at = Place(finding.element, finding.name, finding.line)
-        findings.add(noted, finding.code, at, finding.message, finding.attribute, finding.value)
-    return copy if usable else None
+    return copy if findings.take_part(own, part) else None
 
 
 def _copy_attributes(

@@ -107,7 +107,7 @@ def read_controller_drives(
         drive = _drive(controller, manager, description, own)
         if drive is None and not own.found:
             _report_controller(controller, description, own)
-        in_file(own, Path(controller.path), place, findings)
+        in_file(own, Path(controller.path), place, findings, 'controller')
         if drive is not None:
             yield drive, Place('controller', controller.name, place.line)
 
@@ -153,11 +153,16 @@ def _report_controller(
     )
 
 
-def in_file(own: Findings, path: Path, place: Place, findings: Findings) -> None:
-    """Add findings in a parameter file at the place in the robot's file that names it."""
+def in_file(own: Findings, path: Path, place: Place, findings: Findings, part: str) -> None:
+    """
+    Add findings in a parameter file, at the place in the robot's file with the file's name.
+
+    part: see `Findings.take_part`.
+    """
+    placed = Findings()
     for one in own.found:
         where = f'{path.name}:{one.line}' if one.line else path.name
-        findings.add(
+        placed.add(
             one.severity,
             one.code,
             Place(one.element, one.name, place.line),
@@ -165,3 +170,4 @@ def in_file(own: Findings, path: Path, place: Place, findings: Findings) -> None
             one.attribute,
             one.value,
         )
+    findings.take_part(placed, part)

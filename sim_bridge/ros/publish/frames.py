@@ -186,6 +186,37 @@ class Frames:
         return WORLD_FRAME
 
 
+def drive_frames(
+    pool: TopicPool,
+    parameters: SimulatorParameters,
+    prefixes: Mapping[str, str],
+    reckoned: Mapping[str, Drive],
+) -> list[Stream]:
+    """
+    Return the stream of /tf with the odometry of drives alone: odom -> base, as in their files.
+
+    prefixes: frame prefix by robot name. reckoned: drives providing the pose in
+    the odom frame, by robot name. Returns [] without such drives, or if tf2_msgs is not installed.
+    """
+    messages = optional_messages('tf2_msgs')
+    if messages is None or not reckoned:
+        return []
+    names = [
+        (
+            reckoning_frame(drive, prefixes[name], parameters.odom_frame),
+            f'{prefixes[name]}{drive.robot.description.root}',
+        )
+        for name, drive in reckoned.items()
+    ]
+    message = FramesMessage(messages, names)
+
+    def fill() -> None:
+        message.fill(np.array([reckoned_pose(drive) for drive in reckoned.values()]))
+
+    rate = parameters.tf_rate or parameters.rate
+    return [pool.stream('/tf', messages.TFMessage, message, fill, rate_hz=rate)]
+
+
 class LinkFrames:
     """
     A robot's link frames.

@@ -63,11 +63,14 @@ def odometry_stream(
     Return the odom stream, the true motion; None for a robot fixed to the world.
 
     prefix: before the topic. frame_prefix: before the frames. drives: if one provides the odom
-    frame, the true motion is relative to the world frame.
+    frame, the true motion is relative to the world frame; if the file of one names the topic odom,
+    the true motion has the topic odom/truth.
     """
     if robot.fixed_base:
         return None
     is_reckoned = any(drive.description.provides_tf for drive in drives)
+    topic = f'{prefix}odom'
+    is_taken = any(drive_topic(drive, prefix) == topic for drive in drives)
     message = OdometryMessage(
         WORLD_FRAME if is_reckoned else odom_frame(frame_prefix, parameters.odom_frame),
         frame_prefix + robot.description.root,
@@ -89,7 +92,7 @@ def odometry_stream(
 
     return PreparedStream(
         sink,
-        f'{prefix}odom',
+        f'{topic}/truth' if is_taken else topic,
         Odometry,
         message,
         fill,
@@ -103,8 +106,7 @@ def wheel_odometry_stream(
     """
     Return the stream for a drive's wheel odometry, and its schedule.
 
-    prefix: before the topic. frame_prefix: before the frames. The true motion's topic is never
-    used, even if the drive names it.
+    prefix: before the topic. frame_prefix: before the frames.
     """
     own, robot = drive.description, drive.robot
     message = OdometryMessage(
@@ -119,14 +121,11 @@ def wheel_odometry_stream(
         x, y, yaw_rate = drive.reckoned_twist
         message.twist[:] = x, y, 0.0, 0.0, 0.0, yaw_rate
 
-    topic = own.odom_topic
-    is_truth = topic.lstrip('/') in ('', 'odom', f'{prefix}odom')
-    topic = f'{drive.name}/odom' if is_truth else topic
     rate = own.rate or parameters.odom_rate
     return Timed(
         PreparedStream(
             sink,
-            topic if topic.startswith('/') else prefix + topic,
+            drive_topic(drive, prefix),
             Odometry,
             message,
             fill,
@@ -134,3 +133,11 @@ def wheel_odometry_stream(
         ),
         Rate(rate),
     )
+
+
+def drive_topic(drive: Drive, prefix: str) -> str:
+    """Return the topic of a drive's wheel odometry. prefix: before relative names."""
+    topic = drive.description.odom_topic or f'{drive.name}/odom'
+    if not prefix and topic == '/odom':
+        return 'odom'
+    return topic if topic.startswith('/') else prefix + topic

@@ -12,7 +12,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from sim_bridge.ros.publish.broken_joints import BrokenJoints
 from sim_bridge.ros.publish.contact_events import ContactEvents
-from sim_bridge.ros.publish.frames import Frames
+from sim_bridge.ros.publish.frames import drive_frames, Frames
 from sim_bridge.ros.publish.object_states import ObjectStates
 from sim_bridge.ros.publish.streams import Rate, Stream
 from sim_bridge.ros.publish.topic_pool import TopicPool
@@ -72,9 +72,11 @@ class WorldInterface:
             # RViz keeps showing markers until they are deleted
             stream.send(MarkerArray(markers=[Marker(action=Marker.DELETEALL)]))
         objects = ObjectStates(self._pool, world, parameters.object_state_rate or parameters.rate)
-        frames: list[Stream] = []
-        if parameters.publish_tf:
-            frames = Frames(self._pool, world, parameters, prefixes, reckoned).streams
+        frames = (
+            Frames(self._pool, world, parameters, prefixes, reckoned).streams
+            if parameters.publish_tf
+            else drive_frames(self._pool, parameters, prefixes, reckoned)
+        )
         markers: list[Stream] = []
         if parameters.marker_rate:
             # objects with sensors have a prefix, but no URDF to show them

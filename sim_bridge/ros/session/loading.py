@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
+from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.model import JointType
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
@@ -285,11 +286,12 @@ def _load_robot(
         extra_joints=parameters.extra_joints or None,
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
         package_paths=parameters.package_paths,
+        strict=parameters.strict,
     )
     robot = world.add_robot(
         description,
         name=parameters.robot_name or None,
-        fixed_base=parameters.fixed_base,
+        fixed_base=base_of(description, parameters.fixed_base).is_fixed,
         position=parameters.position or _ORIGIN,
         orientation=parameters.orientation,
         joint_positions=_given_positions(description, parameters) or initial_values(description),

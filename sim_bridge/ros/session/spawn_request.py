@@ -15,6 +15,7 @@ import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
 from sim_bridge.description.gravity import AnyGravity, PointGravity
+from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
@@ -165,7 +166,9 @@ def robots_spawned(scene: OpenPlxScene, namespace: str, is_given: bool) -> list[
 def _load_robot(
     world: sb.World, source: str | Path, name: str, parameters: SimulatorParameters
 ) -> sb.Robot:
-    description = sb.load_description(source, package_paths=parameters.package_paths)
+    description = sb.load_description(
+        source, package_paths=parameters.package_paths, strict=parameters.strict
+    )
     name = name or topic_name(description.name)
     if not name:
         raise InvalidValueError(
@@ -174,6 +177,7 @@ def _load_robot(
     return world.add_robot(
         description,
         name=name,
+        fixed_base=base_of(description).is_fixed,
         joint_positions=initial_values(description),
         collisions=parameters.collisions,
         missing_meshes=parameters.missing_meshes,

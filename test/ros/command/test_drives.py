@@ -15,7 +15,7 @@ import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from ros_graph import end
 from sensor_msgs.msg import JointState
-from vehicles import skid_steered
+from vehicles import plugin, skid_steered
 
 from sim_bridge.description import DescriptionError
 from sim_bridge.foundation.errors import InvalidValueError, ReplayError
@@ -99,6 +99,38 @@ def test_cmd_vel_drives_and_wheels_reckon():
     np.testing.assert_array_equal(diagonal, [1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2])
     assert not truth.pose.covariance.any()
     assert not truth.twist.covariance.any()
+
+
+def test_topics_and_frames_have_the_names_in_the_file(monkeypatch, tmp_path):
+    """Publish wheel odometry on the file's odom and its frame on /tf; the truth beside it."""
+    monkeypatch.setattr(
+        frames,
+        'optional_messages',
+        lambda package: SimpleNamespace(
+            TFMessage=lambda transforms: SimpleNamespace(transforms=transforms)
+        ),
+    )
+    pairs = [('left_joint', 'front_left'), ('right_joint', 'front_right')]
+    tags = ''.join(f'<{tag}>{joint}</{tag}>' for tag, joint in pairs)
+    more = (
+        '<odom_topic>odom</odom_topic><topic>"go"</topic><tf_topic>/tf</tf_topic>'
+        '<wheel_separation>0.4</wheel_separation><wheel_radius>0.1</wheel_radius>'
+    )
+    file = tmp_path / 'robot.urdf'
+    text = plugin('gz-sim-diff-drive-system', tags + more)
+    file.write_text(skid_steered().replace('</robot>', f'{text}</robot>'))
+    heard = Heard()
+    made = simulator(heard, robot=str(file), rate=500.0)
+    (interface,) = made.interfaces
+    assert {topic.name for topic in interface.command_topics} >= {'cmd_vel', 'go'}
+    drive(made, 0.4, command=twist(0.5))
+    wheels = interface.drives[0].drive.pose
+    assert heard.odometry('odom').pose.pose.position.x == pytest.approx(wheels[0])
+    assert heard.odometry('odom').header.frame_id == 'odom'
+    assert heard.odometry('odom/truth').header.frame_id == 'world'
+    (frame,) = heard.latest['/tf'].transforms
+    assert (frame.header.frame_id, frame.child_frame_id) == ('odom', 'base_link')
+    assert frame.transform.translation.x == pytest.approx(wheels[0], abs=0.01)
 
 
 def test_the_truth_has_the_variances_that_are_set():

@@ -1,0 +1,105 @@
+"""Base of a robot without a setting: fixed to the world or free, and the reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sim_bridge.description.mechanism.tree import parents_first
+from sim_bridge.description.model import JointType, RobotDescription
+
+# fewer joints in a single limb are a door or a pendulum rather than an arm
+_LEAST_ARM = 3
+_HOW_TO_FREE = 'base:=free lets it go'
+_HOW_TO_HOLD = 'base:=fixed holds it'
+
+
+@dataclass(frozen=True)
+class Base:
+    """Base of a robot. reason: as text, with the setting for the other choice."""
+
+    is_fixed: bool
+    reason: str
+
+    def __str__(self) -> str:
+        """Return kind and reason."""
+        return f'{"fixed" if self.is_fixed else "free"} base ({self.reason})'
+
+
+def base_of(description: RobotDescription, given: bool | None = None) -> Base:
+    """
+    Return a robot's base in nodes and verbs.
+
+    given: user's choice of a fixed base; None for the choice of this rule. Fixed are roots in the
+    world, arms (one limb of at least three joints) and grippers (limbs below a root without
+    collision). Robots with wheels, tracks or several legs stay free.
+    """
+    if not description.links:
+        return Base(True, 'it has no links')
+    if given is not None:
+        return Base(given, f'as set by the user{_fall(description, given)}')
+    if description.is_welded:
+        return Base(True, 'the file fixes its root link')
+    if description.fixed_base:
+        return Base(True, f'its root link is {description.root!r}')
+    why = _reason_to_hold(description)
+    if why:
+        return Base(True, f'{why}, and nothing below it stands or rolls; {_HOW_TO_FREE}')
+    reason = f'nothing fixes its root link {description.root!r}; {_HOW_TO_HOLD}'
+    return Base(False, f'{reason}{_fall(description, False)}')
+
+
+def _fall(description: RobotDescription, is_fixed: bool) -> str:
+    """Return a remark on a free robot without collision shapes; '' for others."""
+    if is_fixed or any(link.collisions for link in description.links.values()):
+        return ''
+    return '; it has no collision shape, so it falls without end'
+
+
+def _reason_to_hold(description: RobotDescription) -> str:
+    """Return the reason for holding the root of an arm or a gripper; '' for a free base."""
+    limbs = _limbs(description)
+    if not limbs.joints or limbs.floats or description.drives or description.crawlers:
+        return ''
+    longest = max(limbs.joints.values())
+    if len(limbs.joints) == 1 and longest >= _LEAST_ARM:
+        return f'it is an arm: one limb of {longest} joints'
+    has_collision = any(link.collisions for link in description.links.values())
+    is_gripper = has_collision and not limbs.has_root_collision and longest < _LEAST_ARM
+    if not is_gripper or limbs.rolls:
+        return ''
+    return f'its root link {description.root!r} has no collision shape'
+
+
+@dataclass
+class _Limbs:
+    """
+    Limbs of a robot.
+
+    joints: number of movable joints, by the first joint of each limb. floats: whether a joint has
+    no axis. rolls: whether a limb begins with a wheel. has_root_collision: whether a link rigidly
+    joined to the root has a collision shape.
+    """
+
+    joints: dict[str, int]
+    floats: bool = False
+    rolls: bool = False
+    has_root_collision: bool = False
+
+
+def _limbs(description: RobotDescription) -> _Limbs:
+    limb = {description.root: ''}
+    limbs = _Limbs({})
+    for joint in parents_first(description):
+        above = limb[joint.parent]
+        if joint.type is JointType.FIXED:
+            limb[joint.child] = above
+            continue
+        own = limb[joint.child] = above or joint.name
+        limbs.joints[own] = limbs.joints.get(own, 0) + 1
+        limbs.floats |= joint.type in (JointType.FLOATING, JointType.PLANAR)
+        if not above and joint.type is JointType.CONTINUOUS:
+            limbs.rolls |= bool(description.links[joint.child].collisions)
+    limbs.has_root_collision = any(
+        description.links[name].collisions for name, own in limb.items() if not own
+    )
+    return limbs
