@@ -288,7 +288,7 @@ def hollow_shapes(watch):
 
 
 def parts(watch):
-    """Slide over a seam; overlap hollow shapes, and meshes back to back; leave a stop."""
+    """Slide over a seam; overlap hollow shapes and meshes; fill a bore; leave a stop."""
     world = sb.World(time_step=0.005)
     for x in (-1.0, 1.0):
         world.add_body(sb.Box((2.0, 1.0, 0.2)), motion='static', position=(x, 0.0, -0.1))
@@ -309,6 +309,18 @@ def parts(watch):
     world.add_body(thick, mass=1.0, position=(0.11, 0.03, 0.0))
     world.add_body(table, motion='static', position=(2.0, 0.0, 0.0))
     world.add_body(cube, mass=1.0, position=(2.005, 0.003, 0.09995))
+    vertices, triangles = prism(0.05, 0.015, 32)
+    wheel = sb.TriangleMesh(vertices[:, [1, 2, 0]], triangles)
+    world.add_body(
+        wheel,
+        mass=1.0,
+        position=(2.0, 0.08, 0.0995),
+        orientation=(0.0, 0.07, 0.0, 1.0),
+        linear_velocity=(1.0, 0.0, 0.0),
+        angular_velocity=(0.0, 20.0, 0.0),
+    )
+    world.add_body(sb.HollowCylinder(0.04, 0.1, 0.01005), motion='static', position=(4, 0, 0))
+    world.add_body(sb.ConvexHull(prism(0.01, 0.015, 24)[0]), mass=0.1, position=(4, 0, 0))
     with watch():
         world.step()
     world = sb.World(gravity=(0, 0, 0))

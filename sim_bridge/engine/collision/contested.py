@@ -49,8 +49,9 @@ _ROUNDING = 1e-8
 _LESS = 0.5
 FAST = 0.5
 """Motion in a step, as a share of a shape's least half side, above which it counts as fast."""
-# cosine above which two normals are the same
-_SAME = 1.0 - 1e-6
+# greatest difference between two normals that are the same, and between two of one face; only a
+# face's normal does not turn with the motion
+_SAME, _EQUAL = 1.4e-3, 1e-9
 # sine of the angle to a face's normal: least (more than rounding) and greatest for grazing
 _LEVEL, _GRAZING = 1e-12, 0.02
 
@@ -238,8 +239,8 @@ def close_ahead(geometry, scratch_inout, contacts_inout, row, first, count):
     contacts_inout.size[COUNT] = first
     if least == -math.inf:
         return
-    before, kept = pair[row, PairColumn.FIRST_ROW], end
-    last = before + pair[row, PairColumn.ROW_COUNT]
+    before, after = pair[row, PairColumn.FIRST_ROW], first + count
+    last, kept = before + pair[row, PairColumn.ROW_COUNT], after
     room = first + 2 * scratch_inout.most_points[0]
     for k in range(before, last):
         closing = dot(
@@ -249,13 +250,14 @@ def close_ahead(geometry, scratch_inout, contacts_inout, row, first, count):
         gap = contacts_inout.gap[k]
         allowed = min(-flush, share * (gap + closing))
         is_ghost = _is_violated(gap, closing, flush, rounding) and least > allowed
-        is_ghost = is_ghost and not _is_listed(k, first, end, contacts_inout)
+        is_ghost = is_ghost and not _is_listed(k, first, end, _SAME, contacts_inout)
+        is_ghost = is_ghost and not _is_listed(k, end, after, _EQUAL, contacts_inout)
         if not is_ghost and kept < room:
             _copy_row(k, kept, contacts_inout)
             kept += 1
-    if kept - end == last - before:
+    if kept - after == last - before:
         return
-    _merge(scratch_inout, contacts_inout, first, end, kept)
+    _merge(scratch_inout, contacts_inout, first, end, after, kept)
     to = contacts_inout.size[COUNT]
     for k in range(first, to):
         contacts_inout.geometry[k, 0], contacts_inout.geometry[k, 1] = a, b
@@ -267,9 +269,10 @@ def _date_back(geometry, scratch, contacts_inout, a, b, first, count, flush):
     """
     Change contacts at the predicted poses to the present: their gaps and points.
 
-    Contacts without touch at the predicted poses are dropped. A point moves with the moving
-    geometry; between two moving ones, by their mean. Returns the least gap at the predicted poses
-    (-inf without contacts, or if the shapes overlap along a normal now), and the end of the rows.
+    Contacts without touch at the predicted poses go to the last rows. A point moves with the
+    moving geometry; between two moving ones, by their mean. Returns the least gap at the predicted
+    poses (-inf without contacts, or if the shapes overlap along a normal now), and the first row
+    without touch.
     """
     least, to = math.inf if count > 0 else -math.inf, first
     way_a, way_b = load3(scratch.motion, a, 0), load3(scratch.motion, b, 0)
@@ -286,7 +289,7 @@ def _date_back(geometry, scratch, contacts_inout, a, b, first, count, flush):
             return -math.inf, first
         least = min(least, gap)
         if gap <= 0.0:
-            _copy_row(k, to, contacts_inout)
+            _swap_rows(k, to, contacts_inout)
             contacts_inout.gap[to] = present
             store3(contacts_inout.point, to, 0, sub(x, way))
             to += 1
@@ -294,18 +297,18 @@ def _date_back(geometry, scratch, contacts_inout, a, b, first, count, flush):
 
 
 @kernel
-def _merge(scratch, contacts_inout, first, end, kept):
+def _merge(scratch, contacts_inout, first, end, after, kept):
     """
-    Join contacts ahead (rows from first to end) with kept contacts (from end to kept).
+    Join contacts ahead (rows from first to end) with kept contacts (from after to kept).
 
     A contact ahead with a kept contact's normal is dropped. Sets the row count.
     """
     to = first
     for k in range(first, end):
-        if not _is_listed(k, end, kept, contacts_inout):
+        if not _is_listed(k, after, kept, _SAME, contacts_inout):
             _copy_row(k, to, contacts_inout)
             to += 1
-    for k in range(end, kept):
+    for k in range(after, kept):
         if to < first + scratch.most_points[0]:
             _copy_row(k, to, contacts_inout)
             to += 1
@@ -313,10 +316,11 @@ def _merge(scratch, contacts_inout, first, end, kept):
 
 
 @kernel
-def _is_listed(k, first, end, contacts):
-    """Return whether a row from first to end has a contact's normal."""
+def _is_listed(k, first, end, near, contacts):
+    """Return whether a row from first to end has a contact's normal, up to a difference `near`."""
+    n = load3(contacts.normal, k, 0)
     for other in range(first, end):
-        if dot(load3(contacts.normal, k, 0), load3(contacts.normal, other, 0)) > _SAME:
+        if norm(sub(n, load3(contacts.normal, other, 0))) < near:
             return True
     return False
 
@@ -328,3 +332,15 @@ def _copy_row(source, target, contacts_inout):
     contacts_inout.gap[target] = contacts_inout.gap[source]
     for vectors in (contacts_inout.point, contacts_inout.normal):
         store3(vectors, target, 0, load3(vectors, source, 0))
+
+
+@kernel
+def _swap_rows(i, j, contacts_inout):
+    """Exchange two contact points."""
+    feature, gap = contacts_inout.feature, contacts_inout.gap
+    feature[i], feature[j] = feature[j], feature[i]
+    gap[i], gap[j] = gap[j], gap[i]
+    for vectors in (contacts_inout.point, contacts_inout.normal):
+        v = load3(vectors, i, 0)
+        store3(vectors, i, 0, load3(vectors, j, 0))
+        store3(vectors, j, 0, v)

@@ -151,6 +151,8 @@ class CollisionScratch(NamedTuple):
     candidate_gap: Annotated[FloatVector, Dims(CANDIDATES, unit='m')]
     candidate_group: Annotated[IntVector, Dims(CANDIDATES)]
     """Patch of the contact point."""
+    candidate_spread: Annotated[FloatVector, Dims(CANDIDATES, unit='1')]
+    """Least distance to the chosen points, as unit wrenches."""
 
     expand_point: Annotated[FloatMatrix, Dims(128, 7, unit='m')]
     """Corners of the expanding polytope in the narrow phase."""

@@ -63,6 +63,9 @@ DEFLECTIONS, SWEEPS = 4, 8
 _PARALLEL = 1.0 - 1e-6
 # share of the overlap between two faces, below which another way out is shorter
 _SHORTEST = 0.9
+# depth along a face's normal, as a share of the least depth in any direction, up to which the
+# crossing triangles of two surfaces separate along it even if it exceeds the motion of a step
+_TWICE = 2.0
 
 
 @kernel
@@ -307,16 +310,20 @@ def collide_surfaces(
             gap, _, _, n = triangles_distance(geometry, scratch_inout, (y0, y1, y2), (x0, x1, x2))
             if gap > limit:
                 continue
-            opposite = scale(-1.0, n)
             is_sunk = False
-            if not (
-                has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
-                and has_normal(geometry, other, s, mul_tv(pose_o[0], opposite))
-            ):
+            if not allows(geometry, surface, t, pose_s, other, s, pose_o, n):
                 is_sunk = are_solid and gap >= 0.0 and are_back_to_back(n, y_n, x_n)
-                if not is_sunk:
+                if is_sunk:
+                    n, gap = scale(-1.0, n), -gap
+                elif gap < 0.0:
+                    least = min(_TWICE * gap, -limit)
+                    n, gap = way_between_faces(
+                        geometry, (surface, t, pose_s, x_n), (other, s, pose_o, y_n)
+                    )
+                    if gap < least:
+                        continue
+                else:
                     continue
-                n, gap = opposite, -gap
             count = make_room(geometry, surface, other, count, scratch_inout)
             added = triangles_contacts(
                 geometry,
@@ -341,6 +348,53 @@ def collide_surfaces(
     elif is_ground(geometry, other) and not is_ground(geometry, surface):
         count = push_mesh_out(geometry, surface, other, deepest, -1.0, count, scratch_inout)
     return count
+
+
+@kernel
+def allows(geometry, surface, t, pose_s, other, s, pose_o, n):
+    """Return whether two surfaces allow the normal n, from triangle t to s, in world axes."""
+    return has_normal(geometry, surface, t, mul_tv(pose_s[0], n)) and has_normal(
+        geometry, other, s, mul_tv(pose_o[0], scale(-1.0, n))
+    )
+
+
+@subroutine
+def way_between_faces(geometry, below, above):
+    """
+    Return the face normal that frees a corner by the shortest way, and the distance along it.
+
+    For crossing triangles: their shortest way may lead through a solid, because a single triangle
+    has no inside. below, above: (surface, triangle, pose, unit normal). The
+    distance is -inf if no corner is over a face, or if the surfaces do not allow the normals.
+    """
+    surface, t, pose_s, x_n = below
+    other, s, pose_o, y_n = above
+    x = corners_in_world(geometry, surface, pose_s, t)
+    y = corners_in_world(geometry, other, pose_o, s)
+    best, best_n = -math.inf, x_n
+    for side in range(2):
+        n, corners, face, is_known = x_n, y, x, is_solid(geometry, surface)
+        if side == 1:
+            n, corners, face, is_known = y_n, x, y, is_solid(geometry, other)
+        foremost = farthest_corner(corners, scale(-1.0, n))
+        apart = dot(n, sub(foremost, face[0]))
+        if is_known and apart > best and is_beside(foremost, n, face[0], face[1], face[2]):
+            if side == 1:
+                n = scale(-1.0, n)
+            if allows(geometry, surface, t, pose_s, other, s, pose_o, n):
+                best, best_n = apart, n
+    return best_n, best
+
+
+@kernel
+def farthest_corner(corners, d):
+    """Return a triangle's corner farthest along a direction."""
+    farthest = corners[0]
+    if dot(d, sub(corners[1], farthest)) > 0.0:
+        farthest = corners[1]
+    if dot(d, sub(corners[2], farthest)) > 0.0:
+        farthest = corners[2]
+    return farthest
 
 
 @kernel
