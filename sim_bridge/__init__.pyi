@@ -70,8 +70,8 @@ from sim_bridge.shapes.shapes import Shape as Shape
 from sim_bridge.shapes.shapes import Sphere as Sphere
 from sim_bridge.simulation.records import Sleep as Sleep
 from sim_bridge.simulation.step_hooks import StepHook as StepHook
-from sim_bridge.trajectory.follower import Gains as Gains
 from sim_bridge.trajectory.follower import TrajectoryFollower as TrajectoryFollower
+from sim_bridge.trajectory.gains import Gains as Gains
 from sim_bridge.trajectory.tolerances import Tolerances as Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory as Trajectory
 from sim_bridge.tuning.optimise import optimise as optimise

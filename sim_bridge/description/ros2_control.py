@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
+from sim_bridge.description.controller_settings import ControllerSettings
+
 
 @dataclass(frozen=True, eq=False)
 class ControllerDescription:
@@ -15,7 +17,8 @@ class ControllerDescription:
 
     name: node name, unique in its manager. type: plugin name, such as
     'diff_drive_controller/DiffDriveController'. parameters: by key; dotted names are nested
-    mappings. path, line: file with the type, and its line there.
+    mappings. path, line: file with the type, and its line there. settings: checked parameters of a
+    simulated kind, None for other kinds.
     """
 
     name: str
@@ -23,6 +26,7 @@ class ControllerDescription:
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     path: str = ''
     line: int = 0
+    settings: ControllerSettings | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,18 +9,17 @@ motion after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-import math
 from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName
-from sim_bridge.foundation.validation import finite_number, instance_of, items_of, number_from
+from sim_bridge.foundation.validation import instance_of, items_of
 from sim_bridge.robots.robot import Robot
+from sim_bridge.trajectory.gains import Gains
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
     beyond_stops,
@@ -40,34 +39,6 @@ from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
 
 # With this gain [1/s], a joint driven by velocity returns to its desired position within 0.3 s.
 _VELOCITY_GAIN = 10.0
-
-
-@dataclass(frozen=True)
-class Gains:
-    """
-    Gains converting an error to an effort, or to a velocity for velocity-driven joints.
-
-    p: effort per position error, d: per velocity error, i: per integrated position error [s];
-    i_clamp: limit of the integral term. ff_velocity_scale: feedforward per desired velocity; None:
-    1 for velocity-driven joints, else 0.
-    """
-
-    p: float = 0.0
-    i: float = 0.0
-    d: float = 0.0
-    i_clamp: float = math.inf
-    ff_velocity_scale: float | None = None
-
-    def __post_init__(self) -> None:
-        """Check all values; raises InvalidValueError."""
-        for name in ('p', 'i', 'd'):
-            finite_number(name, getattr(self, name), 'gains')
-        if self.i_clamp != math.inf:
-            number_from('i_clamp', self.i_clamp, 0.0, math.inf, 'gains', 'a number of at least 0')
-        if self.ff_velocity_scale is not None:
-            finite_number(
-                'ff_velocity_scale', self.ff_velocity_scale, 'gains', 'a finite number, or None'
-            )
 
 
 class SavedFollower(NamedTuple):
@@ -123,12 +94,14 @@ class TrajectoryFollower(DeclaredAttributes):
     )
     internal_names = DeclaredAttributes.internal_names | {
         'columns',
+        'desired',
         'give_way',
         'is_aside',
         'refresh',
         'restart',
         'restore',
         'save',
+        'serve',
         'shift',
         'take_rest',
     }
@@ -147,15 +120,7 @@ class TrajectoryFollower(DeclaredAttributes):
         names = list(robot.joint_names)
         self._index = ByName('joint', place, {name: k for k, name in enumerate(names)})
         n = len(names)
-        self._holds = np.zeros(n, bool)
-        self._holds[self.columns(joints)] = True
-        self._gains: list[Gains | None] = [None] * n
-        if gains is not None and not isinstance(gains, Mapping):
-            raise InvalidValueError('gains', gains, 'Gains by joint', place)
-        for name, gain in (gains or {}).items():
-            self._gains[self._index[name]] = instance_of(
-                'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}'
-            )
+        self.serve(joints, gains)
         parameters = [robot.joint(name) for name in names]
         self._is_angle = np.array([not joint.axes[0].is_linear for joint in parameters], bool)
         self._runs: list[Run] = []
@@ -184,6 +149,46 @@ class TrajectoryFollower(DeclaredAttributes):
         """Runs being followed or waiting."""
         return [*self._runs, *self._waiting]
 
+    def serve(self, joints: Sequence[str], gains: Mapping[str, Gains] | None = None) -> None:
+        """
+        Hold these joints from now on while others follow, with these gains; see `__init__`.
+
+        Raises UnknownNameError or InvalidValueError.
+        """
+        place, n = f'robot {self._robot.name!r}', len(self._index)
+        holds = np.zeros(n, bool)
+        holds[self.columns(joints)] = True
+        if gains is not None and not isinstance(gains, Mapping):
+            raise InvalidValueError('gains', gains, 'Gains by joint', place)
+        by_row: list[Gains | None] = [None] * n
+        for name, gain in (gains or {}).items():
+            by_row[self._index[name]] = instance_of(
+                'gains', gain, Gains, 'Gains', f'{place}, joint {name!r}'
+            )
+        self._holds, self._gains = holds, by_row
+
+    def hold(self, joints: Sequence[str]) -> None:
+        """Drive these joints, and let them hold their position, unless others command them."""
+        held = np.zeros(len(self._mine), bool)
+        held[self.columns(joints)] = True
+        self._take(held & ~self._others)
+
+    def desired(self, columns: IntArray, time_ns: int) -> FloatArray:
+        """
+        Return (3, n): the desired motion of some joints at a time [ns].
+
+        columns: indices of the joints in the robot. Joints driven by others have their position
+        and velocity.
+        """
+        wanted = self._wanted.copy()
+        rest = ~self._mine
+        wanted[:, rest] = 0.0
+        wanted[POSITION, rest] = self._robot.q[rest]
+        wanted[VELOCITY, rest] = self._robot.dq[rest]
+        for run in self._runs:
+            wanted[:, run.columns] = run.motion.at(time_ns)
+        return wanted[:, columns]
+
     def columns(self, joints: Iterable[str]) -> np.ndarray:
         """Return the joints' indices in the robot; raises UnknownNameError."""
         names = items_of('joints', joints, str, 'joint names', f'robot {self._robot.name!r}')
@@ -195,11 +200,13 @@ class TrajectoryFollower(DeclaredAttributes):
         time_ns: int,
         start_ns: int = 0,
         tolerances: Tolerances | None = None,
+        interpolates: bool = True,
     ) -> Run:
         """
         Follow a trajectory.
 
         time_ns: now. start_ns: start time; 0 for now. Until then, the joints continue as before.
+        interpolates: False for jumps: the motion between two points is the second point.
         Raises UnknownNameError for an unknown joint, InvalidValueError if the trajectory is
         already over, or for arguments with a wrong type.
         """
@@ -217,7 +224,7 @@ class TrajectoryFollower(DeclaredAttributes):
                 tolerances.path.shape[1],
                 f'{len(columns)}, one for each joint of the trajectory',
             )
-        run = Run(trajectory, columns, start_ns, tolerances)
+        run = Run(trajectory, columns, start_ns, tolerances, interpolates=interpolates)
         for other in [each for each in self._waiting if each.start_ns >= start_ns]:
             if np.isin(other.columns, columns).any():
                 self._waiting.remove(other)
@@ -360,7 +367,7 @@ class TrajectoryFollower(DeclaredAttributes):
             begin_ns = min(time_ns, run.start_ns + int(run.trajectory.times_ns[-1]))
             q, dq, ddq = self._wanted[:, columns]
             run.spline = run.trajectory.spline(
-                run.start_ns, begin_ns, q, dq, ddq, self._turns_freely()[columns]
+                run.start_ns, begin_ns, q, dq, ddq, self._turns_freely()[columns], run.interpolates
             )
             self._runs.append(run)
 
@@ -484,16 +491,8 @@ class TrajectoryFollower(DeclaredAttributes):
             return velocity * scale + _VELOCITY_GAIN * error[POSITION]
         if gains.ff_velocity_scale is not None:
             scale = gains.ff_velocity_scale
-        if gains.i:
-            most = gains.i_clamp / abs(gains.i)
-            integral = self._integral[k] + step * error[POSITION]
-            self._integral[k] = min(max(integral, -most), most)
-        return float(
-            velocity * scale
-            + gains.p * error[POSITION]
-            + gains.d * error[VELOCITY]
-            + gains.i * self._integral[k]
-        )
+        self._integral[k] = gains.integrated(self._integral[k], error[POSITION], step)
+        return gains.command(velocity * scale, error[POSITION], error[VELOCITY], self._integral[k])
 
 
 def _instant(what: str, time_ns: int) -> int:

@@ -89,7 +89,7 @@ class Run:
     columns: (n,) indices of its joints in the robot. start_ns: time origin [ns]. outcome: '' until
     the end, then one of the outcomes above; words: explanation for people. states: (3, n) desired
     and (3, n) actual joint motion at the latest step, and its time [ns]. beyond: text naming the
-    positions out of reach, '' if there are none.
+    positions out of reach, '' if there are none. interpolates: see `Trajectory.spline`.
     """
 
     trajectory: Trajectory
@@ -101,6 +101,7 @@ class Run:
     words: str = ''
     states: tuple[FloatArray, FloatArray, int] | None = field(default=None, repr=False)
     beyond: str = ''
+    interpolates: bool = True
 
     @property
     def motion(self) -> Spline:
@@ -117,7 +118,14 @@ class Run:
     def later(self, by_ns: int) -> Run:
         """Return an unfinished copy with all times later by `by_ns` [ns]."""
         spline = None if self.spline is None else self.spline.later(by_ns)
-        return Run(self.trajectory, self.columns, self.start_ns + by_ns, self.tolerances, spline)
+        return Run(
+            self.trajectory,
+            self.columns,
+            self.start_ns + by_ns,
+            self.tolerances,
+            spline,
+            interpolates=self.interpolates,
+        )
 
     def part(self, left: np.ndarray) -> Run:
         """Return the remaining run for some joints; left: (n,) mask of these joints."""
@@ -128,6 +136,7 @@ class Run:
             self.start_ns,
             Tolerances(tolerances.path[:, left], tolerances.goal[:, left], tolerances.goal_time),
             self.motion.of(left),
+            interpolates=self.interpolates,
         )
 
 

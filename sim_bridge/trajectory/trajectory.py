@@ -156,6 +156,7 @@ class Trajectory(DeclaredAttributes):
         dq: FloatArray,
         ddq: FloatArray | None = None,
         turning: np.ndarray | None = None,
+        interpolates: bool = True,
     ) -> Spline:
         """
         Return the motion from a state at one time through all later points.
@@ -163,7 +164,8 @@ class Trajectory(DeclaredAttributes):
         start_ns: absolute time origin for the points [ns]. from_ns: beginning of the motion;
         earlier points are omitted, and a point at exactly this time replaces the state. q, dq,
         ddq: (n,) initial state [rad or m, and per s, s²]; ddq: None for 0. turning: (n,) mask of
-        continuous joints: these take the shorter way, by whole turns.
+        continuous joints: these take the shorter way, by whole turns. interpolates: False for
+        jumps: the motion between two points is the second point.
 
         Raises InvalidValueError if no point is left.
         """
@@ -182,7 +184,7 @@ class Trajectory(DeclaredAttributes):
             velocities = np.concatenate([[dq], velocities])
             first = np.zeros(len(q)) if ddq is None else ddq
             accelerations = np.concatenate([[first], accelerations])
-        return Spline(times, positions, velocities, accelerations)
+        return Spline(times, positions, velocities, accelerations, interpolates)
 
 
 class Spline:
@@ -194,14 +196,15 @@ class Spline:
         positions: FloatArray,
         velocities: FloatArray,
         accelerations: FloatArray,
+        interpolates: bool = True,
     ) -> None:
         """
         Store the points.
 
         times_ns: (k,) ascending [ns]. positions, velocities, accelerations: (k, n); nan rows for
-        points without values.
+        points without values. interpolates: see `Trajectory.spline`.
         """
-        self._times = times_ns
+        self._times, self._interpolates = times_ns, interpolates
         self.begin_ns, self.end_ns = int(times_ns[0]), int(times_ns[-1])
         self._first, self._last = positions[0], positions[-1]
         self._durations = np.diff(times_ns) * _NANO
@@ -229,6 +232,8 @@ class Spline:
         """Return (3, n): position, velocity and acceleration at a time [ns]; at rest outside."""
         if self.begin_ns <= time_ns < self.end_ns:
             segment = int(np.searchsorted(self._times, time_ns, 'right')) - 1
+            if not self._interpolates:
+                return np.nan_to_num([values[segment + 1] for values in self._points])
             since = (time_ns - int(self._times[segment])) * _NANO
             block, place = divmod(segment, _BLOCK)
             if block != self._block:

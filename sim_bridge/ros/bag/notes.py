@@ -23,6 +23,7 @@ from sim_bridge.foundation.errors import (
 from sim_bridge.foundation.validation import instance_of
 from sim_bridge.ros.bag.mcap_reader import Message
 from sim_bridge.ros.command.inputs import SENDERS_LEFT
+from sim_bridge.ros.command.programs import PROGRAM_INPUT
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.wire.cdr import deserialize
 
@@ -56,8 +57,17 @@ INPUT_SHAPES: Mapping[str, Any] = {
         'path': _ROWS,
         'goal': _ROWS,
         'goal_time': float,
+        'interpolates?': bool,
     },
     CANCEL: {'robot': str, 'number': int},
+    PROGRAM_INPUT: {
+        'robot': str,
+        'controller': str,
+        'position?': float,
+        'max_effort?': float,
+        'cancel?': int,
+        'feedforward?': bool,
+    },
     SENDERS_LEFT: {'robot': str},
     'reset': {'clock': bool, 'time?': bool, 'state?': bool},
     'save': {},

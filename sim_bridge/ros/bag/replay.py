@@ -49,6 +49,7 @@ from sim_bridge.ros.bag.recording import (
 )
 from sim_bridge.ros.command.inputs import SENDERS_LEFT
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
+from sim_bridge.ros.command.programs import PROGRAM_INPUT
 from sim_bridge.ros.command.trajectories import CANCEL, FOLLOW
 from sim_bridge.ros.params.parameter_table import checked
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -286,6 +287,8 @@ class _Player:
                 commands.queue.set_control(**values)
             elif kind == SENDERS_LEFT:
                 self._robots[values['robot']].commands.lose_senders()
+            elif kind == PROGRAM_INPUT:
+                self._robots[values['robot']].feed(values['controller'], values)
             elif kind in (FOLLOW, CANCEL):
                 robot = values.pop('robot')
                 self._robots[robot].trajectories.feed(kind, values)

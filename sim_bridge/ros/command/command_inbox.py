@@ -21,6 +21,7 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.ros.command.drives import from_stamped, from_twist
 from sim_bridge.ros.command.inputs import Message
+from sim_bridge.ros.command.trajectory_query import serve_query
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader
@@ -37,9 +38,9 @@ from sim_bridge.ros.wire.qos import (
 if TYPE_CHECKING:
     from sim_bridge.ros.command.commands import RobotCommands
     from sim_bridge.ros.command.drives import CommandedDrive
-    from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
     from sim_bridge.ros.command.hardware import TopicBasedHardware
     from sim_bridge.ros.command.lockstep import LockstepPolicy
+    from sim_bridge.ros.command.programs import Monitored, Program
     from sim_bridge.ros.command.signals import CommandedSignal
     from sim_bridge.ros.command.trajectories import Trajectories
     from sim_bridge.ros.process.polling import Poll, PollingMixin
@@ -51,15 +52,22 @@ _UNLIKELY_NS = 10_000_000
 
 # topic whose messages name the answered joint_states by their stamp
 STAMPED_TOPIC = 'joint_commands'
+# efforts for all joints; a controller of a robot's file may have this topic
+EFFORTS_TOPIC = 'effort_controller/commands'
 
 
 @dataclass(frozen=True)
 class CommandTopic:
-    """A command topic; only the graph knows its full name."""
+    """
+    A command topic; only the graph knows its full name.
+
+    is_lasting: whether its commands last until a timeout, or until its publishers leave.
+    """
 
     name: str
     message_type: type
     take: Callable[[bytes], None]
+    is_lasting: bool = False
 
 
 # called with a command's bytes, and the input to record
@@ -84,6 +92,7 @@ class CommandInbox:
         lockstep: LockstepPolicy,
         is_stamped: bool = False,
         signals: Sequence[CommandedSignal] = (),
+        programs: Sequence[Program] = (),
     ) -> None:
         """
         Prepare to take messages.
@@ -91,6 +100,7 @@ class CommandInbox:
         prefix: for the topics, '' or ending with a slash. drives: the first one takes `cmd_vel`.
         lockstep: sources awaited before a step. is_stamped: whether drives without their own
         setting take TwistStamped rather than Twist. signals: scene inputs with their own topics.
+        programs: controllers with their own topics and actions.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
         self._hardware, self._lockstep = hardware, lockstep
@@ -107,22 +117,30 @@ class CommandInbox:
         # whether any of those was taken since their publishers were last found gone
         self._is_commanded = False
         self._polled_ns = 0
-        self.actions: list[FollowJointTrajectory] = []
+        self._programs = programs
+        self.actions: list[Monitored] = []
         """Action servers, which report the progress of goals to clients."""
-        self._accept(STAMPED_TOPIC, JointState, self._take_joint_state)
-        self._accept('effort_controller/commands', Float64MultiArray, self._take_array)
+        self._accept(STAMPED_TOPIC, JointState, self._take_joint_state, is_lasting=True)
+        own = {topic.name for program in programs for topic in program.topics}
+        if EFFORTS_TOPIC not in own:
+            self._accept(EFFORTS_TOPIC, Float64MultiArray, self._take_array, is_lasting=True)
         for number, drive in enumerate(drives):
             self._accept_twists(drive, is_stamped, [] if number else ['cmd_vel'])
         if hardware.commands_topic:
-            self._accept(hardware.commands_topic, JointState, self._take_from_hardware)
+            self._accept(
+                hardware.commands_topic, JointState, self._take_from_hardware, is_lasting=True
+            )
         for controller in trajectories.controllers:
             self._accept(
-                f'{controller.name}/joint_trajectory',
+                controller.topic('joint_trajectory'),
                 JointTrajectory,
                 functools.partial(trajectories.take_message, controller),
             )
         for each in signals:
             self._accept(each.topic, each.message_type, each.take, '')
+        for program in programs:
+            for topic in program.topics:
+                self._accept(topic.name, topic.message_type, topic.take)
 
     def poll(self, until_ns: int) -> None:
         """
@@ -158,12 +176,15 @@ class CommandInbox:
             # Answers must wake a waiting lockstep, and a long trajectory takes long to read. Both
             # are therefore taken by the executor.
             if not self._lockstep.sources and topic.message_type is not JointTrajectory:
-                # a drive has its own timeout
-                is_lasting = topic.message_type in (JointState, Float64MultiArray)
-                take = functools.partial(self._take_lasting, topic) if is_lasting else topic.take
+                # drives and controllers have their own timeout, or none
+                take = (
+                    functools.partial(self._take_lasting, topic)
+                    if topic.is_lasting
+                    else topic.take
+                )
                 poll = node.create_poll(topic.message_type, topic.name, take, POLLED_QOS)
                 self._polls.append(poll)
-                if is_lasting:
+                if topic.is_lasting:
                     self._lasting.append(poll)
                 continue
             node.create_subscription(
@@ -180,12 +201,19 @@ class CommandInbox:
             from sim_bridge.ros.command.follow_joint_trajectory import FollowJointTrajectory
 
             for controller in self._trajectories.controllers:
-                name = f'{self._prefix}{controller.name}/follow_joint_trajectory'
+                name = self._full(controller.topic('follow_joint_trajectory'))
                 self.actions.append(
                     FollowJointTrajectory(
                         node, actions.FollowJointTrajectory, name, self._trajectories, controller
                     )
                 )
+        for program in self._programs:
+            self.actions += program.serve(node, self._full)
+        query = getattr(optional_messages('control_msgs', 'srv'), 'QueryTrajectoryState', None)
+        if query is not None:
+            for controller in self._trajectories.controllers:
+                name = self._full(controller.topic('query_state'))
+                serve_query(node, query, name, self._trajectories, controller)
 
     def _take_lasting(self, topic: CommandTopic, data: bytes) -> None:
         """Take a command, and note it: its publisher may be gone by the next poll."""
@@ -202,11 +230,19 @@ class CommandInbox:
         self._lockstep.ask(f'{self._prefix}{STAMPED_TOPIC}', time_ns)
 
     def _accept(
-        self, name: str, message_type: type, take: Take, prefix: str | None = None
+        self,
+        name: str,
+        message_type: type,
+        take: Take,
+        prefix: str | None = None,
+        is_lasting: bool = False,
     ) -> None:
-        """Take commands on a topic; log and count invalid ones. prefix: topic name prefix."""
-        prefix = self._prefix if prefix is None else prefix
-        full_name = name if name.startswith('/') else prefix + name
+        """
+        Take commands on a topic; log and count invalid ones.
+
+        prefix: topic name prefix. is_lasting: see `CommandTopic`.
+        """
+        full_name = self._full(name, prefix)
         most = (
             TRAJECTORY_BYTES
             if message_type is JointTrajectory
@@ -232,7 +268,12 @@ class CommandInbox:
             else:
                 attempt(data)
 
-        self.topics.append(CommandTopic(full_name, message_type, receive))
+        self.topics.append(CommandTopic(full_name, message_type, receive, is_lasting))
+
+    def _full(self, name: str, prefix: str | None = None) -> str:
+        """Return a topic's name with the robot's prefix, or another one."""
+        prefix = self._prefix if prefix is None else prefix
+        return name if name.startswith('/') else prefix + name
 
     def _hold_back(
         self, name: str, full_name: str, data: bytes, attempt: Callable[[bytes], None]

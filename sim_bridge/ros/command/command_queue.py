@@ -182,6 +182,22 @@ class CommandQueue:
                 raise StateError(self._table.refusal(*refused))
             self._accept(fitting, stamp_ns, source)
 
+    def checked_value(self, quantity: int, name: str, value: float) -> float:
+        """
+        Return a value for an axis within its limits, without taking it; count it if clamped.
+
+        Raises like `accept_named`, except that no rejection is counted.
+        """
+        with self._lock:
+            rows = self._table.rows_of([name])
+            _, values, is_beyond = self._table.checked(quantity, rows, [value])
+            self._counts.clamped += is_beyond
+        return float(values[0])
+
+    def limited(self, quantity: int, name: str, value: float) -> float:
+        """Return a finite value for an axis within its limits."""
+        return self._table.limited(quantity, name, value)
+
     def set_control(self, axis: str, control: str, kp: float, kd: float) -> None:
         """
         Change an axis' control mode from the next control step on, without a jerk.

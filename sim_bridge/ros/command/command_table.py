@@ -176,6 +176,11 @@ class CommandTable:
         within = np.clip(values, lower, upper)
         return rows, within, bool((within != values).any())
 
+    def limited(self, quantity: int, name: str, value: float) -> float:
+        """Return a finite value for an axis within its limits."""
+        row = self._rows[name]
+        return float(min(max(value, self._lower[quantity, row]), self._upper[quantity, row]))
+
     def refusal(self, row: int, quantity: int) -> str:
         """Return why an axis or crawler does not accept a quantity, and a remedy."""
         name = self.names[row]

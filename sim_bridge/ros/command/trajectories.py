@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 from rclpy.logging import get_logger
 
+from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.command.commands import RobotCommands
+from sim_bridge.ros.command.controller_states import ControllerStates
 from sim_bridge.ros.command.controllers import TrajectoryController
 from sim_bridge.ros.command.inputs import InputNote, Message
 from sim_bridge.ros.wire.trajectory_message import from_bytes, from_message, TrajectoryMessage
@@ -36,15 +38,16 @@ class Order:
     """
     A request to follow a trajectory.
 
-    number: identifies the order. start_ns: simulated start time [ns]; 0: at once. run: None until
-    the order is passed to the follower, or permanently if the follower refused it; then `refusal`
-    holds the reason.
+    number: identifies the order. start_ns: simulated start time [ns]; 0: at once. interpolates:
+    False for jumps to the next point. run: None until the order is passed to the follower, or
+    permanently if the follower refused it; then `refusal` holds the reason.
     """
 
     number: int
     trajectory: Trajectory
     start_ns: int
     tolerances: Tolerances
+    interpolates: bool = True
     run: Run | None = None
     refusal: str = ''
 
@@ -74,21 +77,22 @@ class Trajectories:
         commands: RobotCommands,
         controllers: Sequence[TrajectoryController],
         now: Callable[[], int],
+        states: ControllerStates | None = None,
     ) -> None:
         """
         Prepare to take trajectories.
 
         commands: the robot's commands; commands and trajectories take joints from each other.
-        controllers: trajectory controllers. now: returns the simulated time [ns].
+        controllers: trajectory controllers. now: returns the simulated time [ns]. states: active
+        and inactive controllers; None if all are active.
         """
         self.controllers = list(controllers)
         self.counts: Counter[str] = Counter()
         self.logger = get_logger('sim_bridge')
         self._robot, self._commands, self._now = robot, commands, now
-        # the other joints of a loop follow from these, and must not be held
-        held = () if robot.loop_joints else [j for each in controllers for j in each.joints]
-        gains = {joint: gain for each in controllers for joint, gain in each.gains.items()}
-        self._follower = TrajectoryFollower(robot, held, gains)
+        self._states = states or ControllerStates((), robot.name)
+        self._follower = TrajectoryFollower(robot)
+        self.serve()
         commands.following = self._follower
         self._orders: dict[int, Order] = {}
         self._latest = 0
@@ -102,6 +106,45 @@ class Trajectories:
     def following(self) -> int:
         """Number of trajectories being followed or waiting for their start time."""
         return len(self._follower.runs)
+
+    @property
+    def _active(self) -> list[TrajectoryController]:
+        return [each for each in self.controllers if self._states.is_active(each.name)]
+
+    def serve(self) -> None:
+        """Hold the joints of the active controllers while others follow; on the physics thread."""
+        # the other joints of a loop follow from these, and must not be held
+        held = () if self._robot.loop_joints else [j for each in self._active for j in each.joints]
+        gains = {joint: gain for each in self._active for joint, gain in each.gains.items()}
+        self._follower.serve(held, gains)
+
+    def begin(self) -> None:
+        """
+        Hold the joints of active controllers from a file, which other commands have unlocked.
+
+        On the physics thread.
+        """
+        if not self._robot.loop_joints:
+            self._follower.hold(
+                [j for each in self._active if each.quantities for j in each.joints]
+            )
+
+    def desired(self, controller: TrajectoryController) -> FloatArray:
+        """Return (3, n): the desired motion of a controller's joints now."""
+        columns = self._follower.columns(controller.joints)
+        return self._follower.desired(columns, self._now())
+
+    def query(self, controller: TrajectoryController, time_ns: int) -> FloatArray:
+        """
+        Return (3, n): the desired motion of a controller's joints at a later time [ns].
+
+        Raises StateError for an inactive controller, InvalidValueError for an earlier time.
+        """
+        self._states.check_active(controller.name)
+        if time_ns < self._now():
+            expected = f'at least {self._now() * 1e-9:.9g} s, the present time'
+            raise InvalidValueError('time', time_ns * 1e-9, expected)
+        return self._follower.desired(self._follower.columns(controller.joints), time_ns)
 
     def drive(self, time_ns: int, step_ns: int) -> None:
         """Command the joints for the step starting now [ns]; on the physics thread."""
@@ -139,6 +182,7 @@ class Trajectories:
         message: TrajectoryMessage,
         tolerances: Tolerances | None = None,
     ) -> Order:
+        self._states.check_active(controller.name)
         trajectory = message.trajectory()
         place = f'trajectory controller {controller.name!r} of robot {self._robot.name!r}'
         for joint in trajectory.joints:
@@ -160,6 +204,7 @@ class Trajectories:
             trajectory,
             message.stamp_ns,
             select(tolerances or controller.tolerances, controller.joints, trajectory.joints),
+            controller.interpolates,
         )
 
     def follow(self, order: Order, source: Message | None = None) -> Order:
@@ -174,7 +219,11 @@ class Trajectories:
         def start() -> None:
             try:
                 order.run = self._follower.start(
-                    order.trajectory, self._now(), order.start_ns, order.tolerances
+                    order.trajectory,
+                    self._now(),
+                    order.start_ns,
+                    order.tolerances,
+                    order.interpolates,
                 )
             except InvalidValueError as err:  # its start time has passed meanwhile
                 order.refusal = str(err)
@@ -246,6 +295,7 @@ def to_values(order: Order) -> dict[str, Any]:
         'path': tolerances.path.tolist(),
         'goal': tolerances.goal.tolist(),
         'goal_time': tolerances.goal_time,
+        **({} if order.interpolates else {'interpolates': False}),
     }
 
 
@@ -259,6 +309,7 @@ def from_values(values: Mapping[str, Any]) -> Order:
         trajectory,
         values['start_ns'],
         Tolerances(values['path'], values['goal'], values['goal_time']),
+        values.get('interpolates', True),
     )
 
 

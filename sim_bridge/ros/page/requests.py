@@ -151,7 +151,8 @@ class Requests:
         interface = self._interface(robot)
         topics = {topic.name: topic for topic in interface.command_topics}
         controllers = interface.trajectories.controllers
-        found = next((each for each in controllers if set(joints) <= set(each.joints)), None)
+        active = [each for each in controllers if interface.states.is_active(each.name)]
+        found = next((each for each in active if set(joints) <= set(each.joints)), None)
         if found is None:
             raise InvalidValueError(
                 'joints of the trajectory',
@@ -167,7 +168,9 @@ class Requests:
         message = JointTrajectory(joint_names=list(joints), points=points)
         # repeated commands would interrupt the trajectory
         self._release(robot)
-        topics[f'{interface.prefix}{found.name}/joint_trajectory'].take(serialize_cleanly(message))
+        name = found.topic('joint_trajectory')
+        full_name = name if name.startswith('/') else interface.prefix + name
+        topics[full_name].take(serialize_cleanly(message))
 
     def _drag(
         self, robot: str, link: str, point: Sequence[float] | None, target: Sequence[float]

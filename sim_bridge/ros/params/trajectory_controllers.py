@@ -9,7 +9,7 @@ from typing import Any
 
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameter_table import checked, parameter
-from sim_bridge.trajectory.follower import Gains
+from sim_bridge.trajectory.gains import Gains
 
 BLOCK = 'trajectory_controllers'
 

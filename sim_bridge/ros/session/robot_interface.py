@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, TYPE_CHECKING
 
@@ -10,11 +10,20 @@ from std_msgs.msg import String
 
 from sim_bridge.description.resources import BODY_SUFFIXES
 from sim_bridge.description.urdf.write import urdf_text
+from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.ros.command.command_inbox import CommandInbox
 from sim_bridge.ros.command.commands import RobotCommands
+from sim_bridge.ros.command.controller_reports import program_states, trajectory_states
+from sim_bridge.ros.command.controller_states import (
+    ControllerStates,
+    declared_controllers,
+    set_controls,
+)
 from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
 from sim_bridge.ros.command.drives import commanded_drives, drives_of, Followings
 from sim_bridge.ros.command.hardware import hardware_of
+from sim_bridge.ros.command.program_kinds import programs_of
+from sim_bridge.ros.command.programs import Context
 from sim_bridge.ros.command.signals import commanded_signals
 from sim_bridge.ros.command.trajectories import Trajectories
 from sim_bridge.ros.publish.drawn_meshes import mesh_folder
@@ -24,11 +33,13 @@ from sim_bridge.ros.publish.outbox import outboxes, Timed
 from sim_bridge.ros.publish.sensor_streams import sensor_streams
 from sim_bridge.ros.publish.signals import output_streams
 from sim_bridge.ros.publish.streams import Rate
+from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.ros.command.command_inbox import CommandTopic
+    from sim_bridge.ros.command.inputs import Following
     from sim_bridge.ros.command.lockstep import LockstepPolicy
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.sinks import Sink
@@ -85,8 +96,17 @@ class RobotInterface:
         self.namespace, self.prefix = loaded.namespace, loaded.prefix
         prefix = loaded.prefix
         hardware = hardware_of(robot, prefix)
-        # drives set their joints' control modes before commands read them
+        # drives and controllers set their joints' control modes before commands read them
         drives = drives_of(robot, parameters, all_joints)
+        driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
+        declared = [
+            each
+            for each in declared_controllers(robot.description)
+            if driven.keys().isdisjoint(each.settings.joints)
+        ]
+        self.states = ControllerStates(declared, robot.name)
+        """Active and inactive controllers of the robot's files."""
+        set_controls(robot, self.states.controls())
         self.commands = RobotCommands(
             robot,
             loaded.joints or robot.actuated_joints,
@@ -142,19 +162,28 @@ class RobotInterface:
         if urdf:
             latched = sink.open(f'{prefix}robot_description', String, LATCHED_QOS)
             latched.publish(String(data=urdf))
-        driven = {joint: drive.name for drive in drives for joint in drive.description.joints}
         joints = [name for name in self.commands.joint_names if name not in driven]
         check_not_driven(parameters.trajectory_controllers, driven)
         self.trajectories = Trajectories(
             robot,
             self.commands,
-            controllers_of(parameters.trajectory_controllers, joints, all_joints),
+            controllers_of(parameters.trajectory_controllers, joints, all_joints, declared),
             now,
+            self.states,
         )
+        self.programs = programs_of(
+            Context(robot, self.commands, self.states, now, parameters.tick_ns * 1e-9)
+        )
+        """Controllers of the robot's files, except trajectory controllers and drives."""
+        self._reports = [
+            *trajectory_states(sink, prefix, robot, self.trajectories),
+            *program_states(sink, prefix, self.programs),
+        ]
         self.drives = commanded_drives(robot, self.commands, drives, parameters)
         """The robot's drives, commanded by twists."""
-        if self.drives:
-            self.commands.following = Followings(self.commands.following, *self.drives)
+        others: list[Following] = [*self.drives, *(each.targets for each in self.programs)]
+        if others:
+            self.commands.following = Followings(self.commands.following, *others)
         self.inbox = CommandInbox(
             prefix,
             self.commands,
@@ -164,10 +193,13 @@ class RobotInterface:
             lockstep,
             parameters.cmd_vel_stamped,
             [] if scene is None else commanded_signals(scene_prefix, scene, self.commands),
+            self.programs,
         )
         self._stateful: tuple[Stateful, ...] = (
+            self.states,
             self.commands,
             self.trajectories,
+            *self.programs,
             self._joint_states,
         )
         self.restart()
@@ -190,8 +222,16 @@ class RobotInterface:
             *([self._odometry] if self._odometry is not None else []),
             *(stream for stream, _ in self._reckoned),
             *self._outputs,
+            *(stream for stream, _ in self._reports),
             *(stream for sensor in self._sensors for stream in sensor.streams),
         ]
+
+    def feed(self, controller: str, values: Mapping[str, Any]) -> None:
+        """Pass an input recorded in another run to a controller; raises UnknownNameError."""
+        programs = {each.declared.name: each for each in self.programs}
+        if controller not in programs:
+            raise UnknownNameError('controller', controller, programs, 'the replay')
+        programs[controller].feed(values)
 
     def refresh(self) -> None:
         """Check for subscribers on topics, and for publishers on command topics."""
@@ -203,9 +243,16 @@ class RobotInterface:
 
     def command(self, time_ns: int) -> None:
         """Apply commands to the control step starting at this simulated time [ns]."""
+        is_locked = self.robot.hold if self.states.controllers else False
         self.commands.apply(time_ns)
+        if is_locked and not self.robot.hold:
+            self.trajectories.begin()
+            for program in self.programs:
+                program.begin()
         for drive in self.drives:
             drive.advance(time_ns)
+        for program in self.programs:
+            program.advance(time_ns)
 
     def publish(self, time_ns: int) -> None:
         """Publish messages due at this simulated time [ns]."""
@@ -222,6 +269,9 @@ class RobotInterface:
             self._relocate()
         for outbox in self._outboxes:
             outbox.publish(time_ns, simulation.run.step_count)
+        for stream, rate in self._reports:
+            if stream.is_wanted and rate.is_due(time_ns):
+                stream.publish(pack_stamp(time_ns))
 
     @property
     def _controlled(self) -> list[Stream]:
@@ -285,7 +335,8 @@ class RobotInterface:
         Goal clients get the reason at once, since they cannot ask later. Returns whether there
         were any goals.
         """
-        for part in (self.commands, self.trajectories):
+        parts: list[Stateful] = [self.commands, self.trajectories, *self.programs]
+        for part in parts:
             part.restart(self._now(), reason)
         return self.inbox.end_goals()
 
@@ -299,6 +350,8 @@ class RobotInterface:
     def _restart_rates(self) -> None:
         now = self._now()
         self._joint_states.rate.restart(now)
+        for _, rate in self._reports:
+            rate.restart(now)
         for outbox in self._outboxes:
             outbox.restart(now)
 
