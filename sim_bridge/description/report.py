@@ -11,11 +11,14 @@ from sim_bridge.foundation.errors import brief, close_match, shortened, SimBridg
 ERROR = 'error'
 WARNING = 'warning'
 
+# findings about details: those of different tags and attributes share a line
+_DETAILS = frozenset({'unknown-tag', 'unknown-attribute', 'unknown-key', 'ignored-tag'})
 # findings about elements left out of the simulation
 _NOT_SIMULATED = frozenset({'not-simulated', 'unsupported-sensor', 'unplaced-sensor'})
 _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 2000
 _LINES_SHOWN = 8
+_WORDS_SHOWN = 6
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
@@ -131,7 +134,8 @@ class Report:
         """
         Return the report for people: one line per defect, which editors can jump to, and a count.
 
-        Equal defects at several places share one line: the first place and the count of others.
+        Equal defects at several places share one line: the first place and the count of others,
+        with the other tags or attributes if these differ.
         """
         lines = self.lines()
         return '\n'.join([*lines, f'{self.source}: {self.summary()}'])
@@ -185,17 +189,32 @@ class Report:
         places = [*numbers_of_others][:_LINES_SHOWN]
         more = ', …' if len(numbers_of_others) > len(places) else ''
         where = f': lines {", ".join(places)}{more}' if places else ''
-        return f'{text} (and {len(others)} more{where})'
+        words = dict.fromkeys(_word(finding) for finding in others)
+        words.pop(_word(first), None)
+        named = f'; also {", ".join([*words][:_WORDS_SHOWN])}' if words else ''
+        named += ', …' if len(words) > _WORDS_SHOWN else ''
+        return f'{text} (and {len(others)} more{where}{named})'
+
+
+def _word(finding: Finding) -> str:
+    """Return an element's last tag and the attribute."""
+    tag = finding.element.rpartition('/')[2]
+    return f'<{tag} {finding.attribute}>' if finding.attribute else f'<{tag}>'
 
 
 def _group(finding: Finding) -> tuple[str, ...]:
-    """Return the key of a finding's group; an element not simulated differs by its own name."""
+    """
+    Return the key of a finding's group.
+
+    An element without simulation differs by its own name, a detail only by the kind of its part.
+    """
     own = finding.name if finding.code in _NOT_SIMULATED else ''
+    is_detail = finding.code in _DETAILS
     return (
         finding.severity,
         finding.code,
-        finding.element,
-        finding.attribute,
+        finding.element.partition('/')[0] if is_detail else finding.element,
+        '' if is_detail else finding.attribute,
         finding.message,
         finding.file,
         own,

@@ -52,6 +52,11 @@ CASES = {
     ),
     'arm': (ARM, True, 'one limb of 6 joints'),
     'gripper': (robot(limb('a', 1), limb('b', 1), shape=''), True, 'no collision shape'),
+    'massless': (
+        f'<robot name="r"><link name="base"/>{limb("a", 1)}</robot>',
+        True,
+        'has no mass',
+    ),
     'box': (robot(), False, "root link 'base'"),
     'door': (robot(limb('a', 1)), False, "root link 'base'"),
     'vehicle': (

@@ -72,6 +72,16 @@ def test_like_defects_are_grouped(write, capsys):
     assert last == f'{path}: 12 warnings'
 
 
+def test_unknown_details_of_a_part_share_a_line(write, capsys):
+    """Name the other tags and attributes of a group, each once."""
+    links = '<link name="l"><a/>\n<b/></link><link name="k"><a/></link>'
+    path = write(f'<robot name="r">{links}</robot>')
+    run(path)
+    lines = [each for each in capsys.readouterr().out.splitlines() if '[unknown-tag]' in each]
+    assert len(lines) == 1
+    assert lines[0].endswith('(and 2 more: lines 2; also <b>)')
+
+
 def test_json_holds_every_finding(write, capsys):
     """Print the whole report for programs."""
     path = write(BROKEN)

@@ -82,3 +82,14 @@ def test_rotor_inertia_becomes_armature():
     own = load_description(with_transmission(drake(0.002), '<dynamics armature="0.5"/>'))
     assert own.joints['elbow'].dynamics.armature == 0.5
     assert [each.code for each in own.report.findings] == ['no-effect']
+
+
+def test_a_reduction_reflects_the_rotor_inertia():
+    """Take the square of the mechanical reduction, and report no value without effect."""
+    content = (
+        '<actuator name="m"><mechanicalReduction>50</mechanicalReduction>'
+        '<rotor_inertia>1e-4</rotor_inertia></actuator>'
+    )
+    description = load_description(with_transmission(content))
+    assert description.joints['elbow'].dynamics.armature == pytest.approx(0.25)
+    assert description.report.findings == ()

@@ -45,6 +45,14 @@ def test_error(code, lines, element, name, attribute, value, line):
             {9: '<gazebo><plugin filename="gz-sim-diff-drive-system" name="d"/></gazebo></robot>'},
             'drive',
         ),
+        (
+            {
+                9: '<ros2_control name="c" type="system"><joint name="elbow"><state_interface '
+                'name="position"><param name="initial_value">9</param></state_interface></joint>'
+                '</ros2_control></robot>'
+            },
+            'initial value',
+        ),
     ],
 )
 def test_a_defect_beside_the_body_leaves_its_part_out(lines, part):

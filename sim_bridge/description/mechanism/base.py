@@ -22,7 +22,7 @@ class Base:
 
     def __str__(self) -> str:
         """Return kind and reason."""
-        return f'{"fixed" if self.is_fixed else "free"} base ({self.reason})'
+        return f'{"fixed" if self.is_fixed else "free"} base, since {self.reason}'
 
 
 def base_of(description: RobotDescription, given: bool | None = None) -> Base:
@@ -31,7 +31,7 @@ def base_of(description: RobotDescription, given: bool | None = None) -> Base:
 
     given: user's choice of a fixed base; None for the choice of this rule. Fixed are roots in the
     world, arms (one limb of at least three joints) and grippers (limbs below a root without
-    collision). Robots with wheels, tracks or several legs stay free.
+    collision), and roots without mass. Robots with wheels, tracks or several legs stay free.
     """
     if not description.links:
         return Base(True, 'it has no links')
@@ -43,7 +43,7 @@ def base_of(description: RobotDescription, given: bool | None = None) -> Base:
         return Base(True, f'its root link is {description.root!r}')
     why = _reason_to_hold(description)
     if why:
-        return Base(True, f'{why}, and nothing below it stands or rolls; {_HOW_TO_FREE}')
+        return Base(True, f'{why}; {_HOW_TO_FREE}')
     reason = f'nothing fixes its root link {description.root!r}; {_HOW_TO_HOLD}'
     return Base(False, f'{reason}{_fall(description, False)}')
 
@@ -58,6 +58,8 @@ def _fall(description: RobotDescription, is_fixed: bool) -> str:
 def _reason_to_hold(description: RobotDescription) -> str:
     """Return the reason for holding the root of an arm or a gripper; '' for a free base."""
     limbs = _limbs(description)
+    if limbs.joints and not limbs.has_root_mass:
+        return f'its root link {description.root!r} has no mass'
     if not limbs.joints or limbs.floats or description.drives or description.crawlers:
         return ''
     longest = max(limbs.joints.values())
@@ -76,13 +78,14 @@ class _Limbs:
     Limbs of a robot.
 
     joints: number of movable joints, by the first joint of each limb. floats: whether a joint has
-    no axis. rolls: whether a limb begins with a wheel. has_root_collision: whether a link rigidly
-    joined to the root has a collision shape.
+    no axis. rolls: whether a limb begins with a wheel. has_root_mass, has_root_collision: whether
+    a link rigidly joined to the root has mass or a collision shape.
     """
 
     joints: dict[str, int]
     floats: bool = False
     rolls: bool = False
+    has_root_mass: bool = False
     has_root_collision: bool = False
 
 
@@ -99,7 +102,7 @@ def _limbs(description: RobotDescription) -> _Limbs:
         limbs.floats |= joint.type in (JointType.FLOATING, JointType.PLANAR)
         if not above and joint.type is JointType.CONTINUOUS:
             limbs.rolls |= bool(description.links[joint.child].collisions)
-    limbs.has_root_collision = any(
-        description.links[name].collisions for name, own in limb.items() if not own
-    )
+    body = [description.links[name] for name, own in limb.items() if not own]
+    limbs.has_root_collision = any(link.collisions for link in body)
+    limbs.has_root_mass = any(link.inertial and link.inertial.mass > 0.0 for link in body)
     return limbs

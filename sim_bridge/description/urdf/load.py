@@ -26,6 +26,7 @@ from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xac
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
 from sim_bridge.description.urdf.materials import read_appearances
+from sim_bridge.description.urdf.ros2_control import check_initial_values
 from sim_bridge.description.urdf.schema import (
     JOINT,
     JOINT_TYPES,
@@ -112,6 +113,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
         if not findings.report(source).errors:
             joints = inertia.check_joints(description, findings)
             description = replace(description, joints=MappingProxyType(joints))
+    check_initial_values(root, joints, findings)
     return replace(description, sensors=read_sensors(root, description, findings))
 
 

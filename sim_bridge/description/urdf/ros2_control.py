@@ -8,9 +8,9 @@ parameters `joint`, `link` or `frame_id` name it; else a joint or link has the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.model import JointDescription, RobotDescription, SensorDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sensor_kinds import KINDS, SensorKind, Switch
@@ -31,6 +31,32 @@ def read_ros2_control_sensors(
                 if sensor is not None:
                     declared = {*declared, sensor.name}
                     yield sensor
+
+
+def check_initial_values(
+    root: Element, joints: Mapping[str, JointDescription], findings: Findings
+) -> None:
+    """Report initial positions outside a joint's limits; nodes leave them out."""
+    for system in root.findall('ros2_control'):
+        for node in system.findall('joint'):
+            joint = joints.get(node.get('name', ''))
+            for interface in node.findall('state_interface'):
+                if joint is not None and interface.get('name') == 'position':
+                    _check_initial_value(interface, joint, findings)
+
+
+def _check_initial_value(interface: Element, joint: JointDescription, findings: Findings) -> None:
+    lower, upper = joint.limits.lower, joint.limits.upper
+    for node in interface.findall('param'):
+        if node.get('name') != 'initial_value':
+            continue
+        own, text = Findings(), element_text(node)
+        place = Place('joint/initial_value', joint.name, node.line)
+        values = parse_numbers(text, Numbers(), place, own, '')
+        if values and not lower <= values[0] <= upper:
+            message = f'must be from {lower:g} to {upper:g}, the limits of the joint [rad or m]'
+            own.error('out-of-range', place, message, value=text)
+        findings.take_part(own, 'initial value')
 
 
 def _read(

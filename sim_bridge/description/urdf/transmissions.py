@@ -2,8 +2,9 @@
 Transmissions between actuators and joints, in ROS 1, ros2_control and Drake.
 
 Joints are simulated on their own side: efforts, limits and positions are those of the joint. A
-transmission therefore changes nothing, except that Drake's rotor inertia becomes armature. All
-other values of a transmission are reported.
+transmission therefore changes nothing, except that the inertia of its rotor becomes armature, by
+the square of the gear ratio (Drake) or of the mechanical reduction. All other values of a
+transmission are reported.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from sim_bridge.description.xml.values import element_text
 
 _SIMPLE = 'SimpleTransmission'
 _ROTOR, _RATIO = 'rotor_inertia', 'gear_ratio'
+_REDUCTIONS = ('mechanicalReduction', 'mechanical_reduction')
 # numbers of the actuator side, with the value that changes nothing
 _ACTUATOR_SIDE = {'mechanicalReduction': 1.0, 'mechanical_reduction': 1.0, 'offset': 0.0}
 
@@ -44,9 +46,10 @@ def with_transmissions(
                 f'only {_SIMPLE} is known; its joints move independently',
                 value=kind,
             )
+        armature = _armature(node, place, findings)
         for element in node.walk():
             neutral = _ACTUATOR_SIDE.get(element.tag)
-            if neutral is not None:
+            if neutral is not None and not (armature and element.tag in _REDUCTIONS):
                 inner = place.child(element.tag, element.line)
                 if _number(element, neutral, inner, findings) != neutral:
                     findings.warning(
@@ -55,7 +58,6 @@ def with_transmissions(
                         'no effect: efforts, limits and positions are those of the joint',
                         value=element_text(element),
                     )
-        armature = _armature(node, place, findings)
         for element in node.findall('joint') if armature else ():
             joint = changed.get(element.get('name', ''))
             if joint is not None and joint.type in ONE_AXIS:
@@ -78,12 +80,15 @@ def _kind(node: Element) -> str:
 def _armature(node: Element, place: Place, findings: Findings) -> float:
     """Return the rotor inertia at the joint [kg m² or kg]: times the square of the gear ratio."""
     values = {_ROTOR: 0.0, _RATIO: 1.0}
-    for actuator in node.findall('actuator'):
+    for actuator in (*node.findall('joint'), *node.findall('actuator')):
         for element in actuator:
             tag = element.tag.rpartition(':')[2]
+            tag = _RATIO if tag in _REDUCTIONS else tag
             if tag in values:
-                inner = place.child(f'actuator/{tag}', element.line)
-                values[tag] = _number(element, values[tag], inner, findings)
+                inner = place.child(f'{actuator.tag}/{element.tag}', element.line)
+                # a reduction that is no number is reported with the other values
+                own = Findings() if tag != element.tag.rpartition(':')[2] else findings
+                values[tag] = _number(element, values[tag], inner, own)
     armature = values[_RATIO] ** 2 * values[_ROTOR]
     if not 0.0 <= armature <= LARGEST:
         message = f'gives an armature of {armature:g}, outside 0 to {LARGEST:g}; ignored'

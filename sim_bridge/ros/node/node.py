@@ -14,7 +14,6 @@ from rclpy.parameter import Parameter
 
 from sim_bridge.compiler.build import build_apart, listening, missing
 from sim_bridge.compiler.unit import Unit
-from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.foundation.errors import (
     MissingPackageError,
     RecordingError,
@@ -44,13 +43,13 @@ from sim_bridge.ros.services.simulation_control import SimulationControl
 from sim_bridge.ros.services.standard import offer_standard_services
 from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
+from sim_bridge.ros.session.remarks import base_text, left_out_text
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import sim_bridge as sb
     from sim_bridge.ros.page.live_page import LivePage
 
 # longest delay of the first message to a new subscriber [s]
@@ -110,7 +109,7 @@ class SimBridge:
             # logged after the start: rclpy's first log line takes as long as forty steps, since it
             # looks up the caller's source
             self._log_ready(simulator, is_active)
-            self._log_not_simulated(simulator)
+            self._log_left_out(simulator)
             announce_ready()
         except BaseException:
             # includes a signal: no other code can close the started parts yet
@@ -290,29 +289,18 @@ class SimBridge:
                 ]
             )
 
-    def _base(self, robot: sb.Robot) -> str:
-        """Return a robot's base, with the reason for the parameter's own robot."""
-        kind = f'{"fixed" if robot.fixed_base else "free"} base'
-        if robot.description is None or self.parameters.world:
-            return kind
-        base = base_of(robot.description, self.parameters.fixed_base)
-        return str(base) if base.is_fixed == robot.fixed_base else kind
-
-    def _log_not_simulated(self, simulator: Simulator) -> None:
-        """Log each robot's parts without simulation, once for each robot."""
-        for robot in simulator.world.robots.values():
-            report = None if robot.description is None else robot.description.report
-            if report is not None and report.not_simulated:
-                lines = replace(report, findings=report.not_simulated).lines()
-                self._node.get_logger().warning(
-                    f'robot {robot.name!r} is simulated without:\n' + '\n'.join(lines)
-                )
+    def _log_left_out(self, simulator: Simulator) -> None:
+        """Log each robot's parts without simulation."""
+        for text in filter(None, map(left_out_text, simulator.world.robots.values())):
+            self._node.get_logger().warning(text)
 
     def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters
         factor = parameters.real_time_factor
+        # in a scene, the setting holds for one of the robots
+        given = None if parameters.world else parameters.fixed_base
         robots = ', '.join(
-            f'{interface.robot.name!r} ({self._base(interface.robot)}, '
+            f'{interface.robot.name!r} ({base_text(interface.robot, given)}, '
             f'{counted(len(interface.robot.joint_names), "joint")}, '
             f'{counted(len(interface.topics), "topic")} published)'
             for interface in simulator.interfaces

@@ -14,12 +14,12 @@ import xml.etree.ElementTree as ElementTree
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.engine.data.model import LOWER, UPPER
-from sim_bridge.foundation.errors import InvalidValueError
 
 
 def start_limits(description: RobotDescription) -> dict[str, tuple[float, float]]:
     """Return the position limits [rad or m] for one-axis joints, in joint order."""
-    blueprint = compile_robot(description)
+    # limits do not depend on the base, and a free base needs mass
+    blueprint = compile_robot(description, fixed_base=True)
     names, first = blueprint.joint_names, blueprint.first_v
     limits = blueprint.model.limits[first : first + len(names), [LOWER, UPPER]]
     return dict(zip(names, map(tuple, limits.tolist()), strict=True))
@@ -29,8 +29,7 @@ def initial_values(description: RobotDescription) -> dict[str, float]:
     """
     Return start positions [rad or m] for one-axis joints from a robot's `<ros2_control>`.
 
-    Mimic joints are left out. Raises InvalidValueError with the joint name if a value
-    is not a number or exceeds the joint's limits.
+    Mimic joints are left out, and values outside the joint's limits, which the reader reports.
     """
     limits = start_limits(description)
     values = {}
@@ -40,12 +39,8 @@ def initial_values(description: RobotDescription) -> dict[str, float]:
             continue
         lower, upper = limits[name]
         value = _number(text)
-        if not lower <= value <= upper:
-            expected = f'a number from {lower:g} to {upper:g}, its limits [rad or m]'
-            raise InvalidValueError(
-                'initial_value', text, expected, f'ros2_control, joint {name!r}'
-            )
-        values[name] = value
+        if lower <= value <= upper:
+            values[name] = value
     return values
 
 

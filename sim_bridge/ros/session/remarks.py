@@ -1,0 +1,33 @@
+"""Remarks on a loaded robot for the log: its base, and its parts without simulation."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sim_bridge.description.mechanism.base import base_of
+
+if TYPE_CHECKING:
+    import sim_bridge as sb
+
+
+def base_text(robot: sb.Robot, given: bool | None) -> str:
+    """
+    Return a robot's base, with the reason if it follows from the rule for nodes.
+
+    given: user's choice of a fixed base; None for the rule.
+    """
+    if robot.description is not None:
+        base = base_of(robot.description, given)
+        if base.is_fixed == robot.fixed_base:
+            return str(base)
+    return f'{"fixed" if robot.fixed_base else "free"} base'
+
+
+def left_out_text(robot: sb.Robot) -> str:
+    """Return the parts of a robot's file without simulation, one a line; '' for none."""
+    report = None if robot.description is None else robot.description.report
+    if report is None or not report.not_simulated:
+        return ''
+    lines = replace(report, findings=report.not_simulated).lines()
+    return '\n'.join([f'robot {robot.name!r} is simulated without:', *lines])
