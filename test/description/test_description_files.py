@@ -329,3 +329,18 @@ def test_arguments_of_xacro_are_a_mapping(tmp_path, value, suffix):
     for call in (load_description, check_description):
         with pytest.raises(InvalidValueError, match=r'xacro_args = .*: expected a mapping'):
             call(path, xacro_args=value)
+
+
+def test_missing_xacro_arguments_are_named(tmp_path):
+    """Use the file's name for the robot's; name any other missing argument and its form."""
+    file = tmp_path / 'crane.urdf.xacro'
+    head = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" name="$(arg name)">'
+    file.write_text(f'{head}<link name="base"/></robot>')
+    description = load_description(file)
+    assert description.name == 'crane'
+    (found,) = description.report.findings
+    assert "argument 'name' is not given; 'crane' is used" in found.message
+    assert load_description(file, xacro_args={'name': 'a'}).name == 'a'
+    file.write_text(f'{head}<link name="$(arg side)_base"/></robot>')
+    (error,) = check_description(file).errors
+    assert 'side:=VALUE' in error.message

@@ -7,6 +7,7 @@ import importlib.util
 import os
 from pathlib import Path
 import re
+from typing import Any
 
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.xml.document import Document, parse_document
@@ -19,6 +20,9 @@ LIMITS = Limits(seconds=10.0, memory_bytes=1 << 30, answer_bytes=TEXT_BYTES)
 
 _READER = 'sim_bridge.foreign.xacro_reader'
 _PREFIX = 'xacro:'
+_UNDEFINED = re.compile(r'Undefined substitution argument (\w+)')
+# arguments with the robot's name; launch files often give them
+_NAMES = ('name', 'robot_name')
 _SUBSTITUTION = re.compile(r'\$\((find|dirname|arg|env|optenv|eval|cwd|anon)\b')
 _PLACE = Place('xacro')
 
@@ -67,10 +71,33 @@ def expand(
         'package_paths': [os.fspath(path) for path in package_paths],
     }
     try:
-        answer, text = read_apart(_READER, LIMITS, request, document.text.encode())
+        answer, text = _read(name, request, document.text.encode(), findings)
     except ReadingError as err:
-        findings.error('xacro', _PLACE, f'cannot be expanded: {err}')
+        missing = _UNDEFINED.search(str(err))
+        hint = f'; give it as a xacro argument, {missing[1]}:=VALUE' if missing else ''
+        findings.error('xacro', _PLACE, f'cannot be expanded: {err}{hint}')
         return None
     for line in dict.fromkeys(str(answer.get('printed', '')).splitlines()):
         findings.warning('xacro', _PLACE, line.removeprefix('warning: '))
     return parse_document(text, findings)
+
+
+def _read(
+    name: str, request: dict[str, Any], data: bytes, findings: Findings
+) -> tuple[dict[str, Any], bytes]:
+    """
+    Return the expanded text; a missing argument for the robot's name becomes the file's name.
+
+    Raises ReadingError.
+    """
+    try:
+        return read_apart(_READER, LIMITS, request, data)
+    except ReadingError as err:
+        missing = _UNDEFINED.search(str(err))
+        if missing is None or missing[1] not in _NAMES or missing[1] in request['mappings']:
+            raise
+        stem = 'robot' if name == '<string>' else Path(name).name.partition('.')[0]
+        message = f'argument {missing[1]!r} is not given; {stem!r} is used'
+        findings.warning('xacro', _PLACE, message, missing[1])
+        mappings = {**request['mappings'], missing[1]: stem}
+        return _read(name, {**request, 'mappings': mappings}, data, findings)
