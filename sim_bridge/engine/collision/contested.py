@@ -182,11 +182,13 @@ def _is_violated(gap, closing, flush, rounding):
 @kernel
 def _displacement(geometry, scratch, a, b, x):
     """Return a point's predicted displacement to the step's end, on a relative to b [m]."""
-    return scale(_AHEAD, sub(_carried(geometry, scratch, a, x), _carried(geometry, scratch, b, x)))
+    return scale(
+        _AHEAD, sub(displaced(geometry, scratch, a, x), displaced(geometry, scratch, b, x))
+    )
 
 
 @kernel
-def _carried(geometry, scratch, g, x):
+def displaced(geometry, scratch, g, x):
     """Return the whole step's displacement at a point fixed to a geometry [m]."""
     arm = sub(x, _centre(geometry, scratch, g))
     return add(load3(scratch.motion, g, 0), cross(load3(scratch.motion, g, 3), arm))

@@ -19,7 +19,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
-from sim_bridge.engine.collision.contested import FAST
+from sim_bridge.engine.collision.contested import displaced, FAST
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.sunk import (
     FACE,
@@ -64,7 +64,7 @@ _PARALLEL = 1.0 - 1e-6
 # share of the overlap between two faces, below which another way out is shorter
 _SHORTEST = 0.9
 # depth along a face's normal, as a share of the least depth in any direction, up to which the
-# crossing triangles of two surfaces separate along it even if it exceeds the motion of a step
+# crossing triangles of two surfaces separate along it even if it exceeds the motion in the step
 _TWICE = 2.0
 
 
@@ -316,11 +316,14 @@ def collide_surfaces(
                 if is_sunk:
                     n, gap = scale(-1.0, n), -gap
                 elif gap < 0.0:
-                    least = min(_TWICE * gap, -limit)
                     n, gap = way_between_faces(
-                        geometry, (surface, t, pose_s, x_n), (other, s, pose_o, y_n)
+                        geometry,
+                        (surface, t, pose_s, x_n),
+                        (other, s, pose_o, y_n),
+                        _TWICE * gap,
+                        scratch_inout,
                     )
-                    if gap < least:
+                    if gap == -math.inf:
                         continue
                 else:
                     continue
@@ -359,13 +362,14 @@ def allows(geometry, surface, t, pose_s, other, s, pose_o, n):
 
 
 @subroutine
-def way_between_faces(geometry, below, above):
+def way_between_faces(geometry, below, above, least, scratch):
     """
     Return the face normal that frees a corner by the shortest way, and the distance along it.
 
     For crossing triangles: their shortest way may lead through a solid, because a single triangle
-    has no inside. below, above: (surface, triangle, pose, unit normal). The
-    distance is -inf if no corner is over a face, or if the surfaces do not allow the normals.
+    has no inside. below, above: (surface, triangle, pose, unit normal). least: distance that may
+    be exceeded only by the motion in the step. The distance is -inf if no corner is over a face,
+    or if the surfaces do not allow the normals.
     """
     surface, t, pose_s, x_n = below
     other, s, pose_o, y_n = above
@@ -381,6 +385,12 @@ def way_between_faces(geometry, below, above):
         if is_known and apart > best and is_beside(foremost, n, face[0], face[1], face[2]):
             if side == 1:
                 n = scale(-1.0, n)
+            way = sub(
+                displaced(geometry, scratch, other, foremost),
+                displaced(geometry, scratch, surface, foremost),
+            )
+            if apart < min(least, dot(n, way)):
+                continue
             if allows(geometry, surface, t, pose_s, other, s, pose_o, n):
                 best, best_n = apart, n
     return best_n, best
