@@ -15,6 +15,9 @@ MOST_WORK = 100_000_000
 BAD = 0.05
 """Residual limit [m/s]; above it, bodies visibly sink and more work is allowed."""
 
+NEAR_REST = 1e-4
+"""Greatest velocity of an island near rest [m/s, rad/s]."""
+
 OF_ENTRY_PAIR = 4
 """Multiplications for one pair of a contact's row entries, as Newton's matrix is built."""
 
@@ -26,7 +29,6 @@ _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
 _NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
-_NEAR_REST = 1e-4  # greatest velocity near rest [m/s, rad/s]
 _OF_VELOCITY = 1e-4  # accepted residual of a moving island, relative to its greatest velocity,
 _MOST_IN_MOTION = 1e-6  # up to this residual [m/s]
 
@@ -52,7 +54,7 @@ def affordable_work(options, state, laws, islands, rows, solution, has_elements,
         larger = size / _PILE
         most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
         most = max(budget, min(most, _MORE * budget))
-    if greatest_velocity(state, islands, rows, island) < _NEAR_REST:
+    if greatest_velocity(state, islands, rows, island) < NEAR_REST:
         most = max(most, _NEWTONS_AT_REST * float(a_newton))
     return int(min(most, float(MOST_WORK)))
 

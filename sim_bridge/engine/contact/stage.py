@@ -2,6 +2,7 @@
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.contact.alternating import alternate, is_large, penalty_of
 from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import affordable_work, BAD, newton_work, sweep_work
@@ -262,7 +263,14 @@ def newton(table, phase):
     order_coordinates(islands, rows, direct, island)
     a_newton = newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0)
     most = most_work(table, island, a_newton)
-    newtons = solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
+    newtons, is_ready = 0, True
+    if is_large(laws, islands, direct, island):
+        share = penalty_of(world.state(table), islands, rows, island)
+        left = alternate(laws, islands, rows, solution, direct, island, share, tolerance, most)
+        # one factorization is a Newton step's work
+        newtons, is_ready = 1, left <= tolerance or islands.spent[island] <= most
+    if is_ready:
+        newtons += solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)

@@ -296,6 +296,12 @@ class Direct(NamedTuple):
     """Linearized laws of one contact."""
     linearized: Annotated[FloatMatrix, Dims('bounds', 6 * COMPLIANCE_ROW, unit='SI')]
     """Linearized laws of each contact: impulse change = k - K velocity; see COMPLIANCE_ROW."""
+    dual: Annotated[FloatMatrix, Dims('bounds', 6, unit='m/s; rad/s')]
+    """Row velocities in the contact laws, see `contact.alternating`."""
+    offset: Annotated[FloatVector, Dims('whitened', unit='SI')]
+    """Whitened velocity without the island's impulses, in the order of the coordinates."""
+    next_search: Annotated[FloatVector, Dims('whitened', unit='SI')]
+    """The right-hand side in `search` for the next iteration."""
 
 
 class LawRows(NamedTuple):

@@ -30,6 +30,15 @@ def tower(world, layers=30):
     return 3 * layers
 
 
+def carried_by(world, ground):
+    """Return the vertical force on the ground."""
+    return sum(
+        contact.force[2] * (1.0 if contact.link_b.robot is ground else -1.0)
+        for contact in world.contacts
+        if ground in (contact.link_a.robot, contact.link_b.robot)
+    )
+
+
 @pytest.mark.parametrize('pile', [wall, tower])
 def test_piles_rest(pile):
     """Solve every step to 1e-9 m/s, stand still, and press on the ground by the weight."""
@@ -45,12 +54,7 @@ def test_piles_rest(pile):
     assert world.report.contacts > 700
     moved = np.array([body.root_link.p for body in bodies]) - start
     assert np.abs(moved).max() < 1e-9
-    pressing = sum(
-        contact.force[2] * (1.0 if contact.link_b.robot is ground else -1.0)
-        for contact in world.contacts
-        if ground in (contact.link_a.robot, contact.link_b.robot)
-    )
-    assert pressing == pytest.approx(2.0 * count * 9.81, rel=1e-6)
+    assert carried_by(world, ground) == pytest.approx(2.0 * count * 9.81, rel=1e-6)
 
 
 def test_touching_bricks_stand_from_the_first_step_on():
@@ -63,6 +67,36 @@ def test_touching_bricks_stand_from_the_first_step_on():
         assert world.report.residual <= 1e-9
     speeds = [np.abs(body.root_link.v).max() for body in world.robots.values()]
     assert max(speeds) < 1e-10
+
+
+@pytest.mark.parametrize('side', [8, 10])
+def test_walls_of_touching_bricks_rest_from_the_first_step_on(side):
+    """Solve every step to the tolerance, the first one included, and carry the weight."""
+    world = sb.World()
+    ground = world.add_ground()
+    count = wall(world, courses=side, length=side, pitch=BRICK[0])
+    for _ in range(20):
+        world.step()
+        assert world.report.residual <= 1e-9
+    assert world.report.contacts > 10 * count
+    speeds = [np.abs(body.root_link.v).max() for body in world.robots.values()]
+    assert max(speeds) < 1e-10
+    assert carried_by(world, ground) == pytest.approx(2.0 * count * 9.81, rel=1e-9)
+
+
+def test_a_wall_slides_as_one_block():
+    """Slow down all touching bricks equally, by the friction of the ground."""
+    world, speed, friction = sb.World(), np.array([1.0, 0.3, 0.0]), 0.3
+    ground = world.add_ground()
+    world.set_contact_material('default', 'default', sb.ContactMaterial(friction=friction))
+    wall(world, courses=4, length=6, pitch=BRICK[0])
+    bodies = [body for body in world.robots.values() if body is not ground]
+    for body in bodies:
+        body.set_base_velocity(speed)
+    world.step(50)
+    end = speed * (1.0 - friction * 9.81 * 0.05 / np.linalg.norm(speed))
+    for body in bodies:
+        np.testing.assert_allclose(body.root_link.v, end, atol=5e-4)
 
 
 def test_a_hit_pile_comes_to_rest_again():
