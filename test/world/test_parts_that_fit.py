@@ -205,7 +205,7 @@ def ring_mesh(inner, outer, half, sides):
 
 @pytest.mark.parametrize('time_step', [0.001, 0.002, 0.005])
 def test_landing_meshes_overlap_by_no_more_than_their_motion(time_step):
-    """Drop two inclined rings of triangles on a box; no contact is deeper than half a step's way."""
+    """Drop two inclined mesh rings on a box; no contact is deeper than half a step's way."""
     world = sb.World(time_step=time_step)
     world.materials.add(sb.Material('m', friction=0.5))
     world.add_body(sb.Box((1, 1, 0.02)), motion='static', position=(0, 0, -0.01), material='m')
