@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import sim_bridge as sb
 from sim_bridge.description import (
     add_sensors,
     DescriptionError,
@@ -457,3 +458,50 @@ def test_sensors_of_real_robots(example_robots):
         'hyq/hyq_no_sensors': 9,  # an IMU, and bumpers on shins and feet
         'alexander/alexander_v1.lowerBodyOnly': 9,
     }
+
+
+@pytest.mark.parametrize(
+    ('topic', 'plugin', 'expected'),
+    [
+        ('imu', '', 'imu'),
+        ('"imu"', '', 'imu'),
+        (' /chip/imu ', '', '/chip/imu'),
+        ('~/imu', '', 'imu'),
+        ('__default_topic__', '', ''),
+        ('/__default_topic__', '<ros><remapping>~/out:=data</remapping></ros>', 'data'),
+        (
+            '__default_topic__',
+            '<ros><namespace>/imu</namespace><remapping>~/out:=data</remapping></ros>',
+            '/imu/data',
+        ),
+        ('gazebo/chip', '<ros><remapping>~/out:=imu</remapping></ros>', 'imu'),
+        ('', '<topicName>imu/raw</topicName>', 'imu/raw'),
+    ],
+)
+def test_topics_are_named_as_gazebo_names_them(topic, plugin, expected):
+    """Read topics with quotes, Gazebo's default names and the remappings of its plugins."""
+    text = (
+        '<robot name="r"><link name="base"/><gazebo reference="base">'
+        f'<sensor name="chip" type="imu"><topic>{topic}</topic>'
+        f'<plugin filename="libgazebo_ros_imu_sensor.so" name="p">{plugin}</plugin>'
+        '</sensor></gazebo></robot>'
+    )
+    (sensor,) = load_description(text).sensors
+    assert sensor.topic == expected
+
+
+def test_uneven_and_reversed_rays_are_cast():
+    """Cast the whole number of rays, clockwise if the angles fall, as Gazebo does."""
+    text = (
+        '<robot name="r"><link name="base"/><gazebo reference="base">'
+        '<sensor name="eye" type="ray"><ray><scan><horizontal><samples>4.5</samples>'
+        '<min_angle>1.5</min_angle><max_angle>-1.5</max_angle></horizontal></scan>'
+        '<range><min>0.1</min><max>9</max></range></ray></sensor></gazebo></robot>'
+    )
+    world = sb.World()
+    lidar = world.load_urdf(text, fixed_base=True).devices()[0]
+    assert lidar.angles.tolist() == [1.5, 0.5, -0.5, -1.5]
+    world.add_body(sb.Box((0.2, 8.0, 2.0)), 'wall', motion='static', position=(2.1, 4.0, 0.0))
+    world.step()
+    # the wall is on the left, so the first half of the clockwise scan hits it
+    assert np.isfinite(lidar.ranges).tolist() == [False, True, False, False]
