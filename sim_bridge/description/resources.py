@@ -17,6 +17,7 @@ from urllib.parse import unquote
 from sim_bridge.foreign.packages import (
     ament_share,
     find_package,
+    in_sources,
     is_linked_out,
     leads_out,
     package_folders,
@@ -168,14 +169,19 @@ def resolve_uri(
     base: folder of the description; relative paths start there, or in the working directory if it
     is None. package_paths: package folders, or folders holding packages; searched first.
     """
-    return next(
+    candidates = list(_candidates(uri, base, package_paths))
+    found = next(
         (
             candidate.path
-            for candidate in _candidates(uri, base, package_paths)
+            for candidate in candidates
             if _is(Path.is_file, candidate.path) and not candidate.is_linked_out
         ),
         None,
     )
+    if found is not None:
+        return found
+    sources = (in_sources(candidate.path) for candidate in candidates)
+    return next((each for each in sources if each is not None and _is(Path.is_file, each)), None)
 
 
 def explain_unresolved(

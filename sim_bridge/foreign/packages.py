@@ -9,6 +9,7 @@ works without any installation. Folders below a path are searched by `package.xm
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+import glob
 import os
 from pathlib import Path
 
@@ -31,15 +32,47 @@ def find_package(
     Return a package's folder; None if it is not found.
 
     base: folder of the file naming the package. package_paths: folders containing packages, or
-    package folders.
+    package folders. A folder with a package.xml comes first: a package of Python modules contains
+    a folder with its own name.
     """
+    first = None
     for folder in package_folders(package, base, package_paths):
         try:
-            if folder.is_dir():
-                return folder
+            if not folder.is_dir():
+                continue
         except (OSError, ValueError):
             # a name rejected by all file systems
             continue
+        if package_name(folder):
+            return folder
+        first = first or folder
+    return first
+
+
+def in_sources(path: Path) -> Path | None:
+    """
+    Return the source of a file missing in a package's sources; None if it is not unique.
+
+    path: file as it is installed. An installation may lack folders of the sources, as
+    `description/` in `install(DIRECTORY description/urdf DESTINATION share/...)`.
+    """
+    if os.pardir in path.parts:
+        return None
+    try:
+        return None if path.exists() else _below_package(path)
+    except (OSError, ValueError):
+        # a name rejected by all file systems
+        return None
+
+
+def _below_package(path: Path) -> Path | None:
+    for above in path.parents:
+        if package_name(above):
+            rest = glob.escape(str(path.relative_to(above)))
+            # folders of a package lie seldom deeper
+            found = [each for depth in ('*', '*/*') for each in above.glob(f'{depth}/{rest}')]
+            is_inside = len(found) == 1 and found[0].resolve().is_relative_to(above.resolve())
+            return found[0] if is_inside else None
     return None
 
 

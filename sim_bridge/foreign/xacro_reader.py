@@ -25,7 +25,7 @@ from xacro import substitution_args
 import yaml
 
 from sim_bridge.foreign.files import read_file
-from sim_bridge.foreign.packages import find_package
+from sim_bridge.foreign.packages import find_package, in_sources
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
 # includes and YAML files may be in any folder
@@ -153,7 +153,7 @@ def _check(expression: str) -> None:
 
 def _open(path: str, mode: str = 'r') -> BinaryIO:
     """Return a file's content; the caller determines the encoding."""
-    content = io.BytesIO(read_file(path))
+    content = io.BytesIO(read_file(in_sources(Path(path)) or path))
     content.name = path
     return content
 

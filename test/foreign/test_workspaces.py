@@ -88,3 +88,29 @@ def test_xacro_finds_packages_of_other_repositories(tmp_path):
         '<xacro:include filename="$(find part_description)/part.xacro"/></robot>'
     )
     assert list(load_description(file).links) == ['base']
+
+
+def test_a_package_of_python_modules_is_not_its_inner_folder(tmp_path):
+    """Find the folder with package.xml, although a folder inside has the package's name."""
+    folder = package(tmp_path / 'bot_description', 'bot_description')
+    (folder / 'bot_description').mkdir()
+    (folder / 'urdf').mkdir()
+    assert find_package('bot_description', folder / 'urdf', []) == folder
+
+
+def test_installed_paths_are_found_in_the_sources(tmp_path):
+    """Find a file whose folder loses its parent when the package is installed, if unique."""
+    folder = package(tmp_path / 'src' / 'example', 'demo')
+    (folder / 'description' / 'urdf').mkdir(parents=True)
+    (folder / 'description' / 'urdf' / 'part.xacro').write_text('<robot><link name="a"/></robot>')
+    file = folder / 'description' / 'r.urdf.xacro'
+    file.write_text(
+        '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+        '<xacro:include filename="$(find demo)/urdf/part.xacro"/></robot>'
+    )
+    assert list(load_description(file).links) == ['a']
+    found = resolve_uri('package://demo/urdf/part.xacro', package_paths=[tmp_path])
+    assert found == folder / 'description' / 'urdf' / 'part.xacro'
+    (folder / 'other' / 'urdf').mkdir(parents=True)
+    (folder / 'other' / 'urdf' / 'part.xacro').touch()
+    assert resolve_uri('package://demo/urdf/part.xacro', package_paths=[tmp_path]) is None
