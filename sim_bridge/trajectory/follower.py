@@ -98,6 +98,7 @@ class TrajectoryFollower(DeclaredAttributes):
         'give_way',
         'is_aside',
         'refresh',
+        'release',
         'restart',
         'restore',
         'save',
@@ -172,6 +173,16 @@ class TrajectoryFollower(DeclaredAttributes):
         held = np.zeros(len(self._mine), bool)
         held[self.columns(joints)] = True
         self._take(held & ~self._others)
+
+    def release(self, joints: Sequence[str], words: str) -> None:
+        """Stop driving these joints, and end their trajectories; words: reason."""
+        leaving = np.zeros(len(self._mine), bool)
+        leaving[self.columns(joints)] = True
+        for run in [each for each in self._waiting if leaving[each.columns].any()]:
+            self._waiting.remove(run)
+            run.end(REPLACED, words)
+        self._take_from_runs(leaving & self._mine, words)
+        self._release(leaving & self._mine)
 
     def desired(self, columns: IntArray, time_ns: int) -> FloatArray:
         """

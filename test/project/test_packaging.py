@@ -68,7 +68,12 @@ LAUNCH_PACKAGES = {'launch', 'launch_ros'}
 LAUNCHED_PACKAGES = {'robot_state_publisher', 'ros2bag', 'rviz2'}
 
 # optional messages: without wheels, but generated from a wheel
-OPTIONAL_MESSAGES = {'control_msgs', 'simulation_interfaces', 'tf2_msgs'}
+OPTIONAL_MESSAGES = {
+    'control_msgs',
+    'controller_manager_msgs',
+    'simulation_interfaces',
+    'tf2_msgs',
+}
 
 PIP = (sys.executable, '-m', 'pip', '--disable-pip-version-check')
 

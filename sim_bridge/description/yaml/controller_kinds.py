@@ -344,3 +344,10 @@ READERS: Mapping[str, Reader] = {
     'pid_controller/PidController': _pid,
 }
 """Readers of settings by controller type."""
+
+BROADCASTERS = (
+    'joint_state_broadcaster/JointStateBroadcaster',
+    'imu_sensor_broadcaster/IMUSensorBroadcaster',
+    'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
+)
+"""Types of controllers that publish states of joints and sensors."""

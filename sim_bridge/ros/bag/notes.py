@@ -76,6 +76,7 @@ INPUT_SHAPES: Mapping[str, Any] = {
     'pull': {'robot': str, 'link': str, 'point': (None, [float]), 'target': [float]},
     'drop': {},
     'push': {'robot': str, 'link': str, 'force': [float], 'seconds': float},
+    'controllers': {'robot': str, 'stages': {str: str}},
     'publish_state': {},
     'complete_state': {},
     'configure': {'solver?': str, 'sleep?': bool, 'gravity?': [float], 'integrator?': str},

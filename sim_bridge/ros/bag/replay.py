@@ -175,6 +175,7 @@ class _Player:
             'pull': self._simulator.pull,
             'drop': self._simulator.drop,
             'push': self._simulator.push,
+            'controllers': self._simulator.use_controllers,
             'publish_state': self._simulator.publish_state,
             'complete_state': self._simulator.complete_state,
             'configure': lambda **changes: self._simulator.configure(changes),

@@ -256,6 +256,11 @@ class CommandQueue:
             dropped()
         self._timing.restart()
 
+    def note_controls(self, axes: Mapping[str, Axis]) -> None:
+        """Read the axes' control modes, which other code has set."""
+        with self._lock:
+            self._table.note_controls(axes)
+
     def restore_controls(self, axes: Mapping[str, Axis]) -> None:
         """Drop changes of control modes; read the modes restored from a snapshot."""
         with self._lock:

@@ -152,6 +152,18 @@ class RobotCommands:
         if self.following.is_active and self._robot.hold:
             self._robot.hold = False
 
+    def set_controls(self, controls: Mapping[str, str]) -> None:
+        """Set control modes by axis, except where a servo stands for a position."""
+        changes = {
+            name: (control, axis.kp, axis.kd)
+            for name, control in controls.items()
+            for axis in [self.axes[name]]
+            if control != axis.control and (control, axis.control) != ('position', 'servo')
+        }
+        self._writer.change_controls(changes)
+        self.queue.note_controls(self.axes)
+        self.following.refresh(changes)
+
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the simulated time jumps by this much [ns]."""
         self._late_answers.shift(by_ns)

@@ -72,7 +72,7 @@ def controllers_of(
     own = [each for each in own if each.name not in block and set(each.joints) <= set(joints)]
     if own and not block:
         return own
-    claimed = {joint for each in declared for joint in each.settings.joints}
+    claimed = {joint for each in declared for joint in each.joints}
     free = [joint for joint in joints if block or joint not in claimed]
     return [*own, *_of_block(block or {DEFAULT_CONTROLLER: {}}, free, all_joints)]
 

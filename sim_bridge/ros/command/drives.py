@@ -21,6 +21,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError
 if TYPE_CHECKING:
     from sim_bridge.robots.robot import Robot
     from sim_bridge.ros.command.commands import RobotCommands
+    from sim_bridge.ros.command.controller_states import ControllerStates
     from sim_bridge.ros.command.inputs import Following, Message
     from sim_bridge.ros.params.parameters import SimulatorParameters
 
@@ -46,15 +47,21 @@ class CommandedDrive:
     """
 
     def __init__(
-        self, drive: Drive, commands: RobotCommands, timeout_ns: int, tick_ns: int
+        self,
+        drive: Drive,
+        commands: RobotCommands,
+        timeout_ns: int,
+        tick_ns: int,
+        states: ControllerStates,
     ) -> None:
         """
         Prepare to take twists.
 
         commands: the robot's commands. timeout_ns: simulated time without a command until the
-        drive stops [ns]; 0: never. tick_ns: control step [ns].
+        drive stops [ns]; 0: never. tick_ns: control step [ns]. states: active and inactive
+        controllers; a drive may be one.
         """
-        self.drive, self.name = drive, drive.name
+        self.drive, self.name, self._states = drive, drive.name, states
         self.is_active = False
         """Whether the drive commands its joints."""
         self.is_timed_out = False
@@ -75,6 +82,7 @@ class CommandedDrive:
         absurd values, StateError if a joint's control mode does not accept the drive's commands.
         """
         try:
+            self._states.check_active(self.name)
             self._check(twist)
         except (InvalidValueError, StateError):
             self._commands.counts.rejected += 1
@@ -99,6 +107,12 @@ class CommandedDrive:
         self.drive.advance(self._step)
         if self.is_timed_out and self.drive.is_at_rest:
             self.is_active = False
+
+    def end(self) -> None:
+        """Stop and release the joints: the controller was deactivated."""
+        self.is_active = self.is_timed_out = False
+        for name in self._joints:
+            self._commands.axes[name].drop_command()
 
     def observe(self) -> None:
         """Update the odometry after a control step."""
@@ -150,6 +164,8 @@ class CommandedDrive:
 
     def _obey(self, x: float, y: float, yaw_rate: float) -> None:
         """Start following a twist; on the physics thread."""
+        if not self._states.is_active(self.name):
+            return
         now_ns, is_first = self._commands.queue.time_ns, not self.is_active or self.is_timed_out
         if not self.is_active:
             self.drive.start()
@@ -256,7 +272,11 @@ def drives_of(
 
 
 def commanded_drives(
-    robot: Robot, commands: RobotCommands, drives: Iterable[Drive], parameters: SimulatorParameters
+    robot: Robot,
+    commands: RobotCommands,
+    drives: Iterable[Drive],
+    parameters: SimulatorParameters,
+    states: ControllerStates,
 ) -> list[CommandedDrive]:
     """Return the drives with their timeouts; the default is the timeout of other commands."""
     usual = 0.0 if parameters.command_timeout_policy == 'last' else parameters.command_timeout
@@ -265,7 +285,11 @@ def commanded_drives(
         own = drive.description.timeout
         found.append(
             CommandedDrive(
-                drive, commands, round((usual if own is None else own) * 1e9), parameters.tick_ns
+                drive,
+                commands,
+                round((usual if own is None else own) * 1e9),
+                parameters.tick_ns,
+                states,
             )
         )
     return found

@@ -38,6 +38,11 @@ class ForwardController:
         self.topics = [Topic(name, Float64MultiArray, self._take)]
         self.state_topics: list[StateTopic] = []
 
+    @property
+    def name(self) -> str:
+        """Name of the controller."""
+        return self.declared.name
+
     def _take(self, data: bytes, source: Message) -> None:
         """Command the joints from the next control step on; raises a SimBridgeError."""
         commands = self._context.commands

@@ -86,6 +86,11 @@ class PidController:
             topics.append(topic('measured_state', self._measure))
         return topics
 
+    @property
+    def name(self) -> str:
+        """Name of the controller."""
+        return self.declared.name
+
     # --- inputs ----------------------------------------------------------------------------------
 
     def _take(self, message: Any, act: Callable[[FloatArray], None], source: Message) -> None:

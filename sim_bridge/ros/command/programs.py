@@ -77,6 +77,10 @@ class Program(Protocol):
     topics: Sequence[Topic]
     state_topics: Sequence[StateTopic]
 
+    @property
+    def name(self) -> str:
+        """Name of the controller."""
+
     def begin(self) -> None:
         """Start: the controller was activated, or other commands have unlocked the robot."""
 

@@ -8,7 +8,7 @@ They are checked on the executor's thread, where the sender can be informed of e
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,12 @@ class Trajectories:
         held = () if self._robot.loop_joints else [j for each in self._active for j in each.joints]
         gains = {joint: gain for each in self._active for joint, gain in each.gains.items()}
         self._follower.serve(held, gains)
+
+    def release(self, names: Collection[str]) -> None:
+        """Release the joints of deactivated controllers; on the physics thread."""
+        for each in self.controllers:
+            if each.name in names:
+                self._follower.release(each.joints, 'the controller was deactivated')
 
     def begin(self) -> None:
         """

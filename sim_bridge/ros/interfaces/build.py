@@ -91,6 +91,7 @@ def build(files: Iterable[Path] | None = None) -> tuple[Path, bool]:
         raise InterfaceBuildError(
             'they are generated beside the ROS wheels from PyPI only. A ROS 2 installation has '
             'them as packages: apt install ros-$ROS_DISTRO-control-msgs '
+            'ros-$ROS_DISTRO-controller-manager-msgs '
             'ros-$ROS_DISTRO-simulation-interfaces ros-$ROS_DISTRO-tf2-msgs'
         )
     found = store.find(files)

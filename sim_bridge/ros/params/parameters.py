@@ -396,6 +396,12 @@ class SimulatorParameters:
         'see docs/trajectories.md. If none: one joint_trajectory_controller for all `joints`',
         validate=_check_trajectory_controllers,
     )
+    start_controllers: bool = parameter(
+        True,
+        "Whether the controllers of a robot's controller file are active from the start. False: "
+        'none is loaded until a spawner of controller_manager asks for it; see '
+        'docs/controllers.md',
+    )
 
     # topics
     joint_state_rate: float = _topic_rate('joint_states, and of multi_dof_joint_states,')

@@ -39,8 +39,10 @@ from sim_bridge.ros.wire.qos import LATCHED_QOS
 if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.ros.command.command_inbox import CommandTopic
+    from sim_bridge.ros.command.drives import CommandedDrive
     from sim_bridge.ros.command.inputs import Following
     from sim_bridge.ros.command.lockstep import LockstepPolicy
+    from sim_bridge.ros.command.programs import Program
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.sinks import Sink
     from sim_bridge.ros.publish.streams import Stream
@@ -102,9 +104,9 @@ class RobotInterface:
         declared = [
             each
             for each in declared_controllers(robot.description)
-            if driven.keys().isdisjoint(each.settings.joints)
+            if each.name in driven.values() or driven.keys().isdisjoint(each.joints)
         ]
-        self.states = ControllerStates(declared, robot.name)
+        self.states = ControllerStates(declared, robot.name, parameters.start_controllers)
         """Active and inactive controllers of the robot's files."""
         set_controls(robot, self.states.controls())
         self.commands = RobotCommands(
@@ -179,7 +181,7 @@ class RobotInterface:
             *trajectory_states(sink, prefix, robot, self.trajectories),
             *program_states(sink, prefix, self.programs),
         ]
-        self.drives = commanded_drives(robot, self.commands, drives, parameters)
+        self.drives = commanded_drives(robot, self.commands, drives, parameters, self.states)
         """The robot's drives, commanded by twists."""
         others: list[Following] = [*self.drives, *(each.targets for each in self.programs)]
         if others:
@@ -195,6 +197,8 @@ class RobotInterface:
             [] if scene is None else commanded_signals(scene_prefix, scene, self.commands),
             self.programs,
         )
+        # names of the controllers that command their joints
+        self._in_use = set(self.states.active())
         self._stateful: tuple[Stateful, ...] = (
             self.states,
             self.commands,
@@ -226,6 +230,24 @@ class RobotInterface:
             *(stream for sensor in self._sensors for stream in sensor.streams),
         ]
 
+    def use_controllers(self) -> None:
+        """Let the active controllers command their joints; on the physics thread."""
+        active = set(self.states.active())
+        started, ended = active - self._in_use, self._in_use - active
+        self._in_use = active
+        commanding: list[Program | CommandedDrive] = [*self.programs, *self.drives]
+        for each in commanding:
+            if each.name in ended:
+                each.end()
+        self.trajectories.release(ended)
+        self.commands.set_controls(self.states.controls())
+        self.trajectories.serve()
+        if not self.robot.hold:
+            self.trajectories.begin()
+            for program in self.programs:
+                if program.name in started:
+                    program.begin()
+
     def feed(self, controller: str, values: Mapping[str, Any]) -> None:
         """Pass an input recorded in another run to a controller; raises UnknownNameError."""
         programs = {each.declared.name: each for each in self.programs}
@@ -243,7 +265,7 @@ class RobotInterface:
 
     def command(self, time_ns: int) -> None:
         """Apply commands to the control step starting at this simulated time [ns]."""
-        is_locked = self.robot.hold if self.states.controllers else False
+        is_locked = self.robot.hold if self._in_use else False
         self.commands.apply(time_ns)
         if is_locked and not self.robot.hold:
             self.trajectories.begin()
@@ -320,6 +342,8 @@ class RobotInterface:
         """Return to a saved state; the robot is restored already."""
         for part, state in zip(self._stateful, saved, strict=True):
             part.restore(state, self._now())
+        self._in_use = set(self.states.active())
+        self.trajectories.serve()
 
     def locate(self) -> None:
         """Find the robot in the world's arrays again, after other robots were added or removed."""

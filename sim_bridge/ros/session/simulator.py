@@ -244,6 +244,19 @@ class Simulator:
         announce()
         self._publish_all()
 
+    def use_controllers(self, robot: str, stages: Mapping[str, str]) -> None:
+        """
+        Let the active controllers of a robot's files command their joints.
+
+        stages: by controller, see `ControllerStates`. Raises UnknownNameError or
+        InvalidValueError.
+        """
+        self.journal.note('controllers', robot=robot, stages=dict(stages))
+        for interface in self.interfaces:
+            if interface.robot.name == robot:
+                interface.states.set_stages(stages)
+                interface.use_controllers()
+
     def save(self) -> SimulatorSnapshot:
         """Return a snapshot for `restore`, exact to the bit."""
         self.journal.note('save')

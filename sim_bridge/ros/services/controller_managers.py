@@ -1,0 +1,294 @@
+"""
+Services of ros2_control's controller manager, if controller_manager_msgs is installed.
+
+They have names below the manager of a robot's file, where `spawner`, `ros2 control` and launch
+files expect them. Requests are answered by the physics thread, between two control steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TYPE_CHECKING
+import xml.etree.ElementTree as ElementTree
+
+from rcl_interfaces.msg import SetParametersResult
+from rcl_interfaces.srv import SetParameters
+from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+
+from sim_bridge.description.yaml.controller_kinds import BROADCASTERS, READERS
+from sim_bridge.description.yaml.drives import TYPES as DRIVES
+from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.ros.command.controller_states import ACTIVE, Strictness
+from sim_bridge.ros.interfaces.store import absence
+from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp
+from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
+
+if TYPE_CHECKING:
+    from sim_bridge.description.ros2_control import ControllerManagerDescription
+    from sim_bridge.ros.command.controller_states import ControllerStates
+    from sim_bridge.ros.process.deferred import Answer, DeferredServices
+    from sim_bridge.ros.process.executor_calls import ExecutorCalls
+    from sim_bridge.ros.process.guarded_node import GuardedMixin
+    from sim_bridge.ros.session.robot_interface import RobotInterface
+    from sim_bridge.ros.session.simulator import Simulator
+
+_TYPES = (*READERS, *(each for each in DRIVES if '/' in each), *BROADCASTERS)
+_BASE_CLASS = 'controller_interface::ControllerInterface'
+# lifecycle_msgs/State
+_IDS = {'unconfigured': 1, 'inactive': 2, 'active': 3}
+
+
+class ControllerManager:
+    """Services of one manager of one robot."""
+
+    def __init__(
+        self,
+        node: GuardedMixin,
+        services: DeferredServices,
+        simulator: Simulator,
+        interface: RobotInterface,
+        manager: ControllerManagerDescription,
+        on_change: Callable[[], None],
+    ) -> None:
+        """
+        Create the services.
+
+        on_change: called on the physics thread after control modes may have changed.
+        """
+        self._node, self._simulator, self._interface = node, simulator, interface
+        self._manager, self._on_change = manager, on_change
+        self._messages: Any = optional_messages('controller_manager_msgs')
+        srv = optional_messages('controller_manager_msgs', 'srv')
+        prefix = f'{manager.prefix}/' if manager.namespace else interface.prefix
+        root = prefix + manager.name
+        for kind, handler in (
+            ('ListControllers', self._list),
+            ('ListControllerTypes', self._list_types),
+            ('LoadController', partial(self._change, self._states.load)),
+            ('ConfigureController', partial(self._change, self._states.configure)),
+            ('CleanupController', partial(self._change, self._states.cleanup)),
+            ('UnloadController', partial(self._change, self._states.unload)),
+            ('SwitchController', self._switch),
+            ('ListHardwareComponents', self._list_components),
+            ('ListHardwareInterfaces', self._list_interfaces),
+            ('SetHardwareComponentState', self._set_component),
+        ):
+            if hasattr(srv, kind):
+                services.create(
+                    getattr(srv, kind), f'{root}/{_snake(kind)}', handler, self._refuse
+                )
+        # around the node's own service of this type
+        guarded = node.faults.guard(f'service {root}/set_parameters', self._set_parameters)
+        Node.create_service(node, SetParameters, f'{root}/set_parameters', guarded)
+        self._activity = node.create_publisher(
+            self._messages.ControllerManagerActivity, f'{root}/activity', LATCHED_QOS
+        )
+        self._report()
+
+    @property
+    def _states(self) -> ControllerStates:
+        return self._interface.states
+
+    def _own(self) -> list[str]:
+        """Return the names of this manager's loaded controllers."""
+        states = self._states
+        return [
+            name for name in states.loaded() if states.controllers[name].manager is self._manager
+        ]
+
+    def _refuse(self, response: Any, error: SimBridgeError) -> None:
+        response.ok = False
+        if hasattr(response, 'message'):
+            response.message = str(error)
+        self._node.get_logger().warning(f'{self._manager.name}: {error}')
+
+    # --- controllers -----------------------------------------------------------------------------
+
+    def _list(self, request: Any, response: Any, answer: Answer) -> None:
+        response.controller = [self._state_of(name) for name in self._own()]
+        answer(response)
+
+    def _state_of(self, name: str) -> Any:
+        controller, stage = self._states.controllers[name], self._states.stage_of(name)
+        return self._messages.ControllerState(
+            name=name,
+            state=stage,
+            type=controller.description.type,
+            update_rate=round(self._manager.update_rate) or 100,
+            claimed_interfaces=list(controller.claims) if stage == ACTIVE else [],
+            required_command_interfaces=list(controller.claims),
+            required_state_interfaces=[
+                f'{joint}/{quantity}'
+                for joint in controller.joints
+                for quantity in ('position', 'velocity')
+            ],
+        )
+
+    def _list_types(self, request: Any, response: Any, answer: Answer) -> None:
+        response.types = list(_TYPES)
+        response.base_classes = [_BASE_CLASS] * len(_TYPES)
+        answer(response)
+
+    def _change(
+        self, act: Callable[[str], None], request: Any, response: Any, answer: Answer
+    ) -> None:
+        """Load, configure, clean up or unload a controller."""
+        act(request.name)
+        self._simulator.use_controllers(self._interface.robot.name, self._states.stages)
+        response.ok = True
+        self._announce()
+        answer(response)
+
+    def _switch(self, request: Any, response: Any, answer: Answer) -> None:
+        response.message = self._states.switch(
+            list(request.activate_controllers),
+            list(request.deactivate_controllers),
+            self._strictness(request.strictness or Strictness.BEST_EFFORT),
+        )
+        self._simulator.use_controllers(self._interface.robot.name, self._states.stages)
+        response.ok = True
+        self._announce()
+        answer(response)
+
+    @staticmethod
+    def _strictness(number: int) -> Strictness:
+        known = [each.value for each in Strictness]
+        if number not in known:
+            words = ', '.join(f'{each.value} ({each.name})' for each in Strictness)
+            raise InvalidValueError('strictness', number, f'one of {words}')
+        return Strictness(number)
+
+    def _announce(self) -> None:
+        self._on_change()
+        self._report()
+
+    def _report(self) -> None:
+        """Publish the states of controllers and hardware."""
+        message = self._messages.ControllerManagerActivity()
+        message.header.stamp = unpack_stamp(pack_stamp(self._simulator.time_ns))
+        message.controllers = [
+            self._named(name, self._states.stage_of(name)) for name in self._own()
+        ]
+        message.hardware_components = [
+            self._named(each.get('name', ''), 'active') for each in self._systems()
+        ]
+        self._activity.publish(message)
+
+    def _named(self, name: str, stage: str) -> Any:
+        named = self._messages.NamedLifecycleState(name=name)
+        named.state.id, named.state.label = _IDS[stage], stage
+        return named
+
+    def _set_parameters(self, request: Any, response: Any) -> Any:
+        """Accept what spawners set: the type and the parameter files of a declared controller."""
+        for each in request.parameters:
+            name, _, key = each.name.rpartition('.')
+            response.results.append(
+                self._accepted(name, key, parameter_value_to_python(each.value))
+            )
+        return response
+
+    def _accepted(self, name: str, key: str, value: Any) -> SetParametersResult:
+        controller = self._states.controllers.get(name)
+        reason = ''
+        if controller is None or key not in ('type', 'params_file', 'node_options_args'):
+            known = ', '.join(self._states.controllers)
+            reason = (
+                f'no parameter {name}.{key}: the controllers of this robot are those of its '
+                f'controller file: {known}'
+            )
+        elif key == 'type' and value != controller.description.type:
+            reason = f'{name} is a {controller.description.type} in the controller file'
+        return SetParametersResult(successful=not reason, reason=reason)
+
+    # --- hardware --------------------------------------------------------------------------------
+
+    def _systems(self) -> list[ElementTree.Element]:
+        """Return the elements `<ros2_control>` of the robot."""
+        text = self._interface.robot.description.xml
+        return ElementTree.fromstring(text).findall('ros2_control') if text else []
+
+    def _list_components(self, request: Any, response: Any, answer: Answer) -> None:
+        for system in self._systems():
+            component = self._messages.HardwareComponentState(
+                name=system.get('name', ''),
+                type=system.get('type', ''),
+                plugin_name=(system.findtext('hardware/plugin') or '').strip(),
+                command_interfaces=self._interfaces_of(system, 'command_interface'),
+                state_interfaces=self._interfaces_of(system, 'state_interface'),
+            )
+            component.state.id, component.state.label = _IDS['active'], 'active'
+            response.component.append(component)
+        answer(response)
+
+    def _list_interfaces(self, request: Any, response: Any, answer: Answer) -> None:
+        for system in self._systems():
+            response.command_interfaces += self._interfaces_of(system, 'command_interface')
+            response.state_interfaces += self._interfaces_of(system, 'state_interface')
+        answer(response)
+
+    def _interfaces_of(self, system: ElementTree.Element, tag: str) -> list[Any]:
+        claimed = self._states.claimed()
+        return [
+            self._messages.HardwareInterface(
+                name=name,
+                data_type='double',
+                is_available=True,
+                is_claimed=tag == 'command_interface' and name in claimed,
+            )
+            for part in (*system.findall('joint'), *system.findall('sensor'))
+            for each in part.findall(tag)
+            for name in [f'{part.get("name", "")}/{each.get("name", "")}']
+        ]
+
+    def _set_component(self, request: Any, response: Any, answer: Answer) -> None:
+        """Hardware is always active; other states are refused."""
+        known = [each.get('name', '') for each in self._systems()]
+        target = request.target_state
+        is_active = target.id == _IDS['active'] or target.label == 'active'
+        response.ok = request.name in known and is_active
+        if request.name in known:
+            response.state.id, response.state.label = _IDS['active'], 'active'
+        if not response.ok:
+            self._node.get_logger().warning(
+                f'hardware {request.name!r} is not set to {target.label or target.id}: simulated '
+                f'hardware is always active; the components are {", ".join(known) or "none"}'
+            )
+        answer(response)
+
+
+def offer_controller_managers(
+    node: GuardedMixin,
+    services: DeferredServices,
+    simulator: Simulator,
+    calls: ExecutorCalls,
+    read_back: Callable[[], None],
+) -> None:
+    """
+    Create the services of all managers; log a message if their messages are not installed.
+
+    read_back: updates parameters to the joints' control modes, on the executor's thread.
+    """
+    managers = [
+        (interface, manager)
+        for interface in simulator.interfaces
+        if interface.states.controllers
+        for manager in interface.robot.description.controller_managers
+    ]
+    if managers and optional_messages('controller_manager_msgs', 'srv') is None:
+        node.get_logger().info(
+            'optional: no services of controller_manager, since '
+            + absence('controller_manager_msgs')
+        )
+        return
+    for interface, manager in managers:
+        ControllerManager(
+            node, services, simulator, interface, manager, partial(calls.call, read_back)
+        )
+
+
+def _snake(kind: str) -> str:
+    """Return 'list_controllers' for 'ListControllers'."""
+    return ''.join(f'_{c.lower()}' if c.isupper() else c for c in kind).lstrip('_')
