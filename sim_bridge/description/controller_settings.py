@@ -155,4 +155,41 @@ class PidSettings:
         return tuple(f'{joint}/{self.command}' for joint in self.joints)
 
 
-ControllerSettings = TrajectorySettings | ForwardSettings | GripperSettings | PidSettings
+@dataclass(frozen=True)
+class JointStateSettings:
+    """
+    Settings of a joint_state_broadcaster.
+
+    is_local: whether its topics are below its name. states: joints with their quantities; () for
+    all joints and quantities. has_dynamic: whether it publishes dynamic_joint_states.
+    """
+
+    is_local: bool = False
+    states: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    has_dynamic: bool = True
+
+    joints = claims = ()
+
+
+@dataclass(frozen=True)
+class SensorBroadcasterSettings:
+    """
+    Settings of an IMU or force-torque sensor broadcaster.
+
+    sensor: sensor name. frame_id: frame of the messages, '' for the sensor's.
+    """
+
+    sensor: str
+    frame_id: str = ''
+
+    joints = claims = ()
+
+
+ControllerSettings = (
+    TrajectorySettings
+    | ForwardSettings
+    | GripperSettings
+    | PidSettings
+    | JointStateSettings
+    | SensorBroadcasterSettings
+)

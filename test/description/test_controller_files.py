@@ -118,7 +118,7 @@ def test_remapped_topics_of_a_controller_are_its_topics(tmp_path):
 
 
 def test_broadcasters_of_sensors_are_named(tmp_path):
-    """Name broadcasters as not simulated, and their sensor."""
+    """Name a broadcaster whose sensor the robot does not have."""
     text = (
         'controller_manager:\n  ros__parameters:\n'
         '    imu: {type: imu_sensor_broadcaster/IMUSensorBroadcaster}\n'
@@ -126,8 +126,8 @@ def test_broadcasters_of_sensors_are_named(tmp_path):
         'imu: {ros__parameters: {sensor_name: chip}}\n'
     )
     (finding,) = loaded(tmp_path, text).report.findings
-    assert (finding.name, finding.code) == ('imu', 'not-simulated')
-    assert 'no sensor has this name' in finding.message and 'c0.yaml:3' in finding.message
+    assert (finding.name, finding.value, finding.omits) == ('imu', 'chip', 'controller')
+    assert 'no sensor has this name' in finding.message and 'c0.yaml:5' in finding.message
 
 
 def test_values_outside_a_block_are_named(tmp_path):

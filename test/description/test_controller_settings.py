@@ -11,6 +11,7 @@ from sim_bridge.description import load_description
 from sim_bridge.description.controller_settings import (
     ForwardSettings,
     GripperSettings,
+    JointStateSettings,
     PidGains,
     PidSettings,
     TrajectorySettings,
@@ -52,7 +53,7 @@ def test_every_kind_has_its_settings(tmp_path):
     )
     assert found['turn'] == ForwardSettings((('turret', 'velocity'),))
     assert found['arm_forward'].claims == ('shoulder/position', 'elbow/position')
-    assert found['joint_state_broadcaster'] is None
+    assert found['joint_state_broadcaster'] == JointStateSettings()
 
 
 def test_several_interfaces_of_one_joint(tmp_path):

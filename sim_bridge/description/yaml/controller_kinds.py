@@ -16,10 +16,12 @@ from sim_bridge.description.controller_settings import (
     EFFORT,
     ForwardSettings,
     GripperSettings,
+    JointStateSettings,
     PidGains,
     PidSettings,
     POSITION,
     QUANTITIES,
+    SensorBroadcasterSettings,
     TrajectorySettings,
     VELOCITY,
 )
@@ -67,6 +69,11 @@ def read_settings(
     settings = READERS[controller.type](section)
     for joint in (*settings.joints, *getattr(settings, 'sources', ())):
         _check_joint(joint, section, description)
+    if isinstance(settings, SensorBroadcasterSettings):
+        sensors = {sensor.name: sensor for sensor in description.sensors}
+        if settings.sensor and settings.sensor not in sensors:
+            message = unknown('sensor', settings.sensor, sensors)
+            section.error('sensor_name', settings.sensor, message)
     for key in section.unread():
         findings.warning(
             'unknown-key',
@@ -235,6 +242,62 @@ def _pid(section: Section) -> PidSettings:
     )
 
 
+# --- broadcasters --------------------------------------------------------------------------------
+
+
+def _joint_states(section: Section) -> JointStateSettings:
+    for key in ('use_urdf_to_filter', 'frame_id'):
+        section.knows(key)
+    _is_default(section, 'extra_joints', None)
+    names = section.section('map_interface_to_joint_state')
+    if names is not None:
+        for quantity in QUANTITIES:
+            _is_default(names, quantity, quantity)
+    joints, quantities = section.texts('joints') or (), section.texts('interfaces') or ()
+    # ros2_control takes either only with the other
+    states = tuple((joint, quantities) for joint in joints) if quantities else ()
+    return JointStateSettings(
+        section.flag('use_local_topics', False),
+        states,
+        section.flag('publish_dynamic_joint_states', True),
+    )
+
+
+def _imu(section: Section) -> SensorBroadcasterSettings:
+    for quantity in ('orientation', 'angular_velocity', 'linear_acceleration'):
+        _is_default(section, f'static_covariance_{quantity}', [0.0] * 9)
+    return _sensor(section, section.text('sensor_name', ''))
+
+
+def _wrench(section: Section) -> SensorBroadcasterSettings:
+    name = section.text('sensor_name', '')
+    interfaces = section.mapping('interface_names')
+    given = [
+        each
+        for part in interfaces.values()
+        for each in (part.values() if isinstance(part, Mapping) else ())
+        if isinstance(each, str) and '/' in each
+    ]
+    for key, default in (('offset', 0.0), ('multiplier', 1.0)):
+        _check_axes(section.section(key), default)
+    return _sensor(section, name or (given[0].partition('/')[0] if given else ''))
+
+
+def _check_axes(section: Section | None, default: float) -> None:
+    """Warn about numbers for single axes other than the default."""
+    parts = () if section is None else [section.section(part) for part in section.names()]
+    for inner in parts:
+        if inner is not None:
+            for axis in inner.names():
+                _is_default(inner, axis, default)
+
+
+def _sensor(section: Section, name: str) -> SensorBroadcasterSettings:
+    if not name:
+        section.error('sensor_name', '', 'missing')
+    return SensorBroadcasterSettings(name, section.text('frame_id', ''))
+
+
 # --- parts ---------------------------------------------------------------------------------------
 
 
@@ -329,9 +392,10 @@ def _ignored(section: Section, key: str) -> None:
     )
 
 
-TRAJECTORY = 'joint_trajectory_controller/JointTrajectoryController'
+IMU = 'imu_sensor_broadcaster/IMUSensorBroadcaster'
+FORCE_TORQUE = 'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster'
 READERS: Mapping[str, Reader] = {
-    TRAJECTORY: _trajectory,
+    'joint_trajectory_controller/JointTrajectoryController': _trajectory,
     'forward_command_controller/ForwardCommandController': _forward,
     'forward_command_controller/MultiInterfaceForwardCommandController': _multi_interface,
     **{
@@ -342,12 +406,8 @@ READERS: Mapping[str, Reader] = {
     'effort_controllers/GripperActionController': partial(_gripper, EFFORT),
     'parallel_gripper_action_controller/GripperActionController': _parallel_gripper,
     'pid_controller/PidController': _pid,
+    'joint_state_broadcaster/JointStateBroadcaster': _joint_states,
+    IMU: _imu,
+    FORCE_TORQUE: _wrench,
 }
 """Readers of settings by controller type."""
-
-BROADCASTERS = (
-    'joint_state_broadcaster/JointStateBroadcaster',
-    'imu_sensor_broadcaster/IMUSensorBroadcaster',
-    'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
-)
-"""Types of controllers that publish states of joints and sensors."""

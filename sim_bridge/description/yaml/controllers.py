@@ -2,9 +2,9 @@
 ros2_control's controllers, from a controller manager's parameter files.
 
 A controller's type is a parameter of the manager, `NAME.type`, or of the controller itself, as
-for spawners that load a file. Wheel controllers are simulated as drives. Broadcaster values are
-published in any case. Controllers of the other known kinds get their settings
-(`yaml.controller_kinds`). The rest is listed in warnings, with file and line.
+for spawners that load a file. Wheel controllers are simulated as drives. Controllers of the other
+known kinds get their settings (`yaml.controller_kinds`). The rest is listed in warnings, with file
+and line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.ros2_control import ControllerDescription, ControllerManagerDescription
 from sim_bridge.description.yaml.controller_kinds import read_settings, READERS
 from sim_bridge.description.yaml.drives import read_drive, TYPES
@@ -25,13 +25,6 @@ from sim_bridge.description.yaml.section import number_in, Section
 if TYPE_CHECKING:
     from sim_bridge.description.drives import DriveDescription
     from sim_bridge.description.model import RobotDescription
-
-# broadcasters, whose values are published without them
-_JOINT_STATES = 'joint_state_broadcaster/JointStateBroadcaster'
-_SENSOR_BROADCASTERS = (
-    'imu_sensor_broadcaster/IMUSensorBroadcaster',
-    'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster',
-)
 
 
 def read_manager(
@@ -117,7 +110,7 @@ def read_controller_drives(
         own = Findings()
         drive = _drive(controller, manager, description, own)
         if drive is None and controller.settings is None and not own.found:
-            _report_controller(controller, description, own)
+            _report_controller(controller, own)
         in_file(own, Path(controller.path), place, findings, 'controller')
         if drive is not None:
             yield drive, Place('controller', controller.name, place.line)
@@ -141,27 +134,9 @@ def _drive(
     return drive if is_usual else replace(drive, command_topic=topics[0], odom_topic=topics[1])
 
 
-def _report_controller(
-    controller: ControllerDescription, description: RobotDescription, findings: Findings
-) -> None:
-    if controller.type == _JOINT_STATES:
-        return
-    advice = ''
-    if controller.type in _SENSOR_BROADCASTERS:
-        name = str(controller.parameters.get('sensor_name', ''))
-        is_known = any(sensor.name == name for sensor in description.sensors)
-        advice = (
-            f'sensor {name!r} publishes its values on its own topics'
-            if is_known
-            else unknown('sensor', name, [sensor.name for sensor in description.sensors])
-        )
-    findings.warning(
-        'not-simulated',
-        Place('controller', controller.name, controller.line),
-        f'is not simulated{f"; {advice}" if advice else ""}',
-        'type',
-        controller.type,
-    )
+def _report_controller(controller: ControllerDescription, findings: Findings) -> None:
+    place = Place('controller', controller.name, controller.line)
+    findings.warning('not-simulated', place, 'is not simulated', 'type', controller.type)
 
 
 def in_file(own: Findings, path: Path, place: Place, findings: Findings, part: str) -> None:

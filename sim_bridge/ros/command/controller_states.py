@@ -13,7 +13,6 @@ import enum
 from typing import NamedTuple, TYPE_CHECKING
 
 from sim_bridge.description.controller_settings import POSITION, QUANTITIES, VELOCITY
-from sim_bridge.description.yaml.controller_kinds import BROADCASTERS
 from sim_bridge.foundation.errors import (
     InvalidValueError,
     SimBridgeError,
@@ -308,8 +307,6 @@ def declared_controllers(description: RobotDescription | None) -> list[DeclaredC
                 wheels = tuple(f'{wheel.joint}/{VELOCITY}' for wheel in drive.wheels)
                 steering = tuple(f'{axle.joint}/{POSITION}' for axle in drive.steering)
                 found.append(DeclaredController(each, manager, drive.joints, wheels + steering))
-            elif each.type in BROADCASTERS:
-                found.append(DeclaredController(each, manager))
     return found
 
 

@@ -8,10 +8,12 @@ from typing import Any, TYPE_CHECKING
 from sim_bridge.description.controller_settings import (
     ForwardSettings,
     GripperSettings,
+    JointStateSettings,
     PidSettings,
 )
 from sim_bridge.ros.command.forward_controller import ForwardController
 from sim_bridge.ros.command.gripper_controller import GripperController
+from sim_bridge.ros.command.joint_state_broadcaster import JointStateBroadcaster
 from sim_bridge.ros.command.pid_controller import PidController
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ _KINDS: Mapping[type, Callable[..., Any]] = {
     ForwardSettings: ForwardController,
     GripperSettings: GripperController,
     PidSettings: PidController,
+    JointStateSettings: JointStateBroadcaster,
 }
 
 

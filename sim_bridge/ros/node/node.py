@@ -315,3 +315,9 @@ class SimBridge:
             f'ready: {robots or "no robot"}, {counted(objects, "other object")}, '
             f'{parameters.rate:g} Hz, {pace}{state}'
         )
+        for interface in simulator.interfaces:
+            for name, rival in interface.states.waiting.items():
+                self._node.get_logger().info(
+                    f'controller {name!r} of {interface.robot.name!r} is inactive: {rival!r} has '
+                    'joints of it; controller_manager/switch_controller activates it'
+                )

@@ -7,6 +7,7 @@ import functools
 from typing import NamedTuple
 
 import sim_bridge as sb
+from sim_bridge.description.controller_settings import SensorBroadcasterSettings
 from sim_bridge.description.sensor_kinds import KINDS
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -24,6 +25,13 @@ class SensorStreams(NamedTuple):
     streams: tuple[PreparedStream, ...]
 
 
+class Broadcaster(NamedTuple):
+    """Sensor broadcaster of a controller file. root: before its topic names."""
+
+    root: str
+    settings: SensorBroadcasterSettings
+
+
 def sensor_streams(
     sink: Sink, prefix: str, frame_prefix: str, robot: sb.Robot, parameters: SimulatorParameters
 ) -> list[SensorStreams]:
@@ -33,11 +41,12 @@ def sensor_streams(
     prefix: before topics. frame_prefix: before frame names in messages. parameters: select topics
     and their QoS. Raises InvalidValueError if two sensors would publish on one topic.
     """
+    broadcasters = _broadcasters(robot)
     of_kind: dict[str, list[Device]] = {word: [] for word in KINDS}
     for device in robot.devices():
         of_kind[device.kind.word].append(device)
     found = [
-        _streams(sink, prefix, frame_prefix, device, parameters)
+        _streams(sink, prefix, frame_prefix, device, parameters, broadcasters)
         for devices in of_kind.values()
         for device in devices
     ]
@@ -45,8 +54,23 @@ def sensor_streams(
     return found
 
 
+def _broadcasters(robot: sb.Robot) -> list[Broadcaster]:
+    """Return the sensor broadcasters of a robot's controller files."""
+    return [
+        Broadcaster(manager.topic(f'{each.name}/'), each.settings)
+        for manager in robot.description.controller_managers
+        for each in manager.controllers
+        if isinstance(each.settings, SensorBroadcasterSettings)
+    ]
+
+
 def _streams(
-    sink: Sink, prefix: str, frame_prefix: str, device: Device, parameters: SimulatorParameters
+    sink: Sink,
+    prefix: str,
+    frame_prefix: str,
+    device: Device,
+    parameters: SimulatorParameters,
+    broadcasters: Sequence[Broadcaster] = (),
 ) -> SensorStreams:
     streams = []
     wanted = [topic for topic in TOPICS[device.kind.word] if topic.is_wanted(device, parameters)]
@@ -61,6 +85,15 @@ def _streams(
             streams.append(
                 _stream(sink, twin, frame_prefix, device, topic, parameters, is_truth=True)
             )
+    for each in broadcasters:
+        if each.settings.sensor == device.name:
+            main = TOPICS[device.kind.word][0]
+            name = each.root + main.suffix
+            name = name if name.startswith('/') else prefix + name
+            frame_id = each.settings.frame_id
+            streams.append(
+                _stream(sink, name, frame_prefix, device, main, parameters, frame_id=frame_id)
+            )
     return SensorStreams(device, tuple(streams))
 
 
@@ -73,8 +106,9 @@ def _stream(
     parameters: SimulatorParameters,
     *,
     is_truth: bool = False,
+    frame_id: str = '',
 ) -> PreparedStream:
-    message, blocks = topic.message(device, frame_prefix, is_truth=is_truth)
+    message, blocks = topic.message(device, frame_prefix, is_truth=is_truth, frame_id=frame_id)
     copies = [Copy(target, source) for target, source in blocks]
     return PreparedStream(
         sink,

@@ -66,14 +66,15 @@ class SensorTopic:
     is_wanted: Callable[[Device, SimulatorParameters], bool] = _always
 
     def message(
-        self, device: Device, prefix: str, *, is_truth: bool
+        self, device: Device, prefix: str, *, is_truth: bool, frame_id: str = ''
     ) -> tuple[PreparedMessage, list[tuple[np.ndarray, np.ndarray]]]:
         """
         Return the message for a device, and pairs of a block and the array that fills it.
 
-        prefix: before the frame name. is_truth: whether it holds the noise-free values.
+        prefix: before the frame name. is_truth: whether it holds the noise-free values. frame_id:
+        frame name in place of the device's.
         """
-        frame = WORLD_FRAME if self.is_in_world else prefix + device.frame_id
+        frame = WORLD_FRAME if self.is_in_world else prefix + (frame_id or device.frame_id)
         reading = device.truth if is_truth else device
         if self.make is not None:
             return self.make(frame, device, reading), []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TYPE_CHECKING
+from typing import Any, cast, TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
 from rcl_interfaces.msg import SetParametersResult
@@ -17,7 +17,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.node import Node
 from rclpy.parameter import parameter_value_to_python
 
-from sim_bridge.description.yaml.controller_kinds import BROADCASTERS, READERS
+from sim_bridge.description.yaml.controller_kinds import READERS
 from sim_bridge.description.yaml.drives import TYPES as DRIVES
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.command.controller_states import ACTIVE, Strictness
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.session.robot_interface import RobotInterface
     from sim_bridge.ros.session.simulator import Simulator
 
-_TYPES = (*READERS, *(each for each in DRIVES if '/' in each), *BROADCASTERS)
+_TYPES = (*READERS, *(each for each in DRIVES if '/' in each))
 _BASE_CLASS = 'controller_interface::ControllerInterface'
 # lifecycle_msgs/State
 _IDS = {'unconfigured': 1, 'inactive': 2, 'active': 3}
@@ -59,7 +59,7 @@ class ControllerManager:
         """
         self._node, self._simulator, self._interface = node, simulator, interface
         self._manager, self._on_change = manager, on_change
-        self._messages: Any = optional_messages('controller_manager_msgs')
+        self._messages = cast('Any', optional_messages('controller_manager_msgs'))
         srv = optional_messages('controller_manager_msgs', 'srv')
         prefix = f'{manager.prefix}/' if manager.namespace else interface.prefix
         root = prefix + manager.name

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 from bags import start_recording
 from control_msgs.msg import MultiDOFCommand
 from controlled_arm import controlled_arm, INERTIA
-from following import simulator, trajectory
+from following import Nowhere, simulator, trajectory
 import numpy as np
 import pytest
-from rclpy.serialization import serialize_message
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError
@@ -25,6 +29,21 @@ ARM = 'panda_arm_controller/joint_trajectory'
 def made(tmp_path):
     """Return a simulator with the robot, at 500 control steps a second."""
     return simulator(robot=controlled_arm(tmp_path), rate=RATE)
+
+
+class Heard(Nowhere):
+    """A sink storing the latest message of every topic."""
+
+    def __init__(self):
+        self.latest = {}
+
+    def open(self, topic, message_type, qos):
+        def publish(message):
+            self.latest[topic] = message
+
+        return SimpleNamespace(
+            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None
+        )
 
 
 def programs(made):
@@ -279,3 +298,34 @@ def test_a_recording_is_replayed_exactly(tmp_path):
     verdict = replay(bag)
     assert verdict.is_same, verdict.difference
     assert verdict.hashes
+
+
+def test_broadcasters_have_their_own_topics(tmp_path):
+    """Publish an IMU and local joint states below the names of the file, with the file's frame."""
+    path = controlled_arm(
+        tmp_path,
+        types={'imu_broadcaster': 'imu_sensor_broadcaster/IMUSensorBroadcaster'},
+        imu_broadcaster={'sensor_name': 'gyroscope', 'frame_id': 'body'},
+        joint_state_broadcaster={
+            'use_local_topics': True,
+            'joints': ['elbow'],
+            'interfaces': ['position'],
+        },
+    )
+    text = Path(path).read_text()
+    sensor = '<gazebo reference="elbow_link"><sensor name="gyroscope" type="imu"/></gazebo>'
+    Path(path).write_text(text.replace('</robot>', f'{sensor}</robot>'))
+    heard = Heard()
+    made = simulator(heard, robot=path, rate=RATE)
+    run(made, 0.1)
+    imu = deserialize_message(heard.latest['imu_broadcaster/imu'], Imu)
+    own = deserialize_message(heard.latest['gyroscope/imu'], Imu)
+    assert (imu.header.frame_id, own.header.frame_id) == ('body', 'elbow_link')
+    assert imu.header.stamp == own.header.stamp
+    assert imu.linear_acceleration == own.linear_acceleration
+    local = heard.latest['joint_state_broadcaster/joint_states']
+    assert (list(local.name), list(local.position)) == (['elbow'], [0.0])
+    assert np.isnan(local.velocity).all()
+    dynamic = heard.latest['joint_state_broadcaster/dynamic_joint_states']
+    assert list(dynamic.joint_names) == ['elbow']
+    assert list(dynamic.interface_values[0].interface_names) == ['position']
