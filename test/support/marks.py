@@ -57,6 +57,7 @@ SLOW = (
     'world/test_interrupts.py',
     'world/test_raycast.py',
     'world/test_rollback.py',
+    'world/test_scenes_of_parts.py',
     'world/test_settings.py',
     'world/test_terrain.py',
 )
