@@ -64,15 +64,18 @@ def read_rays(
     place: Place,
     findings: Findings,
     radiation: str = RaySettings.radiation,
+    *,
+    as_gazebo: bool = False,
 ) -> RaySettings:
     """
     Return the rays for the numbers under these keys; errors are added to the findings.
 
     horizontal, vertical: by keys in ANGLES. within: by keys in RANGE. An angle's resolution
-    multiplies the samples, as in SDF; all rays are cast, none are interpolated.
+    multiplies the samples, as in SDF; all rays are cast, none are interpolated. as_gazebo: whether
+    to accept uneven samples and falling angles, with warnings.
     """
     (count, low, high), (rows, bottom, top) = (
-        _angles(name, given, place, findings)
+        _angles(name, given, place, findings, as_gazebo)
         for name, given in (('horizontal', horizontal), ('vertical', vertical))
     )
     if count * rows > _MOST_RAYS:
@@ -104,17 +107,20 @@ def read_rays(
 
 
 def _angles(
-    name: str, given: Mapping[str, float], place: Place, findings: Findings
+    name: str, given: Mapping[str, float], place: Place, findings: Findings, as_gazebo: bool
 ) -> tuple[int, float, float]:
-    """Return the angle count, the first angle, and the last."""
+    """Return the angle count, the first angle, and the last; as_gazebo: see `read_rays`."""
     samples, low = given.get('samples', 1.0), given.get('min_angle', 0.0)
+    note = findings.warning if as_gazebo else findings.error
     if samples != int(samples):
+        told = f'; {int(samples)} are simulated' if as_gazebo else ''
+        message = f'{name}: must be a whole number{told}'
+        note('bad-value', place, message, 'samples', f'{samples:g}')
         samples = float(int(samples))
-        message = f'{name}: not a whole number; {samples:g} are simulated'
-        findings.warning('bad-value', place, message, 'samples', f'{given["samples"]:g}')
     high = given.get('max_angle', low)
     if high < low:
-        message = f'{name}: below min_angle, {low:g} rad; the rays run clockwise'
-        findings.warning('reversed-rays', place, message, 'max_angle', f'{high:g}')
+        told = '; the rays run clockwise' if as_gazebo else ''
+        message = f'{name}: must be at least min_angle, {low:g} rad{told}'
+        note('reversed-rays', place, message, 'max_angle', f'{high:g}')
     # bounded here; the caller bounds the product of both counts
     return max(int(min(samples * given.get('resolution', 1.0), 1e9) + 0.5), 1), low, high

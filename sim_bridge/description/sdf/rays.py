@@ -46,7 +46,8 @@ def _read_lidar(node: Element, place: Place, findings: Findings) -> _Read:
         warn_of_unknown(element, RANGE, within, findings)
         limits = read_numbers(element, RANGE, within, findings)
     noise = read_noises(node, 'range', place, findings, by_element=True)
-    rays = read_rays(angles['horizontal'], angles['vertical'], limits, place, findings)
+    horizontal, vertical = angles['horizontal'], angles['vertical']
+    rays = read_rays(horizontal, vertical, limits, place, findings, as_gazebo=True)
     return rays, MappingProxyType(noise)
 
 
