@@ -81,7 +81,8 @@ class DriveDescription:
     odom frame on tf.
     odom_frame, base_frame, command_topic, odom_topic: '' for the default. is_stamped: whether
     commands are TwistStamped, None for the default. steering_limit: greatest steering angle [rad],
-    in addition to the joint limits.
+    in addition to the joint limits. reference_topic, odometry_topic: further topics of
+    ros2_control's controllers, for commands as TwistStamped and for odometry; '' for none.
     """
 
     name: str
@@ -104,6 +105,8 @@ class DriveDescription:
     command_topic: str = ''
     odom_topic: str = ''
     is_stamped: bool | None = None
+    reference_topic: str = ''
+    odometry_topic: str = ''
     steering_limit: float = math.inf
     line: int = 0
 

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from sim_bridge.description.drives import DriveDescription
     from sim_bridge.description.model import RobotDescription
 
+# kinds whose controllers name their topics reference and odometry, not cmd_vel and odom
+_WITH_REFERENCE = ('mecanum', 'ackermann', 'tricycle', 'bicycle')
+
 
 def read_manager(
     paths: Sequence[Path], manager: ControllerManagerDescription, findings: Findings
@@ -129,6 +132,12 @@ def _drive(
     drive = read_drive(section, controller.type, description, findings)
     if drive is None:
         return None
+    if drive.kind in _WITH_REFERENCE:
+        drive = replace(
+            drive,
+            reference_topic=manager.topic(f'{name}/reference'),
+            odometry_topic=manager.topic(f'{name}/odometry'),
+        )
     topics = manager.topic(f'{name}/cmd_vel'), manager.topic(f'{name}/odom')
     is_usual = topics == (f'{name}/cmd_vel', f'{name}/odom')
     return drive if is_usual else replace(drive, command_topic=topics[0], odom_topic=topics[1])

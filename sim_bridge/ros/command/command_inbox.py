@@ -333,9 +333,18 @@ class CommandInbox:
             twist, stamp_ns = read(deserialize(data, kind))
             drive.take(twist, stamp_ns, source)
 
+        def take_reference(data: bytes, source: Message) -> None:
+            twist, stamp_ns = from_stamped(deserialize(data, TwistStamped))
+            drive.take(twist, stamp_ns, source)
+
         given = [own.command_topic] if own.command_topic else []
+        # a reference renamed to cmd_vel takes its place
+        reference = self._full(own.reference_topic).lstrip('/') if own.reference_topic else ''
         for name in dict.fromkeys([*names, *given, f'{drive.name}/cmd_vel']):
-            self._accept(name, kind, take)
+            if self._full(name).lstrip('/') != reference:
+                self._accept(name, kind, take)
+        if reference:
+            self._accept(own.reference_topic, TwistStamped, take_reference)
 
     def _refuse(self, topic: str, err: Exception) -> None:
         self._commands.counts.rejected += 1

@@ -100,14 +100,27 @@ def odometry_stream(
     )
 
 
-def wheel_odometry_stream(
+def wheel_odometry_streams(
     sink: Sink, prefix: str, frame_prefix: str, drive: Drive, parameters: SimulatorParameters
-) -> Timed:
+) -> list[Timed]:
     """
-    Return the stream for a drive's wheel odometry, and its schedule.
+    Return the streams for a drive's wheel odometry, and their schedule.
 
     prefix: before the topic. frame_prefix: before the frames.
     """
+    topics = [drive_topic(drive, prefix)]
+    further = drive.description.odometry_topic
+    if further:
+        topics.append(further if further.startswith('/') else prefix + further)
+    return [
+        _wheel_odometry_stream(sink, topic, frame_prefix, drive, parameters)
+        for topic in dict.fromkeys(topics)
+    ]
+
+
+def _wheel_odometry_stream(
+    sink: Sink, topic: str, frame_prefix: str, drive: Drive, parameters: SimulatorParameters
+) -> Timed:
     own, robot = drive.description, drive.robot
     message = OdometryMessage(
         reckoning_frame(drive, frame_prefix, parameters.odom_frame),
@@ -123,14 +136,7 @@ def wheel_odometry_stream(
 
     rate = own.rate or parameters.odom_rate
     return Timed(
-        PreparedStream(
-            sink,
-            drive_topic(drive, prefix),
-            Odometry,
-            message,
-            fill,
-            rate_hz=rate or parameters.rate,
-        ),
+        PreparedStream(sink, topic, Odometry, message, fill, rate_hz=rate or parameters.rate),
         Rate(rate),
     )
 

@@ -28,7 +28,7 @@ from sim_bridge.ros.command.signals import commanded_signals
 from sim_bridge.ros.command.trajectories import Trajectories
 from sim_bridge.ros.publish.drawn_meshes import mesh_folder
 from sim_bridge.ros.publish.joint_states import JointStates
-from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_stream
+from sim_bridge.ros.publish.odometry import odometry_stream, wheel_odometry_streams
 from sim_bridge.ros.publish.outbox import outboxes, Timed
 from sim_bridge.ros.publish.sensor_streams import sensor_streams
 from sim_bridge.ros.publish.signals import output_streams
@@ -129,8 +129,9 @@ class RobotInterface:
         self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
         self._odometry = odometry_stream(sink, prefix, frame_prefix, robot, parameters, drives)
         self._reckoned = [
-            wheel_odometry_stream(sink, prefix, frame_prefix, drive, parameters)
+            timed
             for drive in drives
+            for timed in wheel_odometry_streams(sink, prefix, frame_prefix, drive, parameters)
         ]
         scene, scene_prefix = loaded.scene, loaded.scene_prefix
         self.signals_namespace = None if scene is None else loaded.scene_namespace

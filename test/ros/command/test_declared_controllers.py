@@ -7,13 +7,16 @@ from types import SimpleNamespace
 
 from bags import start_recording
 from control_msgs.msg import MultiDOFCommand
-from controlled_arm import controlled_arm, INERTIA
+from controlled_arm import controlled_arm, INERTIA, PLUGIN
 from following import Nowhere, simulator, trajectory
+from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import Imu
 from std_msgs.msg import Float64MultiArray
+from vehicles import skid_steered
+import yaml
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.ros.bag.replay import replay
@@ -329,3 +332,39 @@ def test_broadcasters_have_their_own_topics(tmp_path):
     dynamic = heard.latest['joint_state_broadcaster/dynamic_joint_states']
     assert list(dynamic.joint_names) == ['elbow']
     assert list(dynamic.interface_values[0].interface_names) == ['position']
+
+
+@pytest.mark.parametrize(
+    'inside', ['', '<ros><remapping>/base/reference:=/cmd_vel</remapping></ros>']
+)
+def test_a_mecanum_drive_takes_references(tmp_path, inside):
+    """Drive by TwistStamped on the controller's own topic, or on its new name."""
+    wheels = ['front_left', 'front_right', 'rear_right', 'rear_left']
+    settings = {
+        **{f'{each}_wheel_command_joint_name': each for each in wheels},
+        'kinematics': {'wheels_radius': 0.1, 'sum_of_robot_center_projection_on_X_Y_axis': 0.5},
+    }
+    content = {
+        'controller_manager': {
+            'ros__parameters': {
+                'base': {'type': 'mecanum_drive_controller/MecanumDriveController'}
+            }
+        },
+        'base': {'ros__parameters': settings},
+    }
+    (tmp_path / 'controllers.yaml').write_text(yaml.safe_dump(content))
+    path = tmp_path / 'robot.urdf'
+    path.write_text(skid_steered().replace('</robot>', f'{PLUGIN.format(inside)}</robot>'))
+    made = simulator(robot=str(path), rate=RATE)
+    (interface,) = made.interfaces
+    topic = 'cmd_vel' if inside else 'base/reference'
+    names = [each.name.lstrip('/') for each in interface.command_topics]
+    assert names.count(topic) == 1 and names.count('cmd_vel') == 1
+    (take,) = [t.take for t in interface.command_topics if t.name.lstrip('/') == topic]
+    message = TwistStamped()
+    message.twist.linear.x = 0.5
+    take(serialize_message(message))
+    run(made, 0.1)
+    assert interface.drives[0].is_active, refusal(made)
+    assert interface.robot.joint('front_left').target_velocity == pytest.approx(5.0)
+    assert 'base/odometry' in interface.topics and 'base/odom' in interface.topics

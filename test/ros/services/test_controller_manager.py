@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bags import start_recording
 from controlled_arm import controlled_arm
 from following import simulator
 import pytest
@@ -11,6 +12,7 @@ from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
+from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.command.controller_states import ACTIVE, INACTIVE, Strictness, UNLOADED
 
 pytest_plugins = ['node_fixtures']
@@ -138,6 +140,21 @@ def test_a_snapshot_contains_the_active_controllers(made):
     spawn(made, FORWARD)
     made.restore(snapshot, clock=False)
     assert states(made).is_active(ARM) and not states(made).is_active(FORWARD)
+
+
+def test_a_switch_is_replayed(tmp_path):
+    """Record a switch between two controllers of the arm, and replay it."""
+    robot = controlled_arm(tmp_path)
+    offline = start_recording(tmp_path / 'bag', robot=robot, rate=500.0, record_hash_period=0.05)
+    made = offline.simulator
+    spawn(made, FORWARD)
+    assert not send(made, 0.2, 0.1)
+    for _ in range(200):
+        made.tick()
+    offline.recording.close()
+    verdict = replay(tmp_path / 'bag')
+    assert verdict.is_same, verdict.difference
+    assert verdict.hashes
 
 
 def test_nothing_is_loaded_without_a_spawner_on_demand(tmp_path):
