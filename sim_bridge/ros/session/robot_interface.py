@@ -200,6 +200,8 @@ class RobotInterface:
         )
         # names of the controllers that command their joints
         self._in_use = set(self.states.active())
+        # whether they hold their joints, which are locked until the first command
+        self._is_begun = False
         self._stateful: tuple[Stateful, ...] = (
             self.states,
             self.commands,
@@ -230,6 +232,16 @@ class RobotInterface:
             *(stream for stream, _ in self._reports),
             *(stream for sensor in self._sensors for stream in sensor.streams),
         ]
+
+    def _begin_controllers(self) -> None:
+        """Let active controllers hold their joints once other commands have unlocked the robot."""
+        if self.commands.is_timed_out and self._is_begun and self.robot.hold:
+            self._is_begun = False
+        if not self._is_begun and not self.robot.hold:
+            self._is_begun = True
+            self.trajectories.begin()
+            for program in self.programs:
+                program.begin()
 
     def use_controllers(self) -> None:
         """Let the active controllers command their joints; on the physics thread."""
@@ -266,12 +278,9 @@ class RobotInterface:
 
     def command(self, time_ns: int) -> None:
         """Apply commands to the control step starting at this simulated time [ns]."""
-        is_locked = self.robot.hold if self._in_use else False
         self.commands.apply(time_ns)
-        if is_locked and not self.robot.hold:
-            self.trajectories.begin()
-            for program in self.programs:
-                program.begin()
+        if self._in_use:
+            self._begin_controllers()
         for drive in self.drives:
             drive.advance(time_ns)
         for program in self.programs:
@@ -326,6 +335,7 @@ class RobotInterface:
 
     def restart(self) -> None:
         """Start again without commands, after the world has reset the robot."""
+        self._is_begun = False
         for part in self._stateful:
             part.restart(self._now(), _RESET)
         self._restart_rates()
@@ -343,7 +353,7 @@ class RobotInterface:
         """Return to a saved state; the robot is restored already."""
         for part, state in zip(self._stateful, saved, strict=True):
             part.restore(state, self._now())
-        self._in_use = set(self.states.active())
+        self._in_use, self._is_begun = set(self.states.active()), not self.robot.hold
         self.trajectories.serve()
 
     def locate(self) -> None:

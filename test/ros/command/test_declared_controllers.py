@@ -334,6 +334,28 @@ def test_broadcasters_have_their_own_topics(tmp_path):
     assert list(dynamic.interface_values[0].interface_names) == ['position']
 
 
+def test_controllers_hold_their_joints_once_the_robot_is_unlocked(tmp_path):
+    """Hold a load with effort control against gravity by its gains, while another joint moves."""
+    settings = {
+        'joints': ['lift'],
+        'command_interfaces': ['effort'],
+        'gains': {'lift': {'p': 4000.0, 'd': 200.0}},
+    }
+    path = Path(controlled_arm(tmp_path, panda_arm_controller=settings))
+    lift = (
+        '<link name="load"><inertial><mass value="2"/><inertia ixx="0.1" ixy="0" ixz="0" '
+        'iyy="0.1" iyz="0" izz="0.1"/></inertial></link><joint name="lift" type="prismatic">'
+        '<parent link="base"/><child link="load"/><axis xyz="0 0 1"/>'
+        '<limit lower="-1" upper="1" effort="100" velocity="1"/></joint></robot>'
+    )
+    path.write_text(path.read_text().replace('</robot>', lift))
+    made = simulator(robot=str(path), rate=RATE)
+    send(made, 'turn/commands', numbers(0.5))
+    run(made, 2.0)
+    # the weight over the gain
+    assert q(made, 'lift') == pytest.approx(-2.0 * 9.80665 / 4000.0, abs=2e-5)
+
+
 @pytest.mark.parametrize(
     'inside', ['', '<ros><remapping>/base/reference:=/cmd_vel</remapping></ros>']
 )
