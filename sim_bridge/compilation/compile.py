@@ -269,10 +269,9 @@ class _Compiler:
                 if parents[other] in moving and kinds[other] == engine.WELD:
                     moving.add(other)
                     masses += self._bodies[other].masses
-            own = model.inertia[body] if len(moving) == 1 else combine(masses)
+            place = self._place_of(body)
+            own = model.inertia[body] if len(moving) == 1 else combine(masses, place)
             mass, inertia = own[0], own[4:]
-            link = next(name for name, place in self._links.items() if place.body == body)
-            place = f'robot {self._description.name!r}, link {link!r}'
             if mass <= 0.0:
                 raise InvalidValueError(
                     'mass of the free body',
@@ -294,6 +293,11 @@ class _Compiler:
                     'a link fixed to it, or fixed_base=True',
                     place,
                 )
+
+    def _place_of(self, body: int) -> str:
+        """Return the name of a body's first link, for errors."""
+        link = next((name for name, place in self._links.items() if place.body == body), '')
+        return f'robot {self._description.name!r}, link {link!r}'
 
     def _add_body(self, place: Placement, kind: int, q: int, v: int) -> Placement:
         """
@@ -362,7 +366,9 @@ class _Compiler:
             q_index=q_index,
             v_index=v_index,
             frame=np.array([body.frame for body in self._bodies]).reshape(-1, 12),
-            inertia=np.array([combine(body.masses) for body in self._bodies]).reshape(-1, 10),
+            inertia=np.array(
+                [combine(body.masses, self._place_of(at)) for at, body in enumerate(self._bodies)]
+            ).reshape(-1, 10),
             passive=passive,
             limits=limits,
             motor=motor,
@@ -428,24 +434,34 @@ def on_body(shape: LinkShape, links: Mapping[str, Placement]) -> BodyShape:
     )
 
 
-def combine(masses: Iterable[tuple[Inertial, Placement]]) -> np.ndarray:
+def combine(masses: Iterable[tuple[Inertial, Placement]], place: str) -> np.ndarray:
     """
     Return mass, centre of mass and inertia about it for several inertials together.
 
-    masses: each with its link's placement on the body. Returns (10,): mass [kg], centre (3,) [m],
-    upper triangle (6,) [kg m²], in body axes.
+    masses: each with its link's placement on the body. place: named in errors. Returns (10,): mass
+    [kg], centre (3,) [m], upper triangle (6,) [kg m²], in body axes. Raises InvalidValueError for
+    a sum that is not finite.
     """
     total, moment = 0.0, np.zeros(3)
     parts = []
-    for inertial, link in masses:
-        own = link.placement_of(inertial.pose.rotation, inertial.pose.position)
-        inertia = own.rotation @ inertial.inertia @ own.rotation.T
-        parts.append((inertial.mass, own.position, inertia))
-        total += inertial.mass
-        moment += inertial.mass * own.position
-    center = moment / total if total > 0.0 else np.zeros(3)
-    inertia = np.zeros((3, 3))
-    for mass, com, about_com in parts:
-        r = com - center
-        inertia += about_com + mass * (r @ r * _IDENTITY - np.outer(r, r))
-    return np.concatenate([[total], center, inertia[_UPPER]])
+    with np.errstate(over='ignore', invalid='ignore'):
+        for inertial, link in masses:
+            own = link.placement_of(inertial.pose.rotation, inertial.pose.position)
+            inertia = own.rotation @ inertial.inertia @ own.rotation.T
+            parts.append((inertial.mass, own.position, inertia))
+            total += inertial.mass
+            moment += inertial.mass * own.position
+        center = moment / total if total > 0.0 else np.zeros(3)
+        inertia = np.zeros((3, 3))
+        for mass, com, about_com in parts:
+            r = com - center
+            inertia += about_com + mass * (r @ r * _IDENTITY - np.outer(r, r))
+    combined = np.concatenate([[total], center, inertia[_UPPER]])
+    if not np.isfinite(combined).all():
+        raise InvalidValueError(
+            'mass, centre of mass and inertia',
+            combined.tolist(),
+            'finite numbers [kg, m, kg m²]: a smaller mass, inertia or distance',
+            place,
+        )
+    return combined

@@ -40,7 +40,8 @@ def properties_of(
     Sensors, disabled shapes and shapes with `mass=False` have no mass. If there are no other
     shapes, the given mass is distributed over them. mass: total [kg]; None: computed from the
     density. density: for all shapes [kg/m³]; None: their materials' densities. Raises
-    InvalidValueError if both are given, if no shape has mass, and for a shape without volume.
+    InvalidValueError if both are given, if no shape has mass, for a shape without volume, and for
+    an inertia that is not finite.
     """
     if density is not None:
         density = positive_number('density', density, 'a positive number [kg/m³]', place)
@@ -50,10 +51,18 @@ def properties_of(
     if not heavy and mass is not None:
         heavy = list(shapes)
     densities = [density or material_of(each.material).density for each in heavy]
-    own = combined_mass_properties(heavy, densities, place)
-    if mass is None:
-        return own
-    return own._replace(mass=mass, inertia=own.inertia * (mass / own.mass))
+    with np.errstate(over='ignore', invalid='ignore'):
+        own = combined_mass_properties(heavy, densities, place)
+        if mass is not None:
+            own = own._replace(mass=mass, inertia=own.inertia * (mass / own.mass))
+    if not np.isfinite(own.inertia).all():
+        raise InvalidValueError(
+            'mass properties',
+            (own.mass, *own.inertia.diagonal().tolist()),
+            'a mass and sizes whose inertia is a finite number [kg m²]',
+            place,
+        )
+    return own
 
 
 def checked_mass(value: object, place: str) -> float:
@@ -75,8 +84,9 @@ def checked_inertia(value: object, place: str) -> FloatArray:
     scale = float(np.abs(matrix).max())
     principal = np.linalg.eigvalsh(matrix)
     is_symmetric = np.abs(matrix - matrix.T).max() <= 1e-9 * scale
-    excess = principal[2] - principal[0] - principal[1]
+    with np.errstate(over='ignore'):
+        excess = principal[2] - principal[0] - principal[1]
     if not is_symmetric or principal[0] <= 0.0 or excess > _TRIANGLE_TOLERANCE * scale:
         raise InvalidValueError('inertia', value, expected, place)
-    symmetric: FloatArray = 0.5 * (matrix + matrix.T)
+    symmetric: FloatArray = 0.5 * matrix + 0.5 * matrix.T
     return symmetric

@@ -16,6 +16,7 @@ from sim_bridge.foundation.rotation import (
 )
 from sim_bridge.foundation.validation import checked_pose
 from sim_bridge.simulation.part import carry_bodies, move_over, Part
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 from sim_bridge.simulation.staleness import LOOP_FORCES, PARTS
@@ -65,12 +66,13 @@ def set_body_type(simulation: Simulation, slot: RobotSlot, value: str) -> None:
             f'{place} cannot be dynamic: {error}. For a body added as static or kinematic, give '
             'add_body a mass or density, or set link.m'
         ) from error
-    part, slot.initial, slot.added = (
-        _with_other_base(slot.blueprint, source, blueprint)
-        for source in (slot.part, slot.initial, slot.added)
-    )
-    slot.rebuild(blueprint, None, part)
-    simulation.staleness.mark(PARTS | LOOP_FORCES)
+    with all_or_nothing(simulation):
+        part, slot.initial, slot.added = (
+            _with_other_base(slot.blueprint, source, blueprint)
+            for source in (slot.part, slot.initial, slot.added)
+        )
+        slot.rebuild(blueprint, None, part)
+        simulation.staleness.mark(PARTS | LOOP_FORCES)
 
 
 def velocity_towards(

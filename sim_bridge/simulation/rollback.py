@@ -54,6 +54,8 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     if not staleness.flags & GEOMETRY:
         arrays += parameters(cache.geometry).values()
     attributes = [(each, dict(vars(each))) for each in objects]
+    lists += [(held, list(held)) for held in _held(attributes, list)]
+    tables += _held(attributes, dict)
     items = [(each, dict(each)) for each in tables]
     numbers = [(each, each.copy()) for each in arrays]
     materials, groups = registry.materials.save(), registry.groups.save()
@@ -77,6 +79,11 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
         staleness.flags = flags
         staleness.forget_observations()
         raise
+
+
+def _held(attributes: list[tuple[Any, dict[str, Any]]], kind: type) -> list[Any]:
+    """Return the attributes that are containers of a kind, which are changed in place."""
+    return [value for _, kept in attributes for value in kept.values() if isinstance(value, kind)]
 
 
 class _Before(NamedTuple):

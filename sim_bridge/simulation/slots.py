@@ -122,7 +122,7 @@ class LinkSlot:
             own = self.robot.link(name).inertial
             if placement.body == body and own is not None:
                 masses.append((own, placement))
-        return combine(masses)
+        return combine(masses, f'robot {self.robot.name!r}, link {self.name!r}')
 
     @property
     def body(self) -> int:

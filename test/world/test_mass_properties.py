@@ -313,3 +313,15 @@ def test_overlaps_weigh_twice():
     body = sb.World().add_body(halves, density=3.0)
     assert body.mass == pytest.approx(6.0)
     np.testing.assert_allclose(body.root_link.c, (0.25, 0, 0), atol=1e-15)
+
+
+@pytest.mark.filterwarnings('error::RuntimeWarning')
+@pytest.mark.parametrize('mass', [1e303, 1e308])
+@pytest.mark.parametrize('shape', [sb.Sphere(1e5), sb.Box((1e5, 1.0, 1.0))])
+def test_inertia_beyond_floats_is_refused(shape, mass):
+    """Name the body and its mass; the world stays as it was."""
+    world = sb.World()
+    before = world.state_hash()
+    with pytest.raises(sb.InvalidValueError, match=r"(?s)mass properties = .*inf.*body 'heavy'"):
+        world.add_body(shape, 'heavy', mass=mass)
+    assert world.state_hash() == before
