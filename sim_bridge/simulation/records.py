@@ -57,8 +57,9 @@ class StepReport(NamedTuple):
     contacts, islands: in the last step. sweeps, newton_steps: the most that an island took in the
     last step. residual: the contacts' natural map [m/s]: 0 for an exact solution, else a
     velocity unaccounted for. complementarity: |normal impulse times velocity| [J]. penetration:
-    deepest at a step's start [m]. tolerance: for the residual at rest, with the world's solver
-    [m/s]; bodies in motion are converged up to 1e-4 of their velocity, at most 1e-6 m/s.
+    deepest at a step's start [m]. tolerance: the residual that the world's solver aims at
+    [m/s]. Larger residuals converge, too, if they cannot be seen: up to 1e-7 m/s at rest, for
+    bodies in motion up to 1e-4 of their velocity, at most 1e-4 m/s.
     """
 
     steps: int = 0

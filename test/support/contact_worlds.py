@@ -91,3 +91,25 @@ def lowest_point(world, robot, ground):
     """Return the height of a robot's lowest point above the ground [m]."""
     surface = ground.geometries[0]
     return min(world.distance(geometry, surface).distance for geometry in robot.geometries)
+
+
+def leaning_books():
+    """Return a shelf with nine upright and three leaning books."""
+    thickness, height, lean = 0.03, 0.24, 0.2
+    world = sb.World(2e-3)
+    world.materials.add(sb.Material('paper', friction=0.4))
+    fixed = {'motion': 'static', 'material': 'paper'}
+    world.add_body(sb.Box((1.2, 0.3, 0.02)), position=(0.5, 0.0, -0.01), **fixed)
+    world.add_body(sb.Box((0.02, 0.3, 0.4)), position=(-0.01, 0.0, 0.2), **fixed)
+    shape, half = sb.Box((thickness, 0.2, height)), (0.5 * height, 0.5 * thickness)
+    sine, cosine = np.sin(lean), np.cos(lean)
+    foot = 9 * thickness + height * sine + half[1] * cosine
+    turned = (0.0, -np.sin(0.5 * lean), 0.0, np.cos(0.5 * lean))
+    for k in range(9):
+        place = (thickness * (k + 0.5), 0.0, half[0])
+        world.add_body(shape, mass=0.4, position=place, material='paper')
+    for k in range(3):
+        x = foot - half[0] * sine + 1.04 * k * thickness / cosine
+        place = (x, 0.0, half[0] * cosine + half[1] * sine)
+        world.add_body(shape, mass=0.4, position=place, orientation=turned, material='paper')
+    return world

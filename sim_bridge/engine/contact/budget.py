@@ -29,8 +29,9 @@ _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
 _NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
-_OF_VELOCITY = 1e-4  # accepted residual of a moving island, relative to its greatest velocity,
-_MOST_IN_MOTION = 1e-6  # up to this residual [m/s]
+_OF_VELOCITY = 1e-4  # residual relevant in a moving island, relative to its greatest velocity
+_AIM_IN_MOTION = 1e-6  # the solver aims at smaller residuals [m/s]
+_UNSEEN_AT_REST, _UNSEEN_IN_MOTION = 1e-7, 1e-4  # bounds of the accepted residual [m/s]
 
 
 @kernel
@@ -62,7 +63,7 @@ def affordable_work(options, state, laws, islands, rows, solution, has_elements,
 @kernel
 def island_tolerance(options, state, islands, rows, has_elements, island):
     """
-    Return the residual accepted for an island [m/s].
+    Return the residual sufficient in an island [m/s].
 
     At rest it is the solver's tolerance. In motion it is a share of the greatest velocity, up to
     the residual that moves a body in 1 ms by the gap that counts as closed. Smaller residuals are
@@ -72,7 +73,22 @@ def island_tolerance(options, state, islands, rows, has_elements, island):
     if has_elements:
         return options.contact_tolerance
     in_motion = _OF_VELOCITY * greatest_velocity(state, islands, rows, island)
-    return max(options.contact_tolerance, min(in_motion, _MOST_IN_MOTION))
+    return max(options.contact_tolerance, min(in_motion, _AIM_IN_MOTION))
+
+
+@kernel
+def accepted_residual(options, state, islands, rows, has_elements, island):
+    """
+    Return the residual up to which an island counts as converged [m/s].
+
+    A user sees no smaller ones: at rest it moves bodies by a third of a millimetre in an hour, in
+    motion by a tenth of a millimetre in a metre, and in a second at most.
+    """
+    if has_elements:
+        return options.contact_tolerance
+    in_motion = _OF_VELOCITY * greatest_velocity(state, islands, rows, island)
+    accepted = max(_UNSEEN_AT_REST, min(in_motion, _UNSEEN_IN_MOTION))
+    return max(options.contact_tolerance, accepted)
 
 
 @kernel

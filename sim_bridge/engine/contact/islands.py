@@ -34,6 +34,8 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
         islands.first[islands.of_tree[a]] += 1
     solution.effort[ISLANDS], solution.effort[SWEEPS], solution.effort[NEWTONS] = number, 0, 0
     islands.spent[:number] = 0
+    islands.left[:number] = 0.0
+    islands.level[:number] = islands.remembers[:number] = islands.result[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
 
 

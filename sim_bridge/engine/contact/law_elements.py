@@ -224,6 +224,7 @@ def island_of_tree(model, islands, solution, body):
     if islands.of_tree[leader] < 0:
         islands.of_tree[leader] = solution.effort[ISLANDS]
         islands.spent[solution.effort[ISLANDS]] = 0
+        islands.level[solution.effort[ISLANDS]] = 0
         solution.effort[ISLANDS] += 1
     return islands.of_tree[leader]
 

@@ -8,7 +8,7 @@ times the row's inverse inertia a. It is 0 for a solution, else a velocity error
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.budget import island_tolerance
+from sim_bridge.engine.contact.budget import accepted_residual
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.data import contact_materials as material
@@ -45,11 +45,11 @@ def island_residual(laws, islands, rows, solution, island):
 
 @kernel
 def note_residual(options, state, islands, rows, solution, has_elements, island, natural):
-    """Update the world's greatest residual, and the greatest one relative to its tolerance."""
+    """Update the world's greatest residual, and the greatest one relative to the accepted one."""
     residual = solution.residual
-    tolerance = island_tolerance(options, state, islands, rows, has_elements, island)
+    accepted = accepted_residual(options, state, islands, rows, has_elements, island)
     residual[NATURAL] = max(residual[NATURAL], natural)
-    residual[EXCESS] = max(residual[EXCESS], natural / tolerance)
+    residual[EXCESS] = max(residual[EXCESS], natural / accepted)
 
 
 @kernel

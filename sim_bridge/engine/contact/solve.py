@@ -3,10 +3,20 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.accuracy import (
+    find_level,
+    FINE,
+    last_missed,
+    level_tolerance,
+    MORE,
+    note_result,
+    ROUGH,
+)
 from sim_bridge.engine.contact.budget import (
     affordable_work,
     greatest_velocity,
     island_rows,
+    island_tolerance,
     newton_work,
     sweep_work,
 )
@@ -52,9 +62,11 @@ _CLOSE = 0.01  # share of the tolerance needed for heavy bodies on light ones to
 _MOVING = 1e-2  # above this velocity nothing in an island has to stay in place [m/s, rad/s]
 _SLOW = 0.7  # relative to the last change; above it, friction and normals are solved together
 _UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' shares
+_SHIFTS = 5e-7  # smallest velocity change in a sweep that shifts loads noticeably [m/s]
 _FAST = 0.3  # relative to the last change; below it, sweeps converge fast
 _ROUNDING = 1e-12  # greatest velocity change in a step due to rounding [m/s, rad/s]
 _NOISE = 1e-13  # rounding in a sweep, relative to the velocities given by the impulses
+_CREEPS = 1e-5  # below this velocity loads are not shared at coarse levels [m/s, rad/s]
 _MOVES = 1e-7  # velocity, or velocity change, above this is motion [m/s, rad/s]
 _NEWTONS = 2  # sweeps are abandoned once they cost as much as this many Newton steps
 _SWEEPS_PER_ROW_2 = 0.02  # sweeps as costly as Newton steps for impulses, per squared row count
@@ -203,20 +215,38 @@ def solve_island(table, island, is_new):
     has_elements = world.law_rows(table).size[ELEMENTS] > 0
     # motors couple friction and normals too much for separate solutions
     if options.solver == DIRECT or options.solver == SPLIT and has_elements:
-        sweeps, newtons = solve_direct(table, island, has_elements)
+        sweeps, newtons, unshared = solve_direct(table, island, has_elements)
     elif options.solver == SPLIT:
         sweeps, newtons = solve_split(table, island)
+        unshared = sweeps
     else:
         sweeps, newtons = solve_iteratively(table, island)
-    is_small = options.solver != ITERATIVE or (
-        island_rows(world.laws(table), world.islands(table), island) <= options.newton_rows
-    )
+        unshared = sweeps
+    is_seen = is_sharing_seen(table, island)
     # Newton steps of `direct` begin about zero impulses, and share loads themselves
     is_swept = newtons == 0 or options.solver != DIRECT
-    if is_small and is_swept and (is_new or sweeps > _UNSHARED_SWEEPS):
+    if is_seen and is_swept and (is_new or unshared > _UNSHARED_SWEEPS):
         share_impulses(options, table, island)
         residual[island, NATURAL] = math.nan
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+
+
+@kernel
+def is_sharing_seen(table, island):
+    """
+    Return whether an island's loads are shared: always in `direct`, except at coarse levels.
+
+    There, and in `iterative`, large islands keep the loads left by sweeps. So do islands at rest
+    at coarse levels, where loads do not change the motion.
+    """
+    options, islands = world.options(table), world.islands(table)
+    is_coarse = islands.level[island] > FINE
+    if options.solver != ITERATIVE and not is_coarse:
+        return True
+    if island_rows(world.laws(table), islands, island) > options.newton_rows:
+        return False
+    state, rows = world.state(table), world.rows(table)
+    return not is_coarse or greatest_velocity(state, islands, rows, island) > _CREEPS
 
 
 @kernel
@@ -230,7 +260,8 @@ def solve_direct(table, island, has_elements):
     """
     Sweep an island while sweeps converge, then take Newton steps.
 
-    has_elements: joint laws are among the rows. Returns the numbers of sweeps and Newton steps.
+    has_elements: joint laws are among the rows. Returns the numbers of sweeps, of Newton steps,
+    and of sweeps that can change the shares of redundant contacts.
     """
     options, laws, islands = world.options(table), world.laws(table), world.islands(table)
     state, rows, solution = world.state(table), world.rows(table), world.solution(table)
@@ -239,14 +270,75 @@ def solve_direct(table, island, has_elements):
     affordable = affordable_work(
         options, state, laws, islands, rows, solution, has_elements, a_newton, island
     )
-    is_settling = settles(state, world.contacts(table), islands, rows, options.time_step, island)
-    enough = enough_change(options)
-    sweeps, is_solved = sweep_while_worthwhile(
-        laws, islands, rows, solution, island, size, enough, affordable, is_settling
+    level = FINE if has_elements else find_level(options, state, islands, rows, island)
+    is_settling = level < ROUGH and settles(
+        state, world.contacts(table), islands, rows, options.time_step, island
     )
-    if not is_solved:
+    tolerance = level_tolerance(options, state, islands, rows, has_elements, island)
+    missed = last_missed(state, islands, rows, island) if level == ROUGH else 0.0
+    sweeps, unshared, is_solved = sweep_while_worthwhile(
+        laws,
+        islands,
+        rows,
+        solution,
+        island,
+        size,
+        0.5 * max(tolerance, missed),
+        affordable,
+        is_settling,
+    )
+    if level == ROUGH and not is_solved:
+        sweeps, is_solved = sweep_roughly(table, island, sweeps, max(tolerance, missed), missed)
+    if not is_solved and has_elements:
         newtons = solve_by_newton(options, table, island)
-    return sweeps, newtons
+    elif not is_solved:
+        newtons = take_newton_steps(table, island, tolerance, is_settling)
+    return sweeps, newtons, unshared
+
+
+@kernel
+def take_newton_steps(table, island, tolerance, is_settling):
+    """
+    Solve an island by Newton steps, record their result, and return their number.
+
+    tolerance: aim at the island's level [m/s]. is_settling: see `settles`.
+    """
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    state, rows, solution = world.state(table), world.rows(table), world.solution(table)
+    spent = islands.spent[island]
+    before, _ = island_residual(laws, islands, rows, solution, island)
+    newtons = solve_by_newton(options, table, island)
+    after, _ = island_residual(laws, islands, rows, solution, island)
+    note_result(
+        islands,
+        island,
+        before,
+        after,
+        tolerance,
+        island_tolerance(options, state, islands, rows, False, island),
+        (islands.spent[island] - spent) / max(sweep_work(islands, rows, island), 1),
+        is_settling,
+        island_rows(laws, islands, island) > options.newton_rows,
+    )
+    return newtons
+
+
+@kernel
+def sweep_roughly(table, island, sweeps, tolerance, missed):
+    """
+    Sweep as `iterative` does; return the sweep count, and whether the residual is accepted.
+
+    missed: residual left when Newton steps missed the tolerance. Sweeps may leave a little more.
+    """
+    options, laws, islands = world.options(table), world.laws(table), world.islands(table)
+    rows, solution = world.rows(table), world.solution(table)
+    most, change = affordable_sweeps(options, islands, island), _INFINITY
+    while sweeps < most and change > 0.5 * tolerance:
+        change = sweep(laws, islands, rows, solution, island)
+        sweeps += 1
+    left, _ = island_residual(laws, islands, rows, solution, island)
+    islands.left[island] = left
+    return sweeps, left <= max(tolerance, MORE * missed)
 
 
 @subroutine
@@ -345,13 +437,17 @@ def sweep_while_worthwhile(
     laws, islands, rows, solution, island, size, enough, affordable, is_settling
 ):
     """
-    Sweep until the changes are small; return the sweep count, and whether they are small.
+    Sweep until the changes are small.
+
+    Returns the sweep count, the number of sweeps with changes that can shift loads, and whether
+    the changes are small.
 
     At regular intervals, the convergence rate predicts the sweeps left. Sweeping stops if these
     would cost more than Newton steps, or more than is affordable. is_settling: small changes do
     not suffice if sweeps converge slowly, see `settles`.
     """
     before, sweeps, change, noise = 0.0, 0, _INFINITY, 0.0
+    unshared = 0
     if is_settling:
         noise = _NOISE * greatest_gain(islands, rows, solution, island)
     work = sweep_work(islands, rows, island)
@@ -360,17 +456,19 @@ def sweep_while_worthwhile(
     while True:
         last, change = change, sweep(laws, islands, rows, solution, island)
         sweeps += 1
+        if change > _SHIFTS:
+            unshared = sweeps
         islands.spent[island] += work
         # the convergence rate needs two sweeps
         if change <= enough and not (is_settling and sweeps == 1):
             if is_settling and change > max(_FAST * last, noise):
-                return sweeps, False
+                return sweeps, unshared, False
             # with different inertias, a small change may be a large one for other contacts
             natural, complementarity = island_residual(laws, islands, rows, solution, island)
             if natural <= 2.0 * enough:
                 islands.residual[island, NATURAL] = natural
                 islands.residual[island, COMPLEMENTARITY] = complementarity
-                return sweeps, True
+                return sweeps, unshared, True
             change = 2.0 * enough
         if sweeps == 1:
             before = change
@@ -378,7 +476,7 @@ def sweep_while_worthwhile(
             rate = change / before
             left = math.pow(rate, min(most, most_of_rows - sweeps) / _FEW_SWEEPS)
             if not (rate < 1.0 and change * left <= enough):
-                return sweeps, False
+                return sweeps, unshared, False
             before = change
         if islands.spent[island] > affordable:
-            return sweeps, False
+            return sweeps, unshared, False

@@ -2,10 +2,17 @@
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
+from sim_bridge.engine.contact.accuracy import FINE, keep_levels, level_tolerance
 from sim_bridge.engine.contact.alternating import alternate, is_large, penalty_of
 from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
-from sim_bridge.engine.contact.budget import affordable_work, BAD, newton_work, sweep_work
+from sim_bridge.engine.contact.budget import (
+    affordable_work,
+    BAD,
+    island_tolerance,
+    newton_work,
+    sweep_work,
+)
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import begin_impacts, propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -32,6 +39,7 @@ from sim_bridge.engine.contact.solver_calls import island_of_phase
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.contact_materials import DIRECT
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
@@ -52,6 +60,7 @@ from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 5  # after Newton's method was abandoned: they bring forces within their bounds
+_TRIAL = 10  # a trial of the level FINE has this fraction of the work
 _SWEEPS_FOR_BAD = 50  # for a residual above BAD, if affordable
 
 
@@ -206,6 +215,8 @@ def keep(table):
     model, solution = world.model(table), world.solution(table)
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
+    if world.options(table).solver == DIRECT:
+        keep_levels(state, world.islands(table), world.rows(table), solution)
     keep_wrenches(model, count > 0, world.response(table), state)
     state.contact_geometry[:count] = contacts.geometry[:count]
     state.contact_feature[:count] = contacts.feature[:count]
@@ -250,8 +261,8 @@ def newton(table, phase):
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, direct = world.solution(table), world.direct(table)
     # the subsequent load sharing adds its own rounding
-    tolerance = 0.5 * world.options(table).contact_tolerance
     island, is_without_friction = island_of_phase(phase)
+    tolerance = 0.5 * tolerance_of(table, island)
     if is_without_friction:
         for place in range(islands.first[island], islands.first[island + 1]):
             contact = islands.order[place]
@@ -269,6 +280,14 @@ def newton(table, phase):
         left = alternate(laws, islands, rows, solution, direct, island, share, tolerance, most)
         # one factorization is a Newton step's work
         newtons, is_ready = 1, left <= tolerance or islands.spent[island] <= most
+    coarse = 0.5 * coarse_tolerance(table, island)
+    is_trial = islands.level[island] == FINE and islands.remembers[island] != 0
+    if is_ready and is_trial and coarse > tolerance:
+        # after failures, the coarse tolerance suffices beyond a small share of the work
+        newtons += solve_proximal(
+            laws, islands, rows, solution, direct, island, tolerance, most // _TRIAL
+        )
+        tolerance = coarse
     if is_ready:
         newtons += solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
     left, _ = island_residual(laws, islands, rows, solution, island)
@@ -302,12 +321,38 @@ def share(table, island):
         world.direct(table),
         island,
         world.contacts(table).geometry,
-        world.options(table).contact_tolerance,
+        tolerance_of(table, island),
         spent + most_work(table, island, newton_work(islands, rows, island)),
     )
     # further pivots get as much work as without load sharing
     islands.spent[island] = spent
     return 0
+
+
+@kernel
+def coarse_tolerance(table, island):
+    """Return the solver's aim for the residual in an island at level COARSE [m/s]."""
+    return island_tolerance(
+        world.options(table),
+        world.state(table),
+        world.islands(table),
+        world.rows(table),
+        world.law_rows(table).size[ELEMENTS] > 0,
+        island,
+    )
+
+
+@kernel
+def tolerance_of(table, island):
+    """Return the solver's aim for the residual in an island [m/s]."""
+    return level_tolerance(
+        world.options(table),
+        world.state(table),
+        world.islands(table),
+        world.rows(table),
+        world.law_rows(table).size[ELEMENTS] > 0,
+        island,
+    )
 
 
 @kernel

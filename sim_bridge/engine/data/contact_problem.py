@@ -155,6 +155,14 @@ class Islands(NamedTuple):
 
     NATURAL is nan if it was not computed after the solve.
     """
+    level: Annotated[IntVector, Dims('bounds')]
+    """Accuracy level of the solver in this step, see `contact.accuracy`."""
+    left: Annotated[FloatVector, Dims('bounds', unit='m/s')]
+    """Residual at level ROUGH, or after Newton steps; 0 otherwise."""
+    remembers: Annotated[IntVector, Dims('bounds')]
+    """1 if the last step has left a level or failures."""
+    result: Annotated[IntVector, Dims('bounds')]
+    """Worst result of the Newton steps in this step, see `contact.accuracy`."""
     rests: Annotated[IntVector, Dims('nb')]
     """1 at a leader whose trees are held, and have all been at rest for long enough."""
 

@@ -27,6 +27,8 @@ LINEAR_IMPULSE, ANGULAR_IMPULSE = 0, 3
 TARGET_POSITION, TARGET_VELOCITY = range(2)
 POSITION_CHANGE, VELOCITY_CHANGE, HAS_COURSE = range(2, 5)
 COURSE_SIZE = 5
+# columns in State.accuracy
+LEVEL, WAIT, FAILURES = range(3)
 
 # State.idle at a tree's first body counts the tree's steps at rest; ASLEEP while it sleeps,
 # DISABLED if it rests by request
@@ -90,6 +92,14 @@ class State(NamedTuple):
 
     NaN if a tree's constraints have changed since the last step.
     """
+    accuracy: Annotated[IntMatrix, Dims('nv', 3)]
+    """
+    Accuracy LEVEL of the contact solver in the coordinate's island, see `contact.accuracy`.
+
+    WAIT: steps until a finer level is tried. FAILURES: trials that failed.
+    """
+    missed: Annotated[FloatVector, Dims('nv', unit='m/s')]
+    """Residual left by Newton steps in the coordinate's island when they missed the tolerance."""
     idle: Annotated[IntVector, Dims('nb')]
     """At a tree's first body: number of steps at rest, ASLEEP or DISABLED."""
     sampled: Annotated[IntVector, Dims('nb')]
