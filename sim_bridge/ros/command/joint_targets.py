@@ -40,20 +40,25 @@ class JointTargets:
         self._robot, self._commands = robot, commands
         self._rows = np.array([name in joints for name in commands.names], bool)
         self._values = np.full((len(QUANTITIES), len(names)), np.nan)
+        # whether the robot's motors may have other targets
+        self._is_new = False
 
     def set(self, quantity: int, column: int, value: float) -> None:
         """Set a quantity of the joint with an index in the robot."""
-        self._values[quantity, column] = value
+        if self._values[quantity, column] != value:
+            self._values[quantity, column] = value
+            self._is_new = True
 
     def start(self) -> None:
         """Command the joints from now on; other commands release them. On the physics thread."""
         if not self.is_active:
             self._commands.following.give_way(self._rows, np.zeros_like(self._rows))
-            self.is_active = True
+            self.is_active = self._is_new = True
 
     def write(self) -> None:
-        """Write the values for the next control step."""
-        if self.is_active:
+        """Write new values for the next control step; motors keep the targets written before."""
+        if self.is_active and self._is_new:
+            self._is_new = False
             position, velocity, effort = self._values
             # a position without a velocity means rest there
             at_rest = ~np.isnan(position) & np.isnan(velocity)
@@ -64,6 +69,7 @@ class JointTargets:
         if self.is_active:
             self._values[VELOCITY:][~np.isnan(self._values[VELOCITY:])] = 0.0
             self._values[POSITION] = np.nan
+            self._is_new = True
             self.write()
         self._release()
 
@@ -89,7 +95,8 @@ class JointTargets:
         """Do nothing: its commands do not time out."""
 
     def refresh(self, changed: Iterable[str]) -> None:
-        """Release the joints if the control mode of one of them was set."""
+        """Release the joints if the control mode of one of them was set; else write again."""
+        self._is_new = True
         if not set(changed).isdisjoint(self.joints):
             self._release()
 
@@ -103,6 +110,7 @@ class JointTargets:
     def restore(self, saved: SavedTargets, time_ns: int) -> None:
         """Return to a saved state."""
         self.is_active, self._values = saved.is_active, saved.values.copy()
+        self._is_new = True
 
     def restart(self, words: str = '') -> None:
         """Release all joints."""

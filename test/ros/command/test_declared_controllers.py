@@ -390,3 +390,13 @@ def test_a_mecanum_drive_takes_references(tmp_path, inside):
     assert interface.drives[0].is_active, refusal(made)
     assert interface.robot.joint('front_left').target_velocity == pytest.approx(5.0)
     assert 'base/odometry' in interface.topics and 'base/odom' in interface.topics
+
+
+def test_a_forwarded_velocity_survives_the_timeout_of_other_commands(tmp_path):
+    """Go on after the timeout of joint_commands has dropped all motor targets."""
+    made = simulator(robot=controlled_arm(tmp_path), rate=RATE, command_timeout=0.05)
+    send(made, 'turn/commands', numbers(0.5))
+    made.interfaces[0].commands.queue.accept_named(['shoulder'], position=[0.1])
+    run(made, 1.0)
+    assert made.interfaces[0].commands.is_timed_out
+    assert q(made, 'turret') == pytest.approx(0.5, abs=2e-3)
