@@ -337,6 +337,10 @@ def parts(watch):
         linear_velocity=(1.0, 0.0, 0.0),
         angular_velocity=(0.0, 20.0, 0.0),
     )
+    # two meshes deep in each other, and a hull in a mesh
+    for x, shape in ((6.0, table), (8.0, sb.ConvexHull(prism(0.2, 0.05, 4)[0]))):
+        world.add_body(table, motion='static', position=(x, 0.0, 0.0))
+        world.add_body(shape, mass=1.0, position=(x + 0.11, 0.03, 0.0))
     world.add_body(sb.HollowCylinder(0.04, 0.1, 0.01005), motion='static', position=(4, 0, 0))
     world.add_body(sb.ConvexHull(prism(0.01, 0.015, 24)[0]), mass=0.1, position=(4, 0, 0))
     with watch():

@@ -134,3 +134,41 @@ def test_sensors_see_kinematic_bodies_on_static_ones():
     world.restore(saved)
     world.step()
     assert world.contact_count > 0
+
+
+CUBE = sb.ConvexHull(
+    np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.2
+)
+DEEP = {
+    'hull': CUBE,
+    'box': sb.Box((0.4, 0.4, 0.4)),
+    'mesh': sb.TriangleMesh(CUBE.vertices, CUBE.triangles),
+    'ball': sb.Sphere(0.2),
+    'cylinder': sb.Cylinder(0.2, 0.4),
+    'capsule': sb.Capsule(0.15, 0.2),
+}
+
+
+@pytest.mark.parametrize('name', DEEP)
+def test_shapes_deep_in_a_closed_mesh_are_pushed_out(name):
+    """Let shapes overlap a cube of triangles by more than half; contacts lead them out."""
+    turns = ((0.0, 0.0, 0.0, 1.0), (0.2, -0.1, 0.3, 1.0))
+    for offset in ((0.11, 0.03, 0.01), (0.02, -0.14, 0.05)):
+        for turn in turns:
+            world = sb.World(time_step=0.005, gravity=(0, 0, 0))
+            fixed = world.add_body(DEEP['mesh'], motion='static')
+            orientation = np.array(turn) / np.linalg.norm(turn)
+            body = world.add_body(
+                DEEP[name],
+                mass=1.0,
+                inertia=(0.02, 0.02, 0.02),
+                center_of_mass=(0, 0, 0),
+                position=offset,
+                orientation=orientation,
+            )
+            assert world.distance(fixed, body).distance < -0.01
+            assert world.find_contacts(margin=0.0)
+            # a correction moves with at most 0.1 m/s
+            world.step(900)
+            assert world.distance(fixed, body).distance > -1e-3
+            assert np.linalg.norm(body.root_link.v) < 1e-6

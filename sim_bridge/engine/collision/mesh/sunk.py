@@ -77,6 +77,7 @@ def push_out(
     convex,
     surface,
     face,
+    is_beside_face,
     count,
     scratch_inout,
 ):
@@ -85,8 +86,9 @@ def push_out(
 
     They push along the normal of the triangle `face`, towards the shape. The points are
     the shape's contact points with that triangle's plane, if the surface is above them: along the
-    z axis for ground, else along the normal. Returns the candidate count; the caller provides
-    room for MOST_POINTS.
+    z axis for ground, else along the normal. is_beside_face: whether the surface may be beside
+    them; the plane alone then counts. Returns the candidate count; the caller provides room for
+    MOST_POINTS.
     """
     pose, pose_s = geometry_pose(scratch_inout, convex), geometry_pose(scratch_inout, surface)
     x0, x1, x2 = corners_in_world(geometry, surface, pose_s, face)
@@ -109,10 +111,12 @@ def push_out(
         way = scale(-2.0 * gap[k], n)
         if is_ground(geometry, surface):
             way = way_up(geometry, surface, pose_s)
-        t, share = triangle_beyond(geometry, surface, pose_s, x, way)
-        if t < 0:
-            continue
-        depth = share * dot(n, way)
+        depth = -gap[k]
+        if not is_beside_face:
+            t, share = triangle_beyond(geometry, surface, pose_s, x, way)
+            if t < 0:
+                continue
+            depth = share * dot(n, way)
         store3(point, kept, 0, add(x, scale(0.5 * depth, n)))
         store3(scratch_inout.candidate_normal, kept, 0, n)
         gap[kept] = -depth

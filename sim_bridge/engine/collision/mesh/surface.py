@@ -20,6 +20,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.clip.reduce import is_listed, reduce_candidates, sort_candidates
 from sim_bridge.engine.collision.contact_rows import claim_rows, geometry_pose, keep_rows, pair_of
 from sim_bridge.engine.collision.contested import displaced, FAST
+from sim_bridge.engine.collision.mesh.deep import push_meshes_apart
 from sim_bridge.engine.collision.mesh.plane_mesh import collide_plane_mesh
 from sim_bridge.engine.collision.mesh.sunk import (
     FACE,
@@ -66,6 +67,9 @@ _SHORTEST = 0.9
 # depth along a face's normal, as a share of the least depth in any direction, up to which the
 # crossing triangles of two surfaces separate along it even if it exceeds the motion in the step
 _TWICE = 2.0
+# depth of a convex shape in a closed mesh, as a share of its least half side, above which it goes
+# out over one face, unless it came there in this step: single triangles push to opposite sides
+_DEEP = 0.5
 
 
 @kernel
@@ -124,7 +128,7 @@ def collide_convex_surface(
     centre = add(pose[1], mul_mv(pose[0], load3(geometry.bounds, convex, 0)))
     motion = relative_motion(geometry, convex, surface, centre, pose_s, scratch_inout.motion)
     count, cursor, deepest = 0, 0, 0.0
-    sunk, least_depth, way_out = 0.0, math.inf, -1
+    sunk, least_depth, way_out, over_depth, way_over = 0.0, math.inf, -1, math.inf, -1
     while True:
         t, cursor = next_triangle(geometry, surface, low, high, cursor)
         if t < 0:
@@ -135,7 +139,15 @@ def collide_convex_surface(
             continue
         count = make_room(geometry, convex, surface, count, scratch_inout)
         number = triangle_number(geometry, surface, t) << 20
-        if has_normal(geometry, surface, t, mul_tv(pose_s[0], n)):
+        face = outward_normal(geometry, surface, x0, x1, x2, centre)
+        foremost, height = ZERO, 0.0
+        is_allowed = has_normal(geometry, surface, t, mul_tv(pose_s[0], n))
+        if gap < 0.0 or not is_allowed:
+            foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
+            height = dot(face, sub(foremost, x0))
+        if gap < 0.0 and height < 0.0 and -height < over_depth:
+            over_depth, way_over = -height, t
+        if is_allowed:
             added = triangle_contacts(
                 geometry,
                 scratch_inout,
@@ -149,9 +161,6 @@ def collide_convex_surface(
             count = label_candidates(count, added, number, n, scratch_inout)
             deepest = min(deepest, gap)
             continue
-        face = outward_normal(geometry, surface, x0, x1, x2, centre)
-        foremost = farthest_point(geometry, convex, pose, scale(-1.0, face))
-        height = dot(face, sub(foremost, x0))
         if gap < 0.0:
             sunk = min(sunk, gap)
             if height < 0.0 and -height < least_depth and is_beside(foremost, face, x0, x1, x2):
@@ -171,7 +180,11 @@ def collide_convex_surface(
             sunk, way_out = -math.inf, t
     if way_out >= 0 and sunk < MUCH_DEEPER * deepest:
         count = make_room(geometry, convex, surface, count, scratch_inout)
-        count = push_out(geometry, convex, surface, way_out, count, scratch_inout)
+        count = push_out(geometry, convex, surface, way_out, False, count, scratch_inout)
+    is_deep = min(sunk, deepest) < -max(_DEEP * min(half[0], half[1], half[2]), limit)
+    is_closed = is_solid(geometry, surface) and not is_ground(geometry, surface)
+    if way_over >= 0 and is_closed and (count == 0 or is_deep):
+        count = push_out(geometry, convex, surface, way_over, True, 0, scratch_inout)
     return count
 
 
@@ -291,7 +304,7 @@ def collide_surfaces(
     """
     pose_s, pose_o = geometry_pose(scratch_inout, surface), geometry_pose(scratch_inout, other)
     low, high = box_in_frame(geometry, surface, pose_s, pose_o, limit)
-    count, outer, deepest = 0, 0, 0.0
+    count, outer, deepest, is_crossed = 0, 0, 0.0, False
     are_solid = is_solid(geometry, surface) and is_solid(geometry, other)
     while True:
         s, outer = next_triangle(geometry, other, low, high, outer)
@@ -316,6 +329,7 @@ def collide_surfaces(
                 if is_sunk:
                     n, gap = scale(-1.0, n), -gap
                 elif gap < 0.0:
+                    is_crossed = True
                     n, gap = way_between_faces(
                         geometry,
                         (surface, t, pose_s, x_n),
@@ -346,6 +360,8 @@ def collide_surfaces(
             )
             count = label_candidates(count, added, number << 20, n, scratch_inout)
             deepest = min(deepest, gap)
+    if count == 0 and is_crossed and are_solid:
+        count = push_meshes_apart(geometry, surface, other, low, high, scratch_inout)
     if is_ground(geometry, surface) and not is_ground(geometry, other):
         count = push_mesh_out(geometry, other, surface, deepest, 1.0, count, scratch_inout)
     elif is_ground(geometry, other) and not is_ground(geometry, surface):
