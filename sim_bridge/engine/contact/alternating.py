@@ -29,7 +29,8 @@ from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Block, Bound, IN_ORDER, NO_LAW, ORDER_WORK, Row
 from sim_bridge.engine.math.vec3 import add, load_v, scale, store_v, sub
 
-_LARGE = 150  # rows with friction; smaller islands are left to Newton steps
+# coordinates, and rows with friction; smaller islands are left to Newton steps
+_MANY, _LARGE = 72, 150
 _ITERATIONS = 10  # between two looks at the residual
 _LOOKS = 40
 # penalties relative to a row's inverse inertia: a small one soon finds the loads of contacts that
@@ -86,16 +87,19 @@ def alternate(laws, islands, rows, solution, direct, island, share, tolerance, a
 @kernel
 def is_large(laws, islands, direct, island):
     """
-    Return whether an island has so many rows with friction that iterations pay.
+    Return whether an island has so many bodies and rows with friction that iterations pay.
 
-    Without friction, Newton's method finds the pressing contacts itself. The matrix needs room.
+    Without friction, and in single robots with many contacts, Newton's method finds the pressing
+    and sliding contacts itself. The matrix needs room.
     """
+    if direct.size[IN_ORDER] < _MANY or direct.size[ORDER_WORK] < 0:
+        return False
     size = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         if laws.rows[contact] > 1 and laws.law[contact] != NO_LAW:
             size += laws.rows[contact]
-    return size > _LARGE and direct.size[ORDER_WORK] > 0
+    return size > _LARGE
 
 
 @kernel
