@@ -34,10 +34,11 @@ _MANY, _LARGE = 72, 150
 _ITERATIONS = 10  # between two looks at the residual
 _LOOKS = 40
 # penalties relative to a row's inverse inertia: a small one soon finds the loads of contacts that
-# stick, a large one the directions of contacts that slide
-_AT_REST, _IN_MOTION = 0.01, 0.6
-# near rest Newton steps follow, after a few looks, if the residual falls by no more than this
-# factor; in motion they would seldom find the contacts that slide
+# stick, a large one the directions of contacts that slide. Near rest Newton steps follow, after a
+# few looks, if the residual falls by no more than the factor _STALLS. Where the budget is below
+# _NEWTONS of them, iterations go on alone, with a penalty that leaves no slow part.
+_AT_REST, _ALONE, _IN_MOTION = 0.01, 0.003, 0.6
+_NEWTONS = 6
 _FEW_LOOKS, _STALLS = 2, 0.3
 _RELAXATION = 1.6  # over-relaxation of x (Eckstein and Bertsekas 1992)
 
@@ -58,7 +59,7 @@ def alternate(laws, islands, rows, solution, direct, island, share, tolerance, a
     begin(laws, islands, rows, solution, direct, island)
     is_regular = use_penalty(laws, islands, rows, solution, direct, island, share)
     work, looks = iteration_work(islands, rows, direct, island), 0
-    can_stall = share <= _AT_REST
+    can_stall = share == _AT_REST
     before, left = math.inf, math.inf
     while (
         is_regular
@@ -103,10 +104,15 @@ def is_large(laws, islands, direct, island):
 
 
 @kernel
-def penalty_of(state, islands, rows, island):
-    """Return the penalty relative to a row's inverse inertia that suits an island's motion."""
-    is_slow = greatest_velocity(state, islands, rows, island) < NEAR_REST
-    return _AT_REST if is_slow else _IN_MOTION
+def penalty_of(state, islands, rows, direct, island, allowed):
+    """
+    Return the penalty relative to a row's inverse inertia that suits an island.
+
+    allowed: multiplications allowed for the island.
+    """
+    if greatest_velocity(state, islands, rows, island) >= NEAR_REST:
+        return _IN_MOTION
+    return _AT_REST if _NEWTONS * direct.size[ORDER_WORK] <= allowed else _ALONE
 
 
 @kernel

@@ -276,7 +276,7 @@ def newton(table, phase):
     most = most_work(table, island, a_newton)
     newtons, is_ready = 0, True
     if is_large(laws, islands, direct, island):
-        share = penalty_of(world.state(table), islands, rows, island)
+        share = penalty_of(world.state(table), islands, rows, direct, island, most)
         left = alternate(laws, islands, rows, solution, direct, island, share, tolerance, most)
         # one factorization is a Newton step's work
         newtons, is_ready = 1, left <= tolerance or islands.spent[island] <= most
