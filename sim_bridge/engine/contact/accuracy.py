@@ -14,7 +14,7 @@ level at an island's coordinates, so a copied world takes the same decisions.
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.contact.budget import island_tolerance, MOST_WORK
+from sim_bridge.engine.contact.budget import greatest_velocity, island_tolerance, MOST_WORK
 from sim_bridge.engine.data.contact_problem import ISLANDS
 from sim_bridge.engine.data.state import FAILURES, LEVEL, WAIT
 
@@ -28,8 +28,10 @@ _COSTLY = 30  # Newton steps are costly above the work for this many sweeps
 _SETTLES = 100  # so many steps in a row may bring an island to rest by Newton steps
 _WAIT, _LONGEST = 1, 8  # shortest wait, in steps, and how often it doubles at most
 _PAYS = 0.1  # Newton steps have missed the tolerance if they leave more than this share
-MORE = 10.0  # sweeps at level ROUGH may leave this multiple of State.missed,
-_SLOWLY = 0.9  # which falls in a step to this share at most
+MORE = 10.0  # sweeps at level ROUGH may leave this multiple of State.missed
+_MOST_MISSED = 2e-5  # bound of this residual: larger ones would move bodies visibly [m/s]
+_SLOW = 1e-3  # slower islands are not solved at level ROUGH [m/s, rad/s]
+_SLOWLY = 0.9  # State.missed falls in a step to this share at most
 
 
 @kernel
@@ -42,6 +44,9 @@ def find_level(options, state, islands, rows, island):
     islands.remembers[island] = int(level > FINE or failures > 0)
     if wait == 0 and level > FINE:
         level -= 1
+    # sweeps would keep slow piles from coming to rest
+    if level == ROUGH and greatest_velocity(state, islands, rows, island) < _SLOW:
+        level = COARSE
     islands.level[island] = level
     return level
 
@@ -79,7 +84,7 @@ def last_missed(state, islands, rows, island):
             at = rows.support[entry]
             if at < state.v.shape[0]:
                 left = max(left, state.missed[at])
-    return left
+    return min(left, _MOST_MISSED)
 
 
 @kernel
