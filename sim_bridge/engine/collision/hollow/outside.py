@@ -15,6 +15,8 @@ from sim_bridge.engine.math.vec3 import add, dot, load3, scale, store3, sub, ZER
 _ROUNDING = 1e-9
 # cosine between a normal and the axis above which an end is touched, as in `clip.support_face`
 _CAP = math.sqrt(0.5)
+# least wall that bounds the depth of contacts in the bore, relative to the greatest radius
+_LEAST_WALL = 0.1
 # added to the features of points on the bore's rim
 RIM = 1 << 38
 
@@ -91,6 +93,32 @@ def drop_through_bore(geometry, scratch_inout, shape, hollow, pose, first, count
         x = sub(load3(scratch_inout.candidate_point, k, 0), pose[1])
         gap = scratch_inout.candidate_gap[k]
         if leaves_through_bore(geometry, scratch_inout, shape, hollow, pose[0], x, gap):
+            continue
+        move_candidate(k, kept, scratch_inout)
+        kept += 1
+    return kept
+
+
+@kernel
+def drop_beyond_wall(geometry, hollow, first, count, scratch_inout):
+    """
+    Drop the contacts with the bore that lie beyond the wall of a hollow shape.
+
+    A shape outside that is wide enough also overlaps a slice of the bore from the outside, where
+    the depth has no meaning. Its contacts with the outside, those before `first`, are not as deep.
+    Returns the candidate count.
+    """
+    wall = max(
+        _LEAST_WALL * max(geometry.size[hollow, 0], geometry.size[hollow, 2]),
+        geometry.size[hollow, 0] - geometry.bore[hollow, 0],
+        geometry.size[hollow, 2] - geometry.bore[hollow, 1],
+    )
+    outside = 0.0
+    for k in range(first):
+        outside = min(outside, scratch_inout.candidate_gap[k])
+    kept = first
+    for k in range(first, count):
+        if first > 0 and scratch_inout.candidate_gap[k] < outside - wall:
             continue
         move_candidate(k, kept, scratch_inout)
         kept += 1

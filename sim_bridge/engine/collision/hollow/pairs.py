@@ -7,6 +7,7 @@ from sim_bridge.engine.collision.hollow.linked import are_linked, collide_linked
 from sim_bridge.engine.collision.hollow.outside import (
     collide_cone,
     collide_outside,
+    drop_beyond_wall,
     drop_through_bore,
     keep_on_wall,
     move_candidate,
@@ -113,12 +114,13 @@ def collide_hollow(
             return collide_linked(geometry, scratch_inout, upper, lower, pose, pose_l, limit)
         return collide_hollow_shapes(geometry, upper, lower, limit, scratch_inout)
     shape = shape_of(geometry, upper, pose, pose_l[1])
-    count, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
-    if is_near:
-        count, _ = collide_bore(
-            geometry, scratch_inout, shape, lower, pose_l, limit, slack, count == 0, 0, count
-        )
-    return count
+    outer, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    if not is_near:
+        return outer
+    count, _ = collide_bore(
+        geometry, scratch_inout, shape, lower, pose_l, limit, slack, outer == 0, 0, outer
+    )
+    return drop_beyond_wall(geometry, lower, outer, count, scratch_inout)
 
 
 @subroutine
@@ -134,11 +136,13 @@ def collide_hollow_shapes(
     slack, sunk, sunk_l = SLACK * limit, 0.0, 0.0
     shape = shape_of(geometry, upper, pose, pose_l[1])
     other = shape_of(geometry, lower, pose_l, pose[1])
-    count, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    outer, is_near = collide_outside(geometry, scratch_inout, shape, lower, pose_l, limit, 0, 0)
+    count = outer
     if is_near:
         count, sunk_l = collide_bore(
-            geometry, scratch_inout, shape, lower, pose_l, limit, slack, False, 0, count
+            geometry, scratch_inout, shape, lower, pose_l, limit, slack, False, 0, outer
         )
+        count = drop_beyond_wall(geometry, lower, outer, count, scratch_inout)
     count = keep_on_wall(geometry, upper, pose, True, 0, count, scratch_inout)
     count = drop_through_bore(geometry, scratch_inout, other, upper, pose, 0, count)
     first = count
