@@ -222,10 +222,11 @@ def island_of_tree(model, islands, solution, body):
     """Return the island containing a body's tree; a new one if nothing touches the tree."""
     leader = find_leader(islands.leader, model.root[body])
     if islands.of_tree[leader] < 0:
-        islands.of_tree[leader] = solution.effort[ISLANDS]
-        islands.spent[solution.effort[ISLANDS]] = 0
-        islands.level[solution.effort[ISLANDS]] = 0
-        solution.effort[ISLANDS] += 1
+        number = solution.effort[ISLANDS]
+        islands.of_tree[leader] = number
+        islands.spent[number], islands.left[number] = 0, 0.0
+        islands.level[number] = islands.remembers[number] = islands.result[number] = 0
+        solution.effort[ISLANDS] = number + 1
     return islands.of_tree[leader]
 
 

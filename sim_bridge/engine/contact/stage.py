@@ -215,7 +215,8 @@ def keep(table):
     model, solution = world.model(table), world.solution(table)
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
-    if world.options(table).solver == DIRECT:
+    # without contacts the islands are those of an earlier step
+    if count > 0 and world.options(table).solver == DIRECT:
         keep_levels(state, world.islands(table), world.rows(table), solution)
     keep_wrenches(model, count > 0, world.response(table), state)
     state.contact_geometry[:count] = contacts.geometry[:count]
