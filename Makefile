@@ -18,7 +18,7 @@ PIP := $(BIN)/python -m pip -qq --disable-pip-version-check install --no-deps --
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help run tools test test-fast test-long fuzz bench pictures docs lint format clean pins python
+.PHONY: help run tools test test-fast test-long fuzz bench corpus pictures docs lint format clean pins python
 
 help:  ## show this help
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -50,6 +50,9 @@ fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --k
 
 bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+corpus: $(VENV)/.run  ## try the robot files below DIR, a folder of clones; ARGS="--limit 60"
+	@$(BIN)/python -m corpus "$(or $(DIR),$(error name a folder of clones: make corpus DIR=~/clones))" $(ARGS)
 
 pictures: $(VENV)/.pictures  ## run the tutorial's pages and draw their pictures; ARGS=4_separation.md
 	@$(BIN)/python docs/tutorial/make_pictures.py $(ARGS)

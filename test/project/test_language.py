@@ -11,7 +11,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 def packages() -> dict[str, list[Path]]:
     """Return the Python files of each package, with its subpackages, and of each test folder."""
     files: dict[str, list[Path]] = {}
-    for top in ('sim_bridge', 'test', 'benchmarks', 'docs', 'changes', 'urdf'):
+    for top in ('sim_bridge', 'test', 'benchmarks', 'corpus', 'docs', 'changes', 'urdf'):
         for path in sorted((REPOSITORY / top).rglob('*.py')):
             package = '/'.join(path.relative_to(REPOSITORY).parent.parts[:2])
             files.setdefault(package, []).append(path)

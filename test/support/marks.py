@@ -43,6 +43,7 @@ SLOW = (
     'project/test_benchmarks.py',
     'project/test_bridge_benchmark.py',
     'project/test_contact_benchmarks.py',
+    'project/test_corpus.py',
     'project/test_document_code.py',
     'project/test_howto.py',
     'project/test_portability.py',

@@ -1,0 +1,1 @@
+"""Corpus test: public robot files, tried without edits (docs/development/corpus.md)."""
