@@ -339,9 +339,10 @@ def _copy_row(source, target, contacts_inout):
 @kernel
 def _swap_rows(i, j, contacts_inout):
     """Exchange two contact points."""
-    feature, gap = contacts_inout.feature, contacts_inout.gap
-    feature[i], feature[j] = feature[j], feature[i]
-    gap[i], gap[j] = gap[j], gap[i]
+    feature, gap = contacts_inout.feature[i], contacts_inout.gap[i]
+    contacts_inout.feature[i] = contacts_inout.feature[j]
+    contacts_inout.gap[i] = contacts_inout.gap[j]
+    contacts_inout.feature[j], contacts_inout.gap[j] = feature, gap
     for vectors in (contacts_inout.point, contacts_inout.normal):
         v = load3(vectors, i, 0)
         store3(vectors, i, 0, load3(vectors, j, 0))

@@ -55,8 +55,8 @@ def alternate(laws, islands, rows, solution, direct, island, share, tolerance, a
     best, _ = island_residual(laws, islands, rows, solution, island)
     if islands.spent[island] > allowed:
         return best
-    keep(islands, solution, direct.before, island)
-    begin(laws, islands, rows, solution, direct, island)
+    keep_iterate(islands, solution, direct.before, island)
+    begin_iterations(laws, islands, rows, solution, direct, island)
     is_regular = use_penalty(laws, islands, rows, solution, direct, island, share)
     work, looks = iteration_work(islands, rows, direct, island), 0
     can_stall = share == _AT_REST
@@ -76,7 +76,7 @@ def alternate(laws, islands, rows, solution, direct, island, share, tolerance, a
         left, _ = island_residual(laws, islands, rows, solution, island)
         if left < best:
             best = left
-            keep(islands, solution, direct.before, island)
+            keep_iterate(islands, solution, direct.before, island)
         looks += 1
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -116,7 +116,7 @@ def penalty_of(state, islands, rows, direct, island, allowed):
 
 
 @kernel
-def keep(islands, solution, kept_out, island):
+def keep_iterate(islands, solution, kept_out, island):
     """Store an island's impulses."""
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -139,7 +139,7 @@ def takes_part(rows, contact):
 
 
 @kernel
-def begin(laws, islands, rows, solution, direct, island):
+def begin_iterations(laws, islands, rows, solution, direct, island):
     """Set direct.dual to the row velocities, direct.offset to z₀, z without these impulses."""
     for at in range(direct.size[IN_ORDER]):
         direct.offset[at] = solution.z[direct.coordinate[at]]
@@ -308,7 +308,7 @@ def iterate(laws, islands, rows, solution, direct, island, share):
         v = relax(
             penalty, d, before, load_v(g, Row.NORMAL), q, gain(rows, direct, rows.linear, contact)
         )
-        after = obey(laws, contact, v, before)
+        after = obey_laws(laws, contact, v, before)
         store_v(impulse, Row.NORMAL, after)
         now = times(penalty, sub(after, v))
         store_v(g, Row.NORMAL, now)
@@ -368,7 +368,7 @@ def argument(penalty, x, y, g):
 
 
 @kernel
-def obey(laws, contact, v, before):
+def obey_laws(laws, contact, v, before):
     """
     Solve a contact's law for a diagonal inertia; v: impulses without the law.
 
