@@ -122,9 +122,12 @@ class Row:
 def table(rows: Iterable[Row]) -> str:
     """Return the rows as a Markdown table."""
     lines = [list(_HEADER), ['---'] * len(_HEADER), *(row.cells() for row in rows)]
-    return '\n'.join(
-        f'| {" | ".join(cell.replace("|", chr(92) + "|") for cell in line)} |' for line in lines
-    )
+    return '\n'.join(f'| {" | ".join(map(_escaped, line))} |' for line in lines)
+
+
+def _escaped(cell: str) -> str:
+    """Return a cell without Markdown's separators and HTML tags."""
+    return cell.replace('|', '\\|').replace('<', '&lt;')
 
 
 def summary(rows: Sequence[Row], skipped: Iterable[str]) -> str:
