@@ -114,7 +114,10 @@ def test_declared_drives_without_simulation_are_in_the_row(tmp_path):
 def test_a_file_without_links_does_not_load(tmp_path):
     """Name the reason instead of an error in a later stage."""
     macro = '<xacro:macro name="n"/><xacro:n/>'
-    write(tmp_path, r__robot_x=f'<robot name="r" xmlns:xacro="http://x">{macro}</robot>')
+    write(
+        tmp_path,
+        r__robot_x=f'<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">{macro}</robot>',
+    )
     [file] = robot_files(tmp_path)
     row = try_file(file, 60.0)
     assert not row.loads and row.reason

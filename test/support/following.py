@@ -63,6 +63,24 @@ class Nowhere:
         """Do nothing."""
 
 
+class LatestMessages(Nowhere):
+    """A sink storing the latest message of every topic."""
+
+    def __init__(self):
+        """Begin without messages."""
+        self.latest = {}
+
+    def open(self, topic, message_type, qos):
+        """Return an outlet with a listener."""
+
+        def publish(message):
+            self.latest[topic] = message
+
+        return SimpleNamespace(
+            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None
+        )
+
+
 def simulator(sink=None, **values) -> Simulator:
     """Create a simulator without a graph."""
     return simulator_of(checked(SimulatorParameters, values), sink)

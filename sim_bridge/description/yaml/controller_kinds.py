@@ -74,14 +74,7 @@ def read_settings(
         if settings.sensor and settings.sensor not in sensors:
             message = unknown('sensor', settings.sensor, sensors)
             section.error('sensor_name', settings.sensor, message)
-    for key in section.unread():
-        findings.warning(
-            'unknown-key',
-            section.place(key),
-            'is not simulated, ignored',
-            key,
-            str(section.peek(key)),
-        )
+    section.ignore_unread()
     return None if findings.report('').errors else settings
 
 
@@ -146,13 +139,13 @@ def _constraints(
         if inner is not None:
             tolerances[joint] = tuple(_at_least(inner, key, 0.0) for key in ('trajectory', 'goal'))
             inner.knows('max_deceleration_on_cancel')
-            _report_unread(inner)
+            inner.ignore_unread()
     found = (
         _at_least(section, 'goal_time', 0.0),
         _at_least(section, 'stopped_velocity_tolerance', 0.01),
         tolerances,
     )
-    _report_unread(section)
+    section.ignore_unread()
     return found  # type: ignore[return-value]
 
 
@@ -336,7 +329,7 @@ def _gains_by_joint(
         inner = outer.section(joint)
         if inner is not None:
             found[joint] = _gains(inner, feedforward)
-    _report_unread(outer)
+    outer.ignore_unread()
     return found
 
 
@@ -361,7 +354,7 @@ def _gains(section: Section, feedforward: str, clamp: float = math.inf) -> PidGa
     for low, high in (('i_clamp_min', 'i_clamp_max'), ('u_clamp_min', 'u_clamp_max')):
         if section.number(low, -math.inf) > section.number(high, math.inf):
             section.error(low, section.peek(low), f'must be at most {high}')
-    _report_unread(section)
+    section.ignore_unread()
     return gains
 
 
@@ -378,18 +371,7 @@ def _is_default(section: Section, key: str, default: Any) -> None:
     section.knows(key)
     value = section.peek(key)
     if value not in (None, default, '', []):
-        _ignored(section, key)
-
-
-def _report_unread(section: Section) -> None:
-    for key in section.unread():
-        _ignored(section, key)
-
-
-def _ignored(section: Section, key: str) -> None:
-    section.findings.warning(
-        'unknown-key', section.place(key), 'is not simulated, ignored', key, str(section.peek(key))
-    )
+        section.ignore(key)
 
 
 IMU = 'imu_sensor_broadcaster/IMUSensorBroadcaster'

@@ -125,14 +125,7 @@ def read_drive(
     before = len(findings.report('').errors)
     drive = TYPES[kind](section, description)
     drive = _with_settings(drive, section)
-    for key in section.unread():
-        findings.warning(
-            'unknown-key',
-            section.place(key),
-            'is not simulated, ignored',
-            key,
-            str(section.peek(key)),
-        )
+    section.ignore_unread()
     return drive if len(findings.report('').errors) == before else None
 
 

@@ -277,6 +277,17 @@ class Section:
         """List the unread keys."""
         return [str(key) for key in self._content if key not in self._read]
 
+    def ignore(self, key: str) -> None:
+        """Warn that the value of a key is not simulated."""
+        self.findings.warning(
+            'unknown-key', self.place(key), 'is not simulated, ignored', key, str(self.peek(key))
+        )
+
+    def ignore_unread(self) -> None:
+        """Warn that the values of the unread keys are not simulated."""
+        for key in self.unread():
+            self.ignore(key)
+
     def close(self) -> None:
         """Report the unread keys."""
         for key in self._content:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 from bags import start_recording
 from control_msgs.msg import MultiDOFCommand
 from controlled_arm import controlled_arm, INERTIA, PLUGIN
-from following import Nowhere, simulator, trajectory
+from following import LatestMessages, simulator, trajectory
 from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
@@ -32,21 +31,6 @@ ARM = 'panda_arm_controller/joint_trajectory'
 def made(tmp_path):
     """Return a simulator with the robot, at 500 control steps a second."""
     return simulator(robot=controlled_arm(tmp_path), rate=RATE)
-
-
-class Heard(Nowhere):
-    """A sink storing the latest message of every topic."""
-
-    def __init__(self):
-        self.latest = {}
-
-    def open(self, topic, message_type, qos):
-        def publish(message):
-            self.latest[topic] = message
-
-        return SimpleNamespace(
-            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None
-        )
 
 
 def programs(made):
@@ -318,7 +302,7 @@ def test_broadcasters_have_their_own_topics(tmp_path):
     text = Path(path).read_text()
     sensor = '<gazebo reference="elbow_link"><sensor name="gyroscope" type="imu"/></gazebo>'
     Path(path).write_text(text.replace('</robot>', f'{sensor}</robot>'))
-    heard = Heard()
+    heard = LatestMessages()
     made = simulator(heard, robot=path, rate=RATE)
     run(made, 0.1)
     imu = deserialize_message(heard.latest['imu_broadcaster/imu'], Imu)

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 from bags import start_recording
 from diagnostic_msgs.msg import DiagnosticArray
-from following import Nowhere, simulator, told
+from following import LatestMessages, Nowhere, simulator, told
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 import numpy as np
@@ -31,19 +31,8 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 WHEELS = ['left_wheel_joint', 'right_wheel_joint']
 
 
-class Heard(Nowhere):
-    """A sink storing the latest message of every topic."""
-
-    def __init__(self):
-        self.latest = {}
-
-    def open(self, topic, message_type, qos):
-        def publish(message):
-            self.latest[topic] = message
-
-        return SimpleNamespace(
-            topic=topic, is_wanted=lambda: True, publish=publish, close=lambda: None
-        )
+class Heard(LatestMessages):
+    """A sink storing the latest messages, odometry among them."""
 
     def odometry(self, topic):
         return deserialize_message(self.latest[topic], Odometry)
