@@ -96,10 +96,17 @@ def run(case: bytes, folder: Path) -> None:
         assert len(words) == 1, f'{node}: {words}'
         (said,) = words
         if said is not None and _OF_SEVERAL not in said and file.has_blocks:
-            assert any(each in said for each in found), f'check does not find: {said}; {found}'
+            assert any(_without_long(each) in _without_long(said) for each in found), (
+                f'check does not find: {said}; {found}'
+            )
     for errors in refused.values():
         if errors[0] is not None:
             raise errors[0]
+
+
+def _without_long(text: str) -> str:
+    """Return a message without its long values, each shortened to the room left in its message."""
+    return re.sub(r"'[^']{100,} … [^']{100,}'", "'…'", text)
 
 
 def _refusals(path: Path, node: str) -> list[SimBridgeError | None]:
