@@ -86,9 +86,10 @@ def _rows(part: tuple[Any, ...]) -> Iterator[list[int]]:
         value = getattr(part, name)
         if isinstance(kind, Array):
             layout = layouts[name]
-            if (value.dtype, value.ndim) != layout or not value.flags.c_contiguous:
+            is_readable = value.flags.c_contiguous and value.flags.aligned
+            if (value.dtype, value.ndim) != layout or not is_readable:
                 raise TypeError(
-                    f'{type(part).__name__}.{name} must be a C-contiguous {layout.dtype} '
+                    f'{type(part).__name__}.{name} must be a C-contiguous, aligned {layout.dtype} '
                     f'array of {layout.dimensions} dimensions, not {value.dtype} {value.shape}'
                 )
             row = [address_of(value), *value.shape]

@@ -32,12 +32,12 @@ from sim_bridge.compiler.kinds import (
     Tuple,
 )
 from sim_bridge.compiler.memory import address_of
+from sim_bridge.compiler.taking import READABLE
 from sim_bridge.compiler.unit import Unit
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.kernel import Kernel
 
-_DTYPES = {FLOAT: np.dtype(np.float64), INT: np.dtype(np.int64)}
 _FORMATS = {FLOAT: 'd', INT: 'q', BOOL: '?7x'}
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _ShortFunction = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
@@ -148,9 +148,9 @@ class Call:
         if (
             type(array) is np.ndarray
             and isinstance(kind, Array)
-            and array.dtype is _DTYPES[kind.item]
+            and array.dtype is kind.item.dtype
             and array.ndim == kind.dimensions
-            and array.flags.c_contiguous
+            and array.flags.num & READABLE == READABLE
         ):
             words = [address_of(array), *array.shape]
         else:
@@ -205,6 +205,8 @@ def _words(kind: Kind, argument: Any, alive: list[Any]) -> list[int]:
             raise TypeError(str(found))
         if not argument.flags.c_contiguous:
             raise TypeError('an array that is not C-contiguous')
+        if not argument.flags.aligned:
+            raise TypeError('an array whose items are not aligned in memory')
         return [address_of(argument), *argument.shape]
     if isinstance(kind, Tuple):
         if not isinstance(found, Tuple) or len(found.items) != len(kind.items):

@@ -10,9 +10,21 @@ import ast
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
+
 from sim_bridge.compiler.arithmetic import select
 from sim_bridge.compiler.function import Function, literal
-from sim_bridge.compiler.kinds import Array, INT, is_number, items_of, Tuple, Value
+from sim_bridge.compiler.kinds import (
+    Array,
+    FLOAT,
+    INT,
+    is_number,
+    Item,
+    items_of,
+    Place,
+    Tuple,
+    Value,
+)
 
 
 class Range(NamedTuple):
@@ -24,8 +36,15 @@ class Range(NamedTuple):
 
 _ALL = Range(None, None)
 
-# alias metadata of loads and stores: floats and integers never share memory
-_ALIAS = {'double': '!tbaa !3', 'i64': '!tbaa !5'}
+# alias metadata of loads and stores: items with different LLVM types never share memory
+_ALIAS = {
+    'double': '!tbaa !3',
+    'i64': '!tbaa !5',
+    'float': '!tbaa !7',
+    'i8': '!tbaa !9',
+    'i16': '!tbaa !11',
+    'i32': '!tbaa !13',
+}
 
 
 def read_item(
@@ -35,29 +54,46 @@ def read_item(
     if isinstance(whole.kind, Tuple):
         return _item_of_tuple(f, node, whole, indices)
     place = locate(f, node, whole, indices)
-    return place if isinstance(place.kind, Array) else load_number(f, place)
+    return load_number(f, place) if isinstance(place.kind, Place) else place
 
 
 def load_number(f: Function, place: Value) -> Value:
-    """Return the number at a place; place: its kind is the number's, its leaf the address."""
-    (llvm,) = place.kind.leaves
-    return Value(place.kind, (f.instruct(f'load {llvm}, ptr {place.leaves[0]}, {_ALIAS[llvm]}'),))
+    """Return the number at a place; narrow items are widened."""
+    assert isinstance(place.kind, Place)
+    item = place.kind.item
+    loaded = f.instruct(f'load {item.llvm}, ptr {place.leaves[0]}, {_ALIAS[item.llvm]}')
+    if item.is_narrow:
+        widen = 'fpext' if item.number is FLOAT else 'sext' if item.is_signed else 'zext'
+        loaded = f.instruct(f'{widen} {item.llvm} {loaded} to {item.number.llvm}')
+    return Value(item.number, (loaded,))
 
 
-def store_number(f: Function, place: Value, number: str) -> None:
-    """Set the number at a place."""
-    (llvm,) = place.kind.leaves
-    f.emit(f'store {llvm} {number}, ptr {place.leaves[0]}, {_ALIAS[llvm]}')
+def _store(f: Function, item: Item, address: str, narrowed: str) -> None:
+    f.emit(f'store {item.llvm} {narrowed}, ptr {address}, {_ALIAS[item.llvm]}')
+
+
+def _narrowed(f: Function, node: ast.AST, value: Value, item: Item) -> str:
+    """Return a number as stored: a float rounded to nearest, an integer saturated."""
+    (number,) = f.convert(node, value, item.number).leaves
+    if not item.is_narrow:
+        return number
+    if item.number is FLOAT:
+        return f.instruct(f'fptrunc double {number} to {item.llvm}')
+    limits = np.iinfo(item.dtype)
+    number = f.call('llvm.smax.i64', 'i64', [('i64', number), ('i64', str(limits.min))])
+    number = f.call('llvm.smin.i64', 'i64', [('i64', number), ('i64', str(limits.max))])
+    return f.instruct(f'trunc i64 {number} to {item.llvm}')
 
 
 def write(f: Function, node: ast.Subscript, place: Value, value: Value) -> None:
     """Write a number to a place; fill a range with a number, or copy an array into it."""
-    if not isinstance(place.kind, Array):
-        store_number(f, place, f.convert(node, value, place.kind).leaves[0])
+    if isinstance(place.kind, Place):
+        item = place.kind.item
+        _store(f, item, place.leaves[0], _narrowed(f, node, value, item))
     elif isinstance(value.kind, Array):
         _copy(f, node, value, place)
-    elif is_number(value.kind):
-        _fill(f, f.convert(node, value, place.kind.item).leaves[0], place)
+    elif isinstance(place.kind, Array) and is_number(value.kind):
+        _fill(f, place.kind.item, _narrowed(f, node, value, place.kind.item), place)
     else:
         f.fail(node, f'{ast.unparse(node)} cannot be set to {value.kind}: write it by items')
 
@@ -89,7 +125,7 @@ def _item_of_tuple(
 def locate(
     f: Function, node: ast.Subscript, array: Value, indices: Sequence[Value | Range]
 ) -> Value:
-    """Return a number's place (with the number's kind), or the array for rows or a range."""
+    """Return an item's place, or the array for rows or a range."""
     if not isinstance(array.kind, Array):
         f.fail(node, f'{ast.unparse(node.value)} is {array.kind}: only arrays have such items')
     address, *extents = array.leaves
@@ -119,7 +155,8 @@ def locate(
         if offset == '0'
         else f.instruct(f'getelementptr inbounds {item.llvm}, ptr {address}, i64 {offset}')
     )
-    return Value(Array(item, len(kept)), (place, *kept)) if kept else Value(item, (place,))
+    kind = Array(item, len(kept)) if kept else Place(item)
+    return Value(kind, (place, *kept))
 
 
 def _index(f: Function, node: ast.Subscript, value: Value, extent: str) -> str:
@@ -183,7 +220,8 @@ def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> Non
         f.fail(node, f'{ast.unparse(node)} is {target.kind} and cannot be set to {source.kind}')
     for extent, other in zip(source.leaves[1:], target.leaves[1:], strict=True):
         f.module.check_extent(f, node, extent, other)
-    size = f.instruct(f'mul nsw i64 {count_items(f, target)}, 8')
+    assert isinstance(target.kind, Array)
+    size = f.instruct(f'mul nsw i64 {count_items(f, target)}, {target.kind.item.dtype.itemsize}')
     f.module.declare('declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)')
     f.emit(
         f'call void @llvm.memmove.p0.p0.i64(ptr {target.leaves[0]}, ptr {source.leaves[0]}, '
@@ -191,8 +229,8 @@ def _copy(f: Function, node: ast.Subscript, source: Value, target: Value) -> Non
     )
 
 
-def _fill(f: Function, number: str, target: Value) -> None:
-    """Set all array items to a number."""
+def _fill(f: Function, item: Item, narrowed: str, target: Value) -> None:
+    """Set all array items to a number as stored."""
     total = count_items(f, target)
     at = f.allocate(INT)
     head, body, end = f.label(), f.label(), f.label()
@@ -202,10 +240,8 @@ def _fill(f: Function, number: str, target: Value) -> None:
     index = f.load(at).leaves[0]
     f.branch_if(f.instruct(f'icmp slt i64 {index}, {total}'), body, end)
     f.begin(body)
-    assert isinstance(target.kind, Array)
-    item = target.kind.item
     place = f.instruct(f'getelementptr inbounds {item.llvm}, ptr {target.leaves[0]}, i64 {index}')
-    store_number(f, Value(item, (place,)), number)
+    _store(f, item, place, narrowed)
     f.store(at, Value(INT, (f.instruct(f'add nsw i64 {index}, 1'),)))
     f.branch(head)
     f.begin(end)

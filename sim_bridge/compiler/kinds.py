@@ -50,10 +50,52 @@ class Tuple:
 
 
 @dataclass(frozen=True)
+class Item:
+    """
+    Array item format: numpy type and LLVM type in memory.
+
+    number: kind of a loaded item; a narrow item has fewer than 64 bits.
+    """
+
+    name: str
+    number: Number
+    dtype: np.dtype
+    llvm: str
+
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether loads and stores convert."""
+        return self.llvm != self.number.llvm
+
+    @property
+    def is_signed(self) -> bool:
+        """Return whether an integer item has a sign."""
+        return self.dtype.kind == 'i'
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class Place:
+    """Array item to be loaded or stored; its leaf is an address."""
+
+    item: Item
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """LLVM types of a value's leaves."""
+        return ('ptr',)
+
+    def __str__(self) -> str:
+        return str(self.item)
+
+
+@dataclass(frozen=True)
 class Array:
     """C-contiguous array with float or integer items."""
 
-    item: Number
+    item: Item
     dimensions: int
 
     @cached_property
@@ -93,7 +135,7 @@ class TableKind:
         return 'table'
 
 
-Kind = Number | Tuple | Array | Part | TableKind
+Kind = Number | Tuple | Array | Place | Part | TableKind
 
 FLOAT = Number('float', 'double')
 INT = Number('int', 'i64')
@@ -102,7 +144,21 @@ NONE = Tuple(())
 TABLE = TableKind()
 
 _NUMBERS: dict[Any, Number] = {float: FLOAT, int: INT, bool: BOOL}
-_ITEMS = {np.dtype(np.float64): FLOAT, np.dtype(np.int64): INT}
+FLOAT_ITEM = Item('float', FLOAT, np.dtype(np.float64), 'double')
+INT_ITEM = Item('int', INT, np.dtype(np.int64), 'i64')
+_ITEMS = {
+    each.dtype: each
+    for each in (
+        FLOAT_ITEM,
+        INT_ITEM,
+        Item('float32', FLOAT, np.dtype(np.float32), 'float'),
+        Item('uint8', INT, np.dtype(np.uint8), 'i8'),
+        Item('uint16', INT, np.dtype(np.uint16), 'i16'),
+        Item('uint32', INT, np.dtype(np.uint32), 'i32'),
+        Item('int16', INT, np.dtype(np.int16), 'i16'),
+        Item('int32', INT, np.dtype(np.int32), 'i32'),
+    )
+}
 
 
 class Value(NamedTuple):
@@ -171,8 +227,8 @@ def kind_of_argument(value: Any) -> Kind:
         if value.dtype in _ITEMS and 1 <= value.ndim <= MAX_DIMENSIONS:
             return Array(_ITEMS[value.dtype], value.ndim)
         raise TypeError(
-            f'a {value.ndim}-d array of {value.dtype}; kernels take float64 and int64 arrays of '
-            f'1 to {MAX_DIMENSIONS} dimensions'
+            f'a {value.ndim}-d array of {value.dtype}; kernels take arrays of '
+            f'{", ".join(map(str, _ITEMS))} with 1 to {MAX_DIMENSIONS} dimensions'
         )
     if isinstance(value, tuple):
         if is_part(type(value)):

@@ -13,7 +13,7 @@ from typing import Any, TYPE_CHECKING
 import numpy as np
 
 from sim_bridge.compiler.intrinsics import Intrinsic
-from sim_bridge.compiler.kinds import Array, FLOAT, INT, NONE, Number, Value
+from sim_bridge.compiler.kinds import Array, FLOAT_ITEM, INT, INT_ITEM, Item, NONE, Value
 
 if TYPE_CHECKING:
     from sim_bridge.compiler.function import Function
@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 class _ArrayAt(Intrinsic):
     """`floats_at(address, count)` and `ints_at(address, count)`: vector at an address."""
 
-    def __init__(
-        self, name: str, item: Number, word: type[ctypes.c_double] | type[ctypes.c_int64]
-    ):
+    def __init__(self, name: str, item: Item, word: type[ctypes.c_double] | type[ctypes.c_int64]):
         self.__name__, self._item, self._word = name, item, word
 
     def __call__(self, address: int, count: int) -> np.ndarray:
@@ -62,8 +60,8 @@ class _RunCall(Intrinsic):
         return 'run_call'
 
 
-floats_at = _ArrayAt('floats_at', FLOAT, ctypes.c_double)
-ints_at = _ArrayAt('ints_at', INT, ctypes.c_int64)
+floats_at = _ArrayAt('floats_at', FLOAT_ITEM, ctypes.c_double)
+ints_at = _ArrayAt('ints_at', INT_ITEM, ctypes.c_int64)
 run_call = _RunCall()
 
 

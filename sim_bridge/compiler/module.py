@@ -12,7 +12,7 @@ from sim_bridge.compiler.llvm import LANES
 from sim_bridge.compiler.source import body_of
 from sim_bridge.compiler.statements import emit_body, emit_return
 
-# Alias metadata: float loads and stores never touch integers.
+# Alias metadata: items with different LLVM types never share memory.
 _METADATA = """\
 !0 = !{}
 !1 = !{!"kernels"}
@@ -20,6 +20,14 @@ _METADATA = """\
 !3 = !{!2, !2, i64 0}
 !4 = !{!"int", !1}
 !5 = !{!4, !4, i64 0}
+!6 = !{!"float32", !1}
+!7 = !{!6, !6, i64 0}
+!8 = !{!"int8", !1}
+!9 = !{!8, !8, i64 0}
+!10 = !{!"int16", !1}
+!11 = !{!10, !10, i64 0}
+!12 = !{!"int32", !1}
+!13 = !{!12, !12, i64 0}
 """
 
 

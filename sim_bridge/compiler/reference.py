@@ -217,7 +217,8 @@ class _Rewriter(ast.NodeTransformer):
             if len(ends) == 2 and not any(map(self._counts_from_the_end, ends)):
                 return _call('__cell', whole, *map(self.visit, ends))
             return _call('__item', whole, self._index(node.slice))
-        return ast.Subscript(self.visit(node.value), self._checked(node.slice), ast.Store())
+        whole = _call('__target', self.visit(node.value))
+        return ast.Subscript(whole, self._checked(node.slice), ast.Store())
 
     def _checked(self, index: ast.expr) -> ast.expr:
         """Rewrite a target's index, checked before use."""
@@ -267,7 +268,10 @@ class _Rewriter(ast.NodeTransformer):
         return [
             ast.Assign([ast.Name(array, ast.Store())], whole),
             ast.Assign([ast.Name(index, ast.Store())], at),
-            ast.Assign([ast.Subscript(*place, ast.Store())], _call('__plain', after)),
+            ast.Assign(
+                [ast.Subscript(_call('__target', place[0]), place[1], ast.Store())],
+                _call('__plain', after),
+            ),
         ]
 
     def visit_Return(self, node: ast.Return) -> ast.stmt:
@@ -343,6 +347,35 @@ def _cell(matrix: np.ndarray, row: int, column: int) -> Any:
         _checked((row, column))
     found = matrix[row, column]
     return found.item() if isinstance(found, np.generic) else found
+
+
+class _Narrow:
+    """Array with narrow items as a target: floats are rounded to nearest, integers saturated."""
+
+    def __init__(self, array: np.ndarray):
+        self._array = array
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if not isinstance(value, np.ndarray):
+            value = _narrowed(value, self._array.dtype)
+        self._array[index] = value
+
+
+def _narrowed(value: Any, dtype: np.dtype) -> Any:
+    """Return a number as stored in a narrow item."""
+    if dtype.kind == 'f':
+        with np.errstate(over='ignore', under='ignore'):
+            return np.float64(value).astype(dtype)
+    limits = np.iinfo(dtype)
+    return min(max(int(value), limits.min), limits.max)
+
+
+def _target(whole: Any) -> Any:
+    """Return an array whose items are set."""
+    return whole if whole.itemsize == _WIDE else _Narrow(whole)
+
+
+_WIDE = 8  # bytes of an item that needs no conversion
 
 
 def _is_float(a: Any, b: Any) -> bool:
@@ -601,6 +634,7 @@ _HELPERS: dict[str, Any] = {
             _item_at,
             _cell,
             _checked,
+            _target,
             _times,
             _add_product,
             _subtract_product,

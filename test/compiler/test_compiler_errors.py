@@ -17,7 +17,7 @@ from sim_bridge.compiler.arrays import FloatVector
 from sim_bridge.compiler.calls import Compiled
 from sim_bridge.compiler.errors import KernelError
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.compiler.kinds import Array, FLOAT, INT, kind_of_argument
+from sim_bridge.compiler.kinds import Array, FLOAT, FLOAT_ITEM, INT, kind_of_argument
 from sim_bridge.compiler.module import Module
 from sim_bridge.compiler.stage import Stage
 
@@ -383,7 +383,15 @@ def test_stage_returns_an_integer():
         ),
         (
             (1.0, np.zeros(3, np.float32)),
-            r'a 1-d array of float32; kernels take float64 and int64',
+            r"argument 'a' must be array of float, 1-d, not array of float32, 1-d",
+        ),
+        (
+            (1.0, np.zeros(3, np.float16)),
+            r'a 1-d array of float16; kernels take arrays of float64, int64, float32, uint8',
+        ),
+        (
+            (1.0, np.frombuffer(bytes(25), offset=1)),
+            r"argument 'a' must be .*, not an array whose items are not aligned",
         ),
         (
             (1.0, np.zeros(6)[::2]),
@@ -399,7 +407,7 @@ def test_stage_returns_an_integer():
 def test_entry_refuses_arguments_of_other_kinds(arguments, message):
     """Name the argument whose memory would be misread."""
     with pytest.raises(TypeError, match=message):
-        Compiled(program('def f(x, a):\n    a[0] = x'), (FLOAT, Array(FLOAT, 1))).words_of(
+        Compiled(program('def f(x, a):\n    a[0] = x'), (FLOAT, Array(FLOAT_ITEM, 1))).words_of(
             arguments, []
         )
 

@@ -31,8 +31,8 @@ INTEGERS = [
     '(SEVEN // 2)',
 ]
 GLOBALS = {'HALF': 0.5, 'SEVEN': 7}
-# array extents: a[5], k[5] and b[3, 4]
-PARAMETERS = 'x, y, n, m, p, a, b, k'
+# array extents: a[5], k[5], b[3, 4]; narrow items: e[5] float32, u[5] uint8, w[5] int16
+PARAMETERS = 'x, y, n, m, p, a, b, k, e, u, w'
 
 ONE_FLOAT = [
     'abs',
@@ -65,7 +65,8 @@ class Writer:
     def item(self, depth):
         """Write a float array's item."""
         if self.one_of([True, False]):
-            return self.one_of(['a[0]', 'a[-1]', f'a[{self.integer(depth)} % 5]'])
+            choices = ['a[0]', 'a[-1]', f'a[{self.integer(depth)} % 5]']
+            return self.one_of([*choices, 'e[-2]', f'e[{self.integer(depth)} % 5]'])
         return self.one_of(
             [
                 'b[-1, 2]',
@@ -192,6 +193,9 @@ class Writer:
                 [
                     f'k[{a} % 5]',
                     'k[-2]',
+                    f'u[{a} % 5]',
+                    'w[-1]',
+                    f'w[{a} % 5]',
                     'len(a)',
                     'b.shape[1]',
                     'a.size',
@@ -277,6 +281,9 @@ class Writer:
             lines += [
                 f'a[{self.integer(1)} % 5] {operator}= {self.float(2)}',
                 f'k[{self.integer(1)} % 5] += {self.integer(1)}',
+                f'e[{self.integer(1)} % 5] {operator}= {self.float(2)}',
+                f'u[{self.integer(1)} % 5] {integral}= {self.integer(1)}',
+                f'w[{self.integer(1)} % 5] -= {self.integer(1)}',
             ]
         return [self.one_of(lines)]
 
@@ -288,6 +295,10 @@ class Writer:
                     f'a[-1] = {self.integer(1)}',
                     f'b[{self.integer(1)} % 3, {self.integer(1)} % 4] = {self.float(2)}',
                     f'k[{self.integer(1)} % 5] = {self.integer(2)}',
+                    f'e[{self.integer(1)} % 5] = {self.float(2)}',
+                    f'e[-1] = {self.integer(1)}',
+                    f'u[{self.integer(1)} % 5], e[0] = {self.integer(2)}, {self.float(2)}',
+                    f'w[{self.integer(1)} % 5] = {self.integer(2)}',
                 ]
             )
         ]
@@ -302,6 +313,9 @@ class Writer:
                     f'b[{self.integer(1)} % 3] = a[:4]',
                     'a[1:] = b[-1]',
                     f'k[:] = {self.integer(1)}',
+                    f'e[1:] = {self.float(1)}',
+                    f'u[{self.integer(1)}:] = {self.integer(1)}',
+                    'w[:3] = w[2:]',
                     'b[0:2, :] = b[1:]',
                 ]
             )
@@ -403,6 +417,9 @@ def inputs(draw):
         array(SOME_FLOATS, np.float64, 5),
         array(SOME_FLOATS, np.float64, 3, 4),
         array(SOME_INTEGERS, np.int64, 5),
+        array(st.floats(width=32), np.float32, 5),
+        array(st.integers(0, 255), np.uint8, 5),
+        array(st.integers(-(2**15), 2**15 - 1), np.int16, 5),
     )
 
 

@@ -46,7 +46,7 @@ class Fields:
         shape = [next(self.extents) for _ in range(layout.dimensions)]
         first = self.value
         self.value += int(np.prod(shape))
-        dtype = np.float64 if layout.item is FLOAT else np.int64
+        dtype = layout.item.dtype
         return np.arange(first, self.value, dtype=dtype).reshape(shape)
 
 

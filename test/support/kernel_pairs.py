@@ -19,7 +19,6 @@ from sim_bridge.compiler.kinds import (
     Array,
     BOOL,
     FLOAT,
-    INT,
     Kind,
     kind_of_argument,
     Part,
@@ -37,7 +36,6 @@ REFERENCE = Reference()
 
 _NUMBERS = count()
 _Function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_DTYPES = {FLOAT: np.float64, INT: np.int64}
 
 
 class Opened:
@@ -76,7 +74,7 @@ def _read(kind: Kind, words: Any) -> Any:
         return struct.unpack('=d', struct.pack('=q', first))[0]
     if isinstance(kind, Array):
         shape = [next(words) for _ in range(kind.dimensions)]
-        found = np.empty(shape, _DTYPES[kind.item])
+        found = np.empty(shape, kind.item.dtype)
         ctypes.memmove(found.ctypes.data, first, found.nbytes)
         return found
     if isinstance(kind, Part) or kind is TABLE:
@@ -155,7 +153,7 @@ def _same_arrays(a: np.ndarray, b: np.ndarray) -> bool:
         return False
     if a.tobytes() == b.tobytes():
         return True
-    if a.dtype != np.float64:
+    if a.dtype.kind != 'f':
         return False
     return all(bits(x) == bits(y) for x, y in zip(a.flat, b.flat, strict=True))
 
