@@ -11,11 +11,14 @@ from joint_robots import on_ball
 from linkages import body, frame, X, Y, Z
 from meshes import lumpy_ball, prism, sheet
 import numpy as np
+from picturing import looking, picture_of, scene_of
 from robots import joint, link, robot, rotor
 from shipped import drive
 from swimming import swimming
 
 import sim_bridge as sb
+from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, IDENTITY, PINHOLE, RADIAL, TANGENT
+from sim_bridge.engine.image.lens import make_lens, project_points
 from sim_bridge.robots.start import put_at_start
 from sim_bridge.simulation import cache, late_stages
 
@@ -454,6 +457,34 @@ def rays(watch):
         crowd.raycasts(-ends[1, ::8], ends[1, ::8])
 
 
+def images(watch):
+    """See all kinds of shapes through all lens models, near and across the camera."""
+    vertices, triangles = lumpy_ball(4, 6)
+    world = grounded()
+    for number, shape in enumerate(
+        [
+            sb.Box((0.4, 0.5, 0.3)),
+            sb.TriangleMesh(0.4 * vertices, triangles),
+            sb.HeightField(0.1 * np.random.default_rng(3).normal(size=(3, 4)), (1, 1)),
+            sb.TriangleMesh(
+                np.array([(-9, -9, 0), (9, -9, 0), (0, 9, 0.5)]), np.array([[0, 1, 2]])
+            ),
+        ]
+    ):
+        world.add_body(shape, motion='static', position=(0.6 * number - 0.8, 0.1, 0.2))
+    scene, camera = scene_of(world), looking((0.1, -1.3, 0.5), (0.0, 0.0, 0.2))
+    with watch():
+        for model, coefficients, function in [
+            (PINHOLE, (), IDENTITY),
+            (BROWN, (-0.3, 0.02, 0.002, -0.001), IDENTITY),
+            (EQUIDISTANT, (0.02, -0.01), IDENTITY),
+            (RADIAL, (2.0, 2.0), TANGENT),
+        ]:
+            lens = make_lens(model, (4.0, 4.0, 2.5, 2.0), coefficients, function=function)
+            picture_of(scene, camera, lens, (6, 5))
+            project_points(lens, vertices, np.zeros((len(vertices), 2)))
+
+
 def controls(watch):
     """Move joints by servos, positions, velocities and efforts."""
     chain = robot(
@@ -860,6 +891,7 @@ SCENARIOS = [
     lines,
     distances,
     rays,
+    images,
     controls,
     pull,
     fields,

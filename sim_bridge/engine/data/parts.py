@@ -66,6 +66,8 @@ DIMENSIONS = {
     'bounds': 'capacity for contact points and elements of joints',
     'law_rows': 'elements of joints: friction, motors and stops',
     'owners': 'velocity coordinates, then axes of joints that close loops',
+    'height': 'rows of a picture',
+    'width': 'columns of a picture',
 }
 """Items counted by each dimension."""
 

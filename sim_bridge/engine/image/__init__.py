@@ -1,0 +1,1 @@
+"""Images: lenses, and the surfaces seen through them."""

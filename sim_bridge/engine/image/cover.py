@@ -1,0 +1,445 @@
+"""
+Surfaces seen by a view's pixels: the surfaces are walked, not the rays.
+
+All rays start at one point, the view frame's origin. A triangle with the corners a, b, c
+in the view frame is hit by the ray d if d . (b x c), d . (c x a) and d . (a x b) have one sign,
+equal to the sign for a . (b x c). Products within their rounding errors from zero count, so no ray
+passes between neighbours, along their edges or through their corners. Only the pixels around a
+triangle's image are tested. The nearest surface wins, then the lower geometry, then the lower
+triangle: neither row order nor the distribution among threads changes a bit.
+"""
+
+from __future__ import annotations
+
+import math
+
+from sim_bridge.compiler.arrays import FloatMatrix, IntVector
+from sim_bridge.compiler.entry import entry
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.collision.broad.place import frame_in_world
+from sim_bridge.engine.collision.mesh.height_field import field_corners
+from sim_bridge.engine.collision.mesh.mesh import leaf_triangles, mesh_corners
+from sim_bridge.engine.collision.ray.strike import strike
+from sim_bridge.engine.data.geometry import (
+    ENABLED,
+    Geometry,
+    HEIGHT_FIELD,
+    LINE,
+    MESH,
+    PLANE,
+    SENSOR,
+    SOLID,
+)
+from sim_bridge.engine.data.lens import Lens, PINHOLE
+from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
+from sim_bridge.engine.image.lens import nearest_pixel
+from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
+from sim_bridge.engine.math.spatial import load_pose
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub, ZERO
+
+_CLUSTER_LEVELS = 5
+"""Levels of a mesh's tree below a cluster: 32 leaves with one or two triangles each."""
+_SLACK = 1e-7
+"""Pixels by which the box around an image is enlarged against rounding."""
+_NEAREST = 1e-9
+"""Depth over distance below which a point has no pixel: the quotients would be all rounding."""
+_MOST_CORNERS = 8
+"""Rows in each half of the scratch for a clipped triangle."""
+POLYGON_SIZE = 2 * _MOST_CORNERS
+"""Rows of the scratch."""
+
+
+@entry
+def clear(first_row: int, end_row: int, far: float, picture_inout: Picture):
+    """
+    Forget the surfaces in some rows.
+
+    far: greatest depth [m]; farther surfaces are not seen. Writes the whole picture.
+    """
+    for v in range(first_row, end_row):
+        picture_inout.depth[v] = far
+        picture_inout.item[v] = NOTHING
+        picture_inout.face[v] = 0
+
+
+@entry
+def finish(first_row: int, end_row: int, view: View, picture_inout: Picture):
+    """
+    Convert depths in some rows from the view frame to the optical axis.
+
+    Call it once for each view, after `cover`; call `finish_empty` after the last view. Writes
+    `picture_inout.depth`.
+    """
+    axis = (view.turn[0, 2], view.turn[1, 2], view.turn[2, 2])
+    for v in range(first_row, end_row):
+        for u in range(picture_inout.depth.shape[1]):
+            x, y = view.ray[v, u, 0], view.ray[v, u, 1]
+            if picture_inout.item[v, u] != NOTHING and not math.isnan(x):
+                share = axis[0] * x + axis[1] * y + axis[2]
+                picture_inout.depth[v, u] = picture_inout.depth[v, u] * share
+
+
+@entry
+def finish_empty(first_row: int, end_row: int, picture_inout: Picture):
+    """Set the depth of pixels without a surface to infinity, in some rows."""
+    for v in range(first_row, end_row):
+        for u in range(picture_inout.depth.shape[1]):
+            if picture_inout.item[v, u] == NOTHING:
+                picture_inout.depth[v, u] = math.inf
+
+
+@entry
+def cover(
+    geometry: Geometry,
+    pose: FloatMatrix,
+    camera: FloatMatrix,
+    seen: IntVector,
+    lens: Lens,
+    view: View,
+    first_row: int,
+    end_row: int,
+    picture_inout: Picture,
+    polygon_out: FloatMatrix,
+):
+    """
+    Find the nearest surface on each ray in a band: some consecutive rows.
+
+    pose: (nb, 12) body poses. camera: (1, 12) camera frame in the world. seen: (ng,) 0 for
+    geometries to ignore, or (0,); sensors are ignored. polygon_out: (POLYGON_SIZE, 3) scratch, one
+    for each thread. The picture, prepared by `clear`, gets depths along the view frame's z. Closed
+    meshes and convex shapes are seen from outside only, height fields and open meshes from both
+    sides.
+    """
+    R, p = load_pose(camera, 0)
+    to_view = mul_mm(_turn_of(view), transposed(R))
+    band = _band(view, first_row, end_row)
+    frustum = (lens, view, band, (first_row, end_row))
+    if band[0] > band[1]:
+        return
+    for g in range(geometry.body.shape[0]):
+        if geometry.flags[g] & (ENABLED | LINE | SENSOR) == ENABLED and (
+            seen.shape[0] == 0 or seen[g] != 0
+        ):
+            S, q = frame_in_world(geometry, g, pose)
+            place = (mul_mm(to_view, S), mul_mv(to_view, sub(q, p)))
+            if geometry.shape[g] == MESH:
+                _cover_mesh(geometry, g, place, frustum, picture_inout, polygon_out)
+            elif geometry.shape[g] == HEIGHT_FIELD:
+                _cover_field(geometry, g, place, frustum, picture_inout, polygon_out)
+            else:
+                _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out)
+
+
+@kernel
+def _turn_of(view):
+    return load3(view.turn, 0, 0), load3(view.turn, 1, 0), load3(view.turn, 2, 0)
+
+
+@kernel
+def _band(view, first_row, end_row):
+    """Return the bounds on x and y in a band, as X_LOW to Y_HIGH; reversed for no ray."""
+    x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
+    for v in range(first_row, end_row):
+        x_low, x_high = min(x_low, view.span[v, X_LOW]), max(x_high, view.span[v, X_HIGH])
+        y_low, y_high = min(y_low, view.span[v, Y_LOW]), max(y_high, view.span[v, Y_HIGH])
+    # rounding errors in rays and products
+    room_x, room_y = 1e-9 * (x_high - x_low) + 1e-12, 1e-9 * (y_high - y_low) + 1e-12
+    return x_low - room_x, x_high + room_x, y_low - room_y, y_high + room_y
+
+
+# --- meshes and height fields --------------------------------------------------------------------
+
+
+@subroutine
+def _cover_mesh(geometry, g, place, frustum, picture_inout, polygon_out):
+    """Cover with a mesh's triangles, cluster by cluster; place: its pose in the view."""
+    depth, band = geometry.tree[g, 1], frustum[2]
+    level = max(depth - _CLUSTER_LEVELS, 0)
+    is_culled = geometry.flags[g] & SOLID != 0
+    for node in range((1 << level) - 1, (2 << level) - 1):
+        if not _is_box_aside(geometry.tree_box, geometry.tree[g, 0] + node, place, band):
+            leaf = ((node + 1) << (depth - level)) - 1
+            first, _ = leaf_triangles(geometry, g, leaf)
+            _, end = leaf_triangles(geometry, g, leaf + (1 << (depth - level)) - 1)
+            for t in range(first, end):
+                a, b, c = mesh_corners(geometry, t)
+                corners = (_moved(place, a), _moved(place, b), _moved(place, c))
+                _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_out)
+
+
+@subroutine
+def _cover_field(geometry, g, place, frustum, picture_inout, polygon_out):
+    """Cover with a height field's triangles."""
+    for t in range(2 * (geometry.grid[g, 1] - 1) * (geometry.grid[g, 2] - 1)):
+        a, b, c = field_corners(geometry, g, t)
+        corners = (_moved(place, a), _moved(place, b), _moved(place, c))
+        _cover_triangle(corners, g, t, False, frustum, picture_inout, polygon_out)
+
+
+@kernel
+def _moved(place, x):
+    return add(mul_mv(place[0], x), place[1])
+
+
+@kernel
+def _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_out):
+    """Cover with one triangle; corners: in the view frame."""
+    (a, b, c), (_, view, band, _) = corners, frustum
+    normal = cross(sub(b, a), sub(c, a))
+    offset = dot(a, normal)
+    # a back face has its normal away from the origin
+    if (offset < 0.0 or (offset > 0.0 and not is_culled)) and not _is_aside(a, b, c, band):
+        box = _pixels_of(a, b, c, frustum, polygon_out)
+        _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout)
+
+
+@kernel
+def _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout):
+    """Write a triangle to the pixels whose rays hit it before the surfaces written so far."""
+    a, b, c = corners
+    side = 1.0 if offset > 0.0 else -1.0
+    size_a, size_b, size_c, room = _size(a), _size(b), _size(c), _rounding(view)
+    ea = _plane(b, c, side, room * size_b * size_c)
+    eb = _plane(c, a, side, room * size_c * size_a)
+    ec = _plane(a, b, side, room * size_a * size_b)
+    nearest, farthest = min(a[2], b[2], c[2]), max(a[2], b[2], c[2])
+    first_column, end_column, first_row, end_row = box
+    for v in range(first_row, end_row):
+        for u in range(first_column, end_column):
+            x, y = view.ray[v, u, 0], view.ray[v, u, 1]
+            wa, wb, wc = _height(ea, x, y), _height(eb, x, y), _height(ec, x, y)
+            if min(wa, wb, wc) >= 0.0:
+                # the bounds correct rounding on triangles seen from the side
+                z = max(nearest, min(farthest, offset / _height(normal, x, y)))
+                if 0.0 < z < picture_inout.depth[v, u]:
+                    picture_inout.depth[v, u] = z
+                    picture_inout.item[v, u] = g
+                    picture_inout.face[v, u] = t
+
+
+@kernel
+def _plane(b, c, side, error):
+    """Return side (b x c) with z raised by the rounding error in products with rays."""
+    x, y, z = cross(b, c)
+    return side * x, side * y, side * z + error
+
+
+@kernel
+def _rounding(view):
+    """
+    Return the rounding error in (b x c) . (x, y, 1) for all rays in a view, over |b| |c|.
+
+    A coordinate b0 c1 - b1 c0 has an error up to two units in the last place, and each sum adds
+    one. The bounds on x and y are taken from the whole view: bands do not matter.
+    """
+    domain = view.domain
+    across = max(-domain[X_LOW], domain[X_HIGH]) + max(-domain[Y_LOW], domain[Y_HIGH])
+    return 2e-15 * (1.0 + across)
+
+
+@kernel
+def _height(plane, x, y):
+    """Return a vector's product with the ray (x, y, 1)."""
+    return plane[0] * x + plane[1] * y + plane[2]
+
+
+# --- other shapes --------------------------------------------------------------------------------
+
+
+@subroutine
+def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
+    """Cover with a shape by its intersections with the rays around its bounding box."""
+    _, view, _, (first_row, end_row) = frustum
+    first_column, end_column = 0, view.ray.shape[1]
+    if geometry.shape[g] != PLANE:
+        first_column, end_column, first_row, end_row = _pixels_around(
+            geometry, g, place, frustum, polygon_out
+        )
+    for v in range(first_row, end_row):
+        for u in range(first_column, end_column):
+            x, y = view.ray[v, u, 0], view.ray[v, u, 1]
+            if not math.isnan(x):
+                limit = picture_inout.depth[v, u]
+                z, face = strike(geometry, g, place, ZERO, (x, y, 1.0), limit, True)
+                if 0.0 < z < limit:
+                    picture_inout.depth[v, u] = z
+                    picture_inout.item[v, u] = g
+                    picture_inout.face[v, u] = face
+
+
+@kernel
+def _pixels_around(geometry, g, place, frustum, polygon_out):
+    """Return the pixels around a geometry's bounding box, as `_pixels_of`."""
+    _, view, band, rows = frustum
+    middle, half = load3(geometry.bounds, g, 0), load3(geometry.bounds, g, 3)
+    origin = sub(mul_tv(place[0], scale(-1.0, place[1])), middle)
+    if abs(origin[0]) <= half[0] and abs(origin[1]) <= half[1] and abs(origin[2]) <= half[2]:
+        return 0, view.ray.shape[1], rows[0], rows[1]
+    first_column, end_column, first_row, end_row = view.ray.shape[1], 0, rows[1], rows[0]
+    # two triangles on each side hold the outline in the image
+    for axis in range(3):
+        for sign in (-1.0, 1.0):
+            for turn in (-1.0, 1.0):
+                a = _moved(place, _box_corner(middle, half, axis, sign, -1.0, -1.0))
+                b = _moved(place, _box_corner(middle, half, axis, sign, 1.0, 1.0))
+                c = _moved(place, _box_corner(middle, half, axis, sign, turn, -turn))
+                if not _is_aside(a, b, c, band):
+                    box = _pixels_of(a, b, c, frustum, polygon_out)
+                    first_column, end_column = min(first_column, box[0]), max(end_column, box[1])
+                    first_row, end_row = min(first_row, box[2]), max(end_row, box[3])
+    return first_column, end_column, first_row, end_row
+
+
+@kernel
+def _box_corner(middle, half, axis, sign, s, t):
+    """Return a box corner; sign: side along the axis. s, t: sides along the next two axes."""
+    x = sign if axis == 0 else (t if axis == 1 else s)
+    y = s if axis == 0 else (sign if axis == 1 else t)
+    z = t if axis == 0 else (s if axis == 1 else sign)
+    return middle[0] + x * half[0], middle[1] + y * half[1], middle[2] + z * half[2]
+
+
+# --- surfaces out of sight -----------------------------------------------------------------------
+
+
+@kernel
+def _is_aside(a, b, c, band):
+    """Return whether a triangle is behind the origin, or beside all rays in a band."""
+    x_low, x_high, y_low, y_high = band
+    return (
+        max(a[2], b[2], c[2]) <= 0.0
+        or min(a[0] - x_high * a[2], b[0] - x_high * b[2], c[0] - x_high * c[2]) > 0.0
+        or max(a[0] - x_low * a[2], b[0] - x_low * b[2], c[0] - x_low * c[2]) < 0.0
+        or min(a[1] - y_high * a[2], b[1] - y_high * b[2], c[1] - y_high * c[2]) > 0.0
+        or max(a[1] - y_low * a[2], b[1] - y_low * b[2], c[1] - y_low * c[2]) < 0.0
+    )
+
+
+@kernel
+def _is_box_aside(box, row, place, band):
+    """Return as `_is_aside` for a box (least and greatest corner) in a geometry's frame."""
+    low, high = load3(box, row, 0), load3(box, row, 3)
+    middle = _moved(place, scale(0.5, add(low, high)))
+    half, (X, Y, Z) = scale(0.5, sub(high, low)), place[0]
+    x_low, x_high, y_low, y_high = band
+    return (
+        middle[2] + _reach(Z, half) <= 0.0
+        or middle[0] - x_high * middle[2] > _reach(sub(X, scale(x_high, Z)), half)
+        or x_low * middle[2] - middle[0] > _reach(sub(X, scale(x_low, Z)), half)
+        or middle[1] - y_high * middle[2] > _reach(sub(Y, scale(y_high, Z)), half)
+        or y_low * middle[2] - middle[1] > _reach(sub(Y, scale(y_low, Z)), half)
+    )
+
+
+@kernel
+def _reach(axis, half):
+    """Return a box's half extent along a vector in the box's frame, times the vector's length."""
+    return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
+
+
+# --- pixels around an image ----------------------------------------------------------------------
+
+
+@kernel
+def _pixels_of(a, b, c, frustum, polygon_out):
+    """Return first and end column, first and end row around a triangle's image."""
+    lens, view, band, rows = frustum
+    if lens.model == PINHOLE:
+        is_plain = min(a[2], b[2], c[2]) > _NEAREST * max(_size(a), _size(b), _size(c))
+    else:
+        is_plain = _is_within(a, view.domain) and (
+            _is_within(b, view.domain) and _is_within(c, view.domain)
+        )
+    if is_plain:
+        store3(polygon_out, 0, 0, a)
+        store3(polygon_out, 1, 0, b)
+        store3(polygon_out, 2, 0, c)
+        return _box_around(lens, view, rows, 0, 3, polygon_out)
+    first, count = _clip(a, b, c, band, polygon_out)
+    return _box_around(lens, view, rows, first, count, polygon_out)
+
+
+@kernel
+def _size(a):
+    return abs(a[0]) + abs(a[1]) + abs(a[2])
+
+
+@kernel
+def _is_within(a, domain):
+    return (
+        a[2] > 0.0
+        and domain[X_LOW] * a[2] <= a[0] <= domain[X_HIGH] * a[2]
+        and domain[Y_LOW] * a[2] <= a[1] <= domain[Y_HIGH] * a[2]
+    )
+
+
+@subroutine
+def _clip(a, b, c, band, polygon_out):
+    """
+    Clip a triangle to the pyramid around a band's rays (Sutherland and Hodgman 1974).
+
+    polygon_out: (POLYGON_SIZE, 3). Returns the first row and the corner count.
+    """
+    store3(polygon_out, 0, 0, a)
+    store3(polygon_out, 1, 0, b)
+    store3(polygon_out, 2, 0, c)
+    first, count = 0, 3
+    for side in range(4):
+        target, kept = _MOST_CORNERS - first, 0
+        for k in range(count):
+            p = load3(polygon_out, first + k, 0)
+            q = load3(polygon_out, first + (k + 1 if k + 1 < count else 0), 0)
+            here, there = _inwards(p, side, band), _inwards(q, side, band)
+            if here >= 0.0:
+                store3(polygon_out, target + kept, 0, p)
+                kept += 1
+            if (here >= 0.0) != (there >= 0.0):
+                store3(
+                    polygon_out, target + kept, 0, add(p, scale(here / (here - there), sub(q, p)))
+                )
+                kept += 1
+        first, count = target, kept
+    return first, count
+
+
+@kernel
+def _inwards(p, side, band):
+    """Return a product, negative beyond one side."""
+    x_low, x_high, y_low, y_high = band
+    if side == X_LOW:
+        return p[0] - x_low * p[2]
+    if side == X_HIGH:
+        return x_high * p[2] - p[0]
+    if side == Y_LOW:
+        return p[1] - y_low * p[2]
+    return y_high * p[2] - p[1]
+
+
+@kernel
+def _box_around(lens, view, rows, first, count, polygon):
+    """Return the pixels around a polygon in front, as `_pixels_of`."""
+    width = view.ray.shape[1]
+    u_low, u_high, v_low, v_high = math.inf, -math.inf, math.inf, -math.inf
+    x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
+    for k in range(first, first + count):
+        p = load3(polygon, k, 0)
+        if not p[2] > _NEAREST * _size(p):
+            # the origin itself is in the polygon's plane
+            return 0, width, rows[0], rows[1]
+        if lens.model == PINHOLE:
+            share = 1.0 / p[2]
+            x, y = share * p[0], share * p[1]
+            u, v = lens.fx * x + float(lens.skew * y) + lens.cx, lens.fy * y + lens.cy
+        else:
+            x, y = p[0] / p[2], p[1] / p[2]
+            u, v = nearest_pixel(lens, mul_tv(_turn_of(view), p))
+        u_low, u_high, v_low, v_high = min(u_low, u), max(u_high, u), min(v_low, v), max(v_high, v)
+        x_low, x_high, y_low, y_high = min(x_low, x), max(x_high, x), min(y_low, y), max(y_high, y)
+    wide, high = x_high - x_low, y_high - y_low
+    room = view.bend * (wide * wide + high * high) + _SLACK
+    return (
+        max(math.ceil(u_low - room), 0),
+        min(math.floor(u_high + room) + 1, width),
+        max(math.ceil(v_low - room), rows[0]),
+        min(math.floor(v_high + room) + 1, rows[1]),
+    )

@@ -1,0 +1,74 @@
+"""Pictures showing a world's geometries, and the same by ray casts."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.engine.data.geometry import Geometry, MESH, SOLID
+from sim_bridge.engine.data.picture import NOTHING
+from sim_bridge.engine.data.workspace import Workspace
+from sim_bridge.engine.image.cover import clear, cover, finish, finish_empty, POLYGON_SIZE
+from sim_bridge.engine.image.lens import fill_rays
+from sim_bridge.engine.image.view import make_picture, make_views
+
+ALL = np.zeros(0, np.int64)
+FAR = 1e4
+
+
+def looking(eye, target):
+    """Return the pose for a camera at `eye`, upright, with z towards `target`, (1, 12)."""
+    ahead = np.subtract(target, eye).astype(float)
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    turned = np.stack([right, np.cross(ahead, right), ahead], axis=-1)
+    return np.concatenate([turned.ravel(), eye]).astype(float)[None]
+
+
+def scene_of(world):
+    """Return the geometry part and the body poses at the world's state."""
+    world.raycasts(np.zeros((1, 3)), np.ones((1, 3)))
+    handle = world.simulation.cache.handles.rays.handle
+    return handle.part(Geometry), handle.part(Workspace).pose
+
+
+def picture_of(scene, camera, lens, size, rows=(), seen=ALL, far=FAR):
+    """Return the picture; size: (width, height). rows: where bands after the first begin."""
+    geometry, pose = scene
+    width, height = size
+    picture, polygon = make_picture(width, height), np.zeros((POLYGON_SIZE, 3))
+    views = make_views(lens, width, height)
+    for band in zip([0, *rows], [*rows, height], strict=True):
+        clear(*band, far, picture)
+        for view in views:
+            cover(geometry, pose, camera, seen, lens, view, *band, picture, polygon)
+        for view in views:
+            finish(*band, view, picture)
+        finish_empty(*band, picture)
+    return picture
+
+
+def cast_picture(world, camera, lens, size):
+    """Return depth and geometry for each pixel by ray casts: closed shapes from outside only."""
+    width, height = size
+    rays = np.zeros((height, width, 3))
+    fill_rays(lens, rays)
+    rays = rays.reshape(-1, 3)
+    is_ray = ~np.isnan(rays[:, 0])
+    rotation, eye = camera[0, :9].reshape(3, 3), camera[0, 9:]
+    ways = np.where(is_ray[:, None], rays, 0.0) @ rotation.T * FAR
+    geometry, _ = scene_of(world)
+    is_open = (geometry.shape > MESH) | (geometry.flags & SOLID == 0) & (geometry.shape == MESH)
+    search, share, item = world.simulation.cache.handles.rays, np.inf, np.array(NOTHING)
+    for allowed, options in ((~is_open, 1), (is_open, 0)):
+        found = search.nearest(
+            eye[None], eye + ways, len(ways), np.ascontiguousarray(allowed, np.int64), options
+        )
+        here = np.where(found.geometries >= 0, found.distances, np.inf)
+        item = np.where(here < share, found.geometries, item)
+        share = np.minimum(here, share)
+    with np.errstate(invalid='ignore'):
+        depth = share / np.linalg.norm(ways, axis=1) * FAR * rays[:, 2]
+    item = np.where(is_ray, item, NOTHING)
+    depth = np.where(item == NOTHING, np.inf, depth)
+    return depth.reshape(height, width), item.reshape(height, width)
