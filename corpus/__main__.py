@@ -17,7 +17,7 @@ import sys
 import tempfile
 import time
 
-from corpus.robot_files import robot_files, RobotFile
+from corpus.robot_files import robot_files, RobotFile, spread
 from corpus.rows import Row, summary, table
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -56,10 +56,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
         action='store_true',
         help='find packages in the other clones too, as in one workspace',
     )
+    parser.add_argument(
+        '--each',
+        type=_count,
+        metavar='NUMBER',
+        help='try at most so many files of a clone, spread over their names (default: all)',
+    )
     given = parser.parse_args(arguments)
     if not given.folder.is_dir():
         parser.error(f'{str(given.folder)!r} is no folder')
     files = robot_files(given.folder)
+    if given.each is not None:
+        files = spread(files, given.each)
     others = (given.folder.resolve(),) if given.together else ()
     rows = []
     for each in files:
@@ -71,6 +79,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given.output.write_text(_page(rows, files, text), encoding='utf-8')
     print(text)
     print(given.output)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _page(rows: Sequence[Row], files: Sequence[RobotFile], text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 import os
 from pathlib import Path
@@ -50,6 +50,20 @@ def robot_files(root: Path) -> list[RobotFile]:
             name = path.relative_to(root).as_posix()
             found.append(RobotFile(path, _workspace(path, root), name, reason))
     return sorted(found, key=lambda each: each.name)
+
+
+def spread(files: Iterable[RobotFile], most: int) -> list[RobotFile]:
+    """Return at most `most` tried files of each clone, spread over their names, and all others."""
+    of_clones: dict[Path, list[RobotFile]] = {}
+    for each in files:
+        of_clones.setdefault(each.workspace, []).append(each)
+    kept = []
+    for group in of_clones.values():
+        tried = [each for each in group if not each.skipped]
+        count = min(most, len(tried))
+        kept += [tried[k * len(tried) // count] for k in range(count)]
+        kept += [each for each in group if each.skipped]
+    return sorted(kept, key=lambda each: each.name)
 
 
 def _paths(root: Path) -> Iterator[Path]:

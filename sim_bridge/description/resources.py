@@ -16,6 +16,7 @@ from urllib.parse import unquote
 
 from sim_bridge.foreign.packages import (
     ament_share,
+    explain_missing,
     find_package,
     in_sources,
     is_linked_out,
@@ -199,7 +200,7 @@ def explain_unresolved(
         return f'{shortened(rest)} leads out of package {brief(package)}'
     package_paths = tuple(package_paths)
     if find_package(package, base, package_paths) is None:
-        return f'package {brief(package)} is not found; name its folder with a package path'
+        return explain_missing(package)
     for candidate in _candidates(uri, base, package_paths):
         if _is(Path.is_file, candidate.path):
             return f'{candidate.path} is a symbolic link that leads out of package {package!r}'

@@ -14,6 +14,7 @@ import os
 from pathlib import Path
 
 from sim_bridge.foreign.workspaces import package_name, packages_below
+from sim_bridge.foundation.errors import brief, shortened
 
 _RESOURCE_VARIABLES = (
     'GZ_SIM_RESOURCE_PATH',
@@ -21,6 +22,8 @@ _RESOURCE_VARIABLES = (
     'GAZEBO_MODEL_PATH',
     'ROS_PACKAGE_PATH',
 )
+# release named where no ROS is sourced
+_RELEASE = 'jazzy'
 # folder of the sources in a workspace, and folder in each repository
 _SOURCES, _REPOSITORY = 'src', '.git'
 
@@ -47,6 +50,16 @@ def find_package(
             return folder
         first = first or folder
     return first
+
+
+def explain_missing(package: str) -> str:
+    """Return the ways to provide a missing package."""
+    release = os.environ.get('ROS_DISTRO') or _RELEASE
+    name = shortened(f'ros-{release}-{package.replace("_", "-")}')
+    return (
+        f'package {brief(package)} is not found; name its folder with a package path, or install '
+        f'it (apt: {name}, if it is released)'
+    )
 
 
 def in_sources(path: Path) -> Path | None:

@@ -25,7 +25,8 @@ from xacro import substitution_args
 import yaml
 
 from sim_bridge.foreign.files import read_file
-from sim_bridge.foreign.packages import find_package, in_sources
+from sim_bridge.foreign.launch_arguments import Choice, choose
+from sim_bridge.foreign.packages import explain_missing, find_package, in_sources
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
 # includes and YAML files may be in any folder
@@ -52,6 +53,10 @@ _YAML_SUFFIXES = ('.yaml', '.yml', '.json')
 # shorter environment values are not treated as secrets
 _SHORTEST_SECRET = 4
 _LONGEST_PRINTED = 1 << 16
+# arguments taken from launch files; each needs another expansion
+_MOST_CHOICES = 20
+# environment with ROS 2 sourced; packages for both generations ask for the version
+_OF_ROS_2 = {'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3', 'ROS_DISTRO': 'jazzy'}
 
 
 class RefusedError(Exception):
@@ -68,16 +73,41 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     secrets: set[str] = set()
     _guard(request, secrets)
     printed = io.StringIO()
-    try:
-        with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
-            xacro.init_stacks(request['file'])
-            document = xacro.parse(data.decode(), request['file'])
-            xacro.process_doc(document, mappings=request['mappings'])
-            text = document.toprettyxml(indent='  ')
-    except Exception as err:  # noqa: BLE001  expressions can raise anything
-        kind = '' if isinstance(err, RefusedError) else f'{type(err).__name__}: '
-        return {'error': f'{kind}{_without(secrets, str(err))}'}, b''
-    return {'printed': _without(secrets, printed.getvalue()[:_LONGEST_PRINTED])}, text.encode()
+    chosen: list[Choice] = []
+    while True:
+        given = {**request['mappings'], **{each.name: each.value for each in chosen}}
+        try:
+            with contextlib.redirect_stderr(printed), contextlib.redirect_stdout(printed):
+                text = _expanded(request, given, data)
+            break
+        except Exception as err:  # noqa: BLE001  expressions can raise anything
+            choice = None if isinstance(err, RefusedError) else _choice(str(err), given, request)
+            if choice is None or len(chosen) == _MOST_CHOICES:
+                kind = '' if isinstance(err, RefusedError) else f'{type(err).__name__}: '
+                return {'error': f'{kind}{_without(secrets, str(err))}'}, b''
+            chosen.append(choice)
+    answer = {
+        'printed': _without(secrets, printed.getvalue()[:_LONGEST_PRINTED]),
+        'chosen': [each._asdict() for each in chosen],
+    }
+    return answer, text.encode()
+
+
+def _expanded(request: dict[str, Any], arguments: dict[str, Any], data: bytes) -> str:
+    xacro.init_stacks(request['file'])
+    document = xacro.parse(data.decode(), request['file'])
+    xacro.process_doc(document, mappings=dict(arguments))
+    return str(document.toprettyxml(indent='  '))
+
+
+def _choice(error: str, given: dict[str, Any], request: dict[str, Any]) -> Choice | None:
+    """Return a launch file's value for the argument behind a failed expansion, if any."""
+    name = request['file']
+    if name is None:
+        return None
+    # also those with a default
+    values = dict(xacro.substitution_args_context.get('arg', {}))
+    return choose(error, values, given, Path(name).resolve())
 
 
 def _guard(request: dict[str, Any], secrets: set[str]) -> None:
@@ -113,9 +143,7 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
         base = None if request['file'] is None else Path(request['file']).resolve().parent
         found = find_package(package, base, request['package_paths'])
         if found is None:
-            raise RefusedError(
-                f'package {package!r} is not found; name its folder with a package path'
-            )
+            raise RefusedError(explain_missing(package))
         return str(found)
 
     def folder(_: object = None) -> str:
@@ -127,6 +155,8 @@ def _guard(request: dict[str, Any], secrets: set[str]) -> None:
     xacro.safe_eval, substitution_args._eval = checked, checked_argument
     xacro.eval_extension, xacro.open = substituted, _open
     yaml.safe_load = _load_yaml  # type: ignore[assignment]
+    for name, value in _OF_ROS_2.items():
+        os.environ.setdefault(name, value)
     for name, function in (
         ('env', noted(substitution_args._eval_env)),
         ('optenv', noted(substitution_args._eval_optenv)),

@@ -42,3 +42,18 @@ def test_a_ring_that_the_root_reaches_is_reported():
     )
     (finding,) = check_description(robot({9: ring})).errors
     assert (finding.code, finding.value) == ('two-parents', 'arm')
+
+
+def test_a_gazebo_joint_of_a_gazebo_link_leaves_the_robot_whole():
+    """Leave out links in <gazebo> elements and their joints, with warnings."""
+    extra = (
+        '<gazebo><link name="bar"/><joint name="pin" type="revolute"><parent>bar</parent>'
+        '<child>base</child><axis><xyz>0 0 1</xyz></axis></joint></gazebo>'
+    )
+    report = check_description(
+        f'<robot name="r"><link name="base">{INERTIAL}</link>{extra}</robot>'
+    )
+    assert not report.errors
+    link, pin = report.warnings
+    assert (link.attribute or link.subject, link.code) == ('gazebo <link>', 'unknown-tag')
+    assert (pin.name, pin.message) == ('pin', "is not simulated, left out: nor is its link 'bar'")

@@ -19,6 +19,7 @@ BODY = (
     [
         f'<?xml version="1.0"?>\n<!-- run: create --name r --->\n{BODY}',
         f'\n\n  <?xml version="1.0" encoding="utf-8"?>{BODY}',
+        f'<!-- ours -->\n\n<!-- -- -->\n<?xml version="1.0"?>\n{BODY}',
         f'<?xml version="1.0"?>\n<!-- R&D --->\n{BODY}',
         f'<!-- -- -->{BODY}'.replace('<link name="l"/>', '<gz:note a:b="1">salt & oil</gz:note>'),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 import subprocess
 import sys
 
@@ -9,7 +10,7 @@ import pytest
 from vehicles import vehicle, wheel
 
 from corpus.__main__ import main, try_file
-from corpus.robot_files import robot_files, RobotFile
+from corpus.robot_files import robot_files, RobotFile, spread
 from corpus.rows import DriveResult, Parts, Row, summary, table
 
 _DRIVE = (
@@ -79,6 +80,15 @@ def test_the_workspace_of_a_file_is_its_clone(tmp_path):
     (tmp_path / 'owner' / 'clone' / '.git').mkdir()
     [found] = robot_files(tmp_path)
     assert found.workspace == tmp_path / 'owner' / 'clone'
+
+
+def test_a_limited_number_of_files_of_each_clone_is_tried():
+    """Spread the files over the names; keep skipped files."""
+    names = [*(f'a/{k}.urdf' for k in range(9)), 'b/0.urdf']
+    files = [RobotFile(Path(name), Path(name).parent, name) for name in names]
+    skipped = RobotFile(Path('a/x.sdf'), Path('a'), 'a/x.sdf', 'SDF')
+    kept = [each.name for each in spread([*files, skipped], 3)]
+    assert kept == ['a/0.urdf', 'a/3.urdf', 'a/6.urdf', 'a/x.sdf', 'b/0.urdf']
 
 
 def test_the_table_tells_straight_drives_from_wrong_ones(tmp_path, capsys):

@@ -88,15 +88,33 @@ def read_gazebo_joints(
     ]
     # only a tree defines poses; other reports cover other mechanisms
     frames = _frames(description) if nodes and is_tree(description) else {}
+    left_out = _links_left_out(root, description)
     for node, reference in nodes:
         place = Place('joint', node.get('name', ''), node.line)
         if reference:
             message = 'ignored: a <gazebo> with a reference holds no joints'
             findings.warning('ignored-tag', place, message)
             continue
+        missing = left_out.intersection(_ends(node))
+        if missing:
+            message = f'is not simulated, left out: nor is its link {min(missing)!r}'
+            findings.warning('not-simulated', place, message)
+            continue
         joint = _read_joint(node, place, frames, description, findings)
         if joint is not None:
             yield joint
+
+
+def _links_left_out(root: Element, description: RobotDescription) -> frozenset[str]:
+    """Return the names given to links in `<gazebo>` elements, which are unknown tags there."""
+    nodes = [node for gazebo in root.findall('gazebo') for node in gazebo.findall('link')]
+    return frozenset(node.get('name', '') for node in nodes).difference(description.links)
+
+
+def _ends(node: Element) -> Iterator[str]:
+    for tag in ('parent', 'child'):
+        for end in node.findall(tag):
+            yield element_text(end) or end.get('link', '')
 
 
 def _frames(description: RobotDescription) -> dict[str, Pose]:

@@ -77,9 +77,21 @@ def expand(
         hint = f'; give it as a xacro argument, {missing[1]}:=VALUE' if missing else ''
         findings.error('xacro', _PLACE, f'cannot be expanded: {err}{hint}')
         return None
+    for choice in answer.get('chosen', ()):
+        findings.warning('xacro', _PLACE, _chosen(choice), choice['name'])
     for line in dict.fromkeys(str(answer.get('printed', '')).splitlines()):
         findings.warning('xacro', _PLACE, line.removeprefix('warning: '))
     return parse_document(text, findings)
+
+
+def _chosen(choice: Mapping[str, Any]) -> str:
+    """Return the warning about an argument's value from a launch file."""
+    name, value, others = choice['name'], choice['value'], choice['alternatives']
+    reason = (
+        'is not given' if choice['before'] is None else f'is {choice["before"]!r}: no such file'
+    )
+    also = f'; also {", ".join(others)}' if others else ''
+    return f'argument {name!r} {reason}; {name}:={value} is used, by {choice["place"]}{also}'
 
 
 def _read(

@@ -3,7 +3,8 @@ XML as Gazebo's parser accepts it, turned into well-formed XML with the same lin
 
 Gazebo reads its files with tinyxml2, which is more tolerant than XML 1.0: a comment may contain
 `--`, white space may precede the declaration, an ampersand may stand alone, and a prefix needs no
-declaration. All readers of this project, and all programs that receive the text, are stricter.
+declaration. Older releases of urdf also take comments before the declaration. All readers of this
+project, and all programs that receive the text, are stricter.
 """
 
 from __future__ import annotations
@@ -16,17 +17,19 @@ _MARKUP = re.compile(
     r'(?P<data><!\[CDATA\[.*?\]\]>)|(?P<comment><!--.*?-->)|(?P<ampersand>&(?!#?\w+;))', re.DOTALL
 )
 _DASHES = re.compile('-(?=-|$)')
-_DECLARATION = re.compile(r'(?P<space>\s+)(?P<head><\?xml\s[^>]*?)\?>', re.ASCII)
+_DECLARATION = re.compile(
+    r'(?P<before>(?:\s|<!--.*?-->)+)(?P<declaration><\?xml\s[^>]*?\?>)', re.ASCII | re.DOTALL
+)
 _DECLARED = ('xml', 'xmlns')
 _UNDECLARED = 'urn:undeclared:'
 
 
 def well_formed(text: str) -> str:
-    """Return a document in well-formed XML: comments, ampersands and white space corrected."""
+    """Return a document in well-formed XML: comments, ampersands and declaration corrected."""
     declaration = _DECLARATION.match(text)
     if declaration is not None:
-        # white space is allowed inside the declaration, so the lines stay
-        moved = f'{declaration["head"]}{declaration["space"]}?>'
+        # a declaration seldom has several lines, so the lines stay
+        moved = f'{declaration["declaration"]}{declaration["before"]}'
         text = moved + text[declaration.end() :]
     return _MARKUP.sub(_corrected, text)
 
