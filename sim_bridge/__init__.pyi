@@ -17,6 +17,7 @@ from sim_bridge.description.force_fields import PointField as PointField
 from sim_bridge.description.force_fields import UniformField as UniformField
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription
+from sim_bridge.description.origin import Origin as Origin
 from sim_bridge.foundation.errors import InfeasibleError as InfeasibleError
 from sim_bridge.foundation.errors import InvalidValueError as InvalidValueError
 from sim_bridge.foundation.errors import SimBridgeError as SimBridgeError
@@ -44,6 +45,7 @@ from sim_bridge.sensors.devices import RateGyroSensor as RateGyroSensor
 from sim_bridge.sensors.places import AirPressureSensor as AirPressureSensor
 from sim_bridge.sensors.places import AltimeterSensor as AltimeterSensor
 from sim_bridge.sensors.places import MagnetometerSensor as MagnetometerSensor
+from sim_bridge.sensors.places import NavSatSensor as NavSatSensor
 from sim_bridge.sensors.places import PoseSensor as PoseSensor
 from sim_bridge.sensors.scanners import LidarSensor as LidarSensor
 from sim_bridge.sensors.scanners import RangeSensor as RangeSensor

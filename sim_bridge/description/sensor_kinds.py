@@ -8,15 +8,20 @@ documents look the record up. docs/extending/sensor.md lists the other files of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 import enum
+import math
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from sim_bridge.description.numbers import Numbers
+from sim_bridge.description.origin import Origin
 from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, read_rays
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.foundation.errors import InvalidValueError
 
 AXES = ('x', 'y', 'z')
 # wrench axes and wrench sign in force-torque sensors
@@ -93,6 +98,11 @@ class Values(_Described):
 
 
 @dataclass(frozen=True)
+class Text(_Described):
+    """A name, '' for the default."""
+
+
+@dataclass(frozen=True)
 class Names(_Described):
     """A list of names; in SDF an element for each."""
 
@@ -104,7 +114,7 @@ class Section(_Described):
     keys: Mapping[str, Numbers] = field(default_factory=dict)
 
 
-Setting: TypeAlias = Choice | Switch | Values | Names | Section
+Setting: TypeAlias = Choice | Switch | Values | Text | Names | Section
 
 
 @dataclass(frozen=True)
@@ -142,16 +152,55 @@ class ContactSettings:
 
 @dataclass(frozen=True)
 class MagneticSettings:
-    """Settings for a magnetometer; magnetic_field: the world's [T], world axes (Gazebo's)."""
+    """
+    Settings for a magnetometer.
 
-    magnetic_field: tuple[float, float, float] = (5.5645e-6, 22.8758e-6, -42.3884e-6)
+    magnetic_field: the world's [T], world axes; None: the field at the world's place on the Earth,
+    or Gazebo's default if the place is not known.
+    """
+
+    magnetic_field: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
 class PressureSettings:
-    """Settings for a barometer; reference_altitude: world origin above the sea [m]."""
+    """
+    Settings for a barometer.
 
-    reference_altitude: float = 0.0
+    reference_altitude: world origin above the sea [m]; None: the elevation of the world's place on
+    the Earth, or 0 if the place is not known.
+    """
+
+    reference_altitude: float | None = None
+
+
+# words for sensor_msgs/NavSatStatus, with their numbers there
+FIX_STATUS: Mapping[str, int] = MappingProxyType(
+    {'no_fix': -1, 'fix': 0, 'sbas_fix': 1, 'gbas_fix': 2}
+)
+FIX_SERVICES: Mapping[str, int] = MappingProxyType(
+    {'gps': 1, 'glonass': 2, 'compass': 4, 'galileo': 8}
+)
+VELOCITY_AXES = ('enu', 'nwu')
+VELOCITY_MESSAGES = ('vector', 'twist')
+
+
+@dataclass(frozen=True)
+class NavSatSettings:
+    """
+    Settings for a satellite navigation receiver.
+
+    origin: place of the world's origin for this sensor alone; None: the world's. status, service:
+    words of FIX_STATUS and FIX_SERVICES. velocity_axes: one of VELOCITY_AXES, 'nwu' for north,
+    west, up. velocity_message: one of VELOCITY_MESSAGES. velocity_topic: '' for the default.
+    """
+
+    origin: Origin | None = None
+    status: str = 'fix'
+    service: str = 'gps'
+    velocity_axes: str = 'enu'
+    velocity_message: str = 'vector'
+    velocity_topic: str = ''
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +212,11 @@ class SensorKind:
     `CODES` has the kernel by the word. doc: short description, for documents. takes_noise: whether
     files may give noise models.
 
-    settings: frozen dataclass with the settings and their defaults; for MeasuredBy.PLACE its
-    fields are numbers, and the kernel gets them in this order. keys: the settings in files, by
-    YAML key; the `settings` fields have these names. build: returns the settings for some keys'
-    values, if the names differ.
+    settings: frozen dataclass with the settings and their defaults. keys: the settings in files,
+    by YAML key; the `settings` fields have these names. build: returns the settings for some keys'
+    values, if the names differ. numbers: returns the kernel's numbers for the settings and the
+    world's place on the Earth, always equally many (MeasuredBy.PLACE only); None for the settings'
+    fields in order.
 
     on_joint: whether it measures a joint; else it is mounted on a link.
 
@@ -189,12 +239,16 @@ class SensorKind:
     settings: type[Any] = NoSettings
     keys: Mapping[str, Setting] = field(default_factory=lambda: MappingProxyType({}))
     build: Callable[[Mapping[str, Any], Place, Findings], Any] | None = None
+    numbers: Callable[[Any, Origin | None], Sequence[float]] | None = None
     on_joint: bool = False
     sdf_types: tuple[str, ...] = ()
     robot_types: tuple[str, ...] = ()
     sdf_elements: tuple[str, ...] = ()
     sdf_tags: tuple[str, ...] = ()
     has_inner_topic: bool = False
+    noise_groups: Mapping[str, tuple[str, Mapping[str, tuple[str, ...]]]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     noise_of_element: str = ''
     interfaces: tuple[frozenset[str], ...] = ()
     body_types: tuple[str, ...] = ()
@@ -225,6 +279,15 @@ class SensorKind:
         if self.build is not None:
             return self.build(values, place, findings)
         return self.settings(**values)
+
+    def kernel_numbers(self, settings: Any, origin: Origin | None) -> list[float]:
+        """Return the kernel's numbers for a kind measured by place; origin: the world's place."""
+        if self.measured_by is not MeasuredBy.PLACE:
+            return []
+        if self.numbers is not None:
+            return list(self.numbers(settings, origin))
+        values = (getattr(settings, each.name) for each in fields(settings))
+        return [float(n) for value in values for n in np.ravel(value)]
 
 
 KINDS: dict[str, SensorKind] = {}
@@ -269,6 +332,45 @@ def _build_rays(values: Mapping[str, Any], place: Place, findings: Findings) -> 
         findings,
         values.get('radiation', RaySettings.radiation),
     )
+
+
+# Gazebo's magnetic field [T], world axes
+_GAZEBO_FIELD = (5.5645e-6, 22.8758e-6, -42.3884e-6)
+
+
+def _magnetic_numbers(settings: MagneticSettings, origin: Origin | None) -> Sequence[float]:
+    """Return the field of the world (3,) [T]."""
+    if settings.magnetic_field is not None:
+        return settings.magnetic_field
+    return _GAZEBO_FIELD if origin is None else origin.magnetic_field
+
+
+def _pressure_numbers(settings: PressureSettings, origin: Origin | None) -> Sequence[float]:
+    """Return the altitude of the world's origin (1,) [m]."""
+    if settings.reference_altitude is not None:
+        return (settings.reference_altitude,)
+    return (0.0 if origin is None else origin.elevation,)
+
+
+def _fix_numbers(settings: NavSatSettings, origin: Origin | None) -> Sequence[float]:
+    """Return the place (21,) and whether velocities are north, west, up; nan without a place."""
+    place = settings.origin or origin
+    axes = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+    numbers = (*[math.nan] * 3, *axes, *axes) if place is None else place.kernel_numbers
+    return [*numbers, float(settings.velocity_axes == 'nwu')]
+
+
+def _build_fix(values: Mapping[str, Any], place: Place, findings: Findings) -> NavSatSettings:
+    """Return a receiver's settings; the keys of `origin` are those of `Origin`."""
+    given = dict(values)
+    keys = given.pop('origin', None)
+    if keys is None:
+        return NavSatSettings(**given)
+    try:
+        return NavSatSettings(Origin(**{'latitude': 0.0, 'longitude': 0.0, **keys}), **given)
+    except InvalidValueError as err:
+        findings.error('out-of-range', place, str(err), 'origin')
+        return NavSatSettings(**given)
 
 
 _ORIENTATION = Quantity('orientation', size=4, has_noise=False)
@@ -412,9 +514,12 @@ MAGNETOMETER = declare(
         settings=MagneticSettings,
         keys={
             'magnetic_field': Values(
-                '[5.5645e-6, 22.8758e-6, -42.3884e-6]', 'of the world [T]', numbers=Numbers(3)
+                '[5.5645e-6, 22.8758e-6, -42.3884e-6]',
+                "of the world [T]; that of the world's origin on the Earth if absent",
+                numbers=Numbers(3),
             )
         },
+        numbers=_magnetic_numbers,
         sdf_types=('magnetometer',),
         sdf_elements=('magnetometer',),
         noise_of_element='magnetic_field',
@@ -440,12 +545,59 @@ AIR_PRESSURE = declare(
         settings=PressureSettings,
         keys={
             'reference_altitude': Values(
-                '200.0', 'world origin above the sea [m]', 'reference_altitude'
+                '200.0',
+                "world origin above the sea [m]; the origin's elevation if absent",
+                'reference_altitude',
             )
         },
+        numbers=_pressure_numbers,
         sdf_types=('air_pressure',),
         sdf_elements=('air_pressure',),
         sdf_tags=('topic',),
+    )
+)
+_HORIZONTAL_AND_VERTICAL = MappingProxyType({'horizontal': ('x', 'y'), 'vertical': ('z',)})
+NAVSAT = declare(
+    SensorKind(
+        'navsat',
+        (
+            _vector('position', 'm'),
+            _vector('velocity', 'm/s'),
+            Quantity('latitude', 'deg', has_noise=False),
+            Quantity('longitude', 'deg', has_noise=False),
+            Quantity('altitude', 'm', has_noise=False),
+        ),
+        MeasuredBy.PLACE,
+        'latitude, longitude and altitude (WGS 84), and velocity',
+        settings=NavSatSettings,
+        build=_build_fix,
+        numbers=_fix_numbers,
+        keys={
+            'origin': Section(
+                '{latitude: 47.4, longitude: 19.1, elevation: 112.0, heading: 0.0}',
+                "place of the world's origin for this sensor alone; the world's if absent",
+                keys={key: Numbers() for key in ('latitude', 'longitude', 'elevation', 'heading')},
+            ),
+            'status': Choice('fix', 'or no_fix, sbas_fix, gbas_fix', choices=tuple(FIX_STATUS)),
+            'service': Choice('gps', 'or glonass, compass, galileo', choices=tuple(FIX_SERVICES)),
+            'velocity_axes': Choice(
+                'enu', 'east, north, up; or nwu: north, west, up', choices=VELOCITY_AXES
+            ),
+            'velocity_message': Choice(
+                'vector', 'Vector3Stamped; or twist: TwistStamped', choices=VELOCITY_MESSAGES
+            ),
+            'velocity_topic': Text('gps/vel', 'topic of the velocity'),
+        },
+        sdf_types=('navsat', 'gps'),
+        sdf_elements=('navsat', 'gps'),
+        sdf_tags=('topic',),
+        noise_groups=MappingProxyType(
+            {
+                'position_sensing': ('position', _HORIZONTAL_AND_VERTICAL),
+                'velocity_sensing': ('velocity', _HORIZONTAL_AND_VERTICAL),
+            }
+        ),
+        interfaces=(frozenset({'latitude', 'longitude', 'altitude'}),),
     )
 )
 POSE = declare(

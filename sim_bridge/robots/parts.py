@@ -52,6 +52,7 @@ class RobotParts:
                 slot.name,
                 robot.simulation.run.seed,
                 robot.simulation.run.time_step,
+                robot.simulation.run.settings.origin,
             )
         slot.devices[:] = self.devices.values()
 

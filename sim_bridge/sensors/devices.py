@@ -10,21 +10,14 @@ true values into its memory.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from typing import Any, ClassVar, Final, NamedTuple, NoReturn, TYPE_CHECKING
 
 import numpy as np
 
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.description.model import SensorDescription
-from sim_bridge.description.sensor_kinds import (
-    ACCELEROMETER,
-    FORCE_TORQUE,
-    GYRO,
-    IMU,
-    MeasuredBy,
-    SensorKind,
-)
+from sim_bridge.description.origin import Origin
+from sim_bridge.description.sensor_kinds import ACCELEROMETER, FORCE_TORQUE, GYRO, IMU, SensorKind
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
 from sim_bridge.foundation.errors import StateError, UnknownNameError
@@ -169,6 +162,7 @@ class Device(Reading):
         'reset',
         'restore',
         'save',
+        'set_origin',
         'sign',
         'spans',
         'time_step',
@@ -188,6 +182,7 @@ class Device(Reading):
         robot_name: str,
         seed: int,
         time_step: float,
+        origin: Origin | None = None,
         *,
         whole: Device | None = None,
     ):
@@ -195,7 +190,8 @@ class Device(Reading):
         Set the device up.
 
         seed: world seed; together with the robot and sensor names it determines the noise.
-        time_step: [s]. whole: device with the same quantity, whose memory and noise are shared.
+        time_step: [s]. origin: the world's place on the Earth, None if not known. whole: device
+        with the same quantity, whose memory and noise are shared.
         """
         kind: SensorKind = self.kind_of_class or description.kind
         self.kind: Final = kind
@@ -238,14 +234,19 @@ class Device(Reading):
             for quantity, noise in self._noise.items()
             if not noise.is_silent
         ]
-        self._settings = self._pack_settings()
+        self._settings = self._pack_settings(origin)
 
-    def _pack_settings(self) -> FloatArray | IntArray | None:
-        """Return the settings in field order, for a kind measured by place."""
-        settings = self.description.settings
-        if self.kind.measured_by is not MeasuredBy.PLACE or not fields(settings):
-            return None
-        return np.hstack([getattr(settings, each.name) for each in fields(settings)]).astype(float)
+    def _pack_settings(self, origin: Origin | None) -> FloatArray | IntArray | None:
+        """Return the kernel's settings; origin: the world's place on the Earth."""
+        numbers = self.kind.kernel_numbers(self.description.settings, origin)
+        return np.array(numbers, dtype=float) if numbers else None
+
+    def set_origin(self, origin: Origin | None) -> None:
+        """Measure from another place on the Earth from the next sample on; None: not known."""
+        numbers = self.kind.kernel_numbers(self.description.settings, origin)
+        if numbers and self._settings is not None:
+            # in place: kernels hold the address
+            self._settings[:] = numbers
 
     @property
     def kernel_settings(self) -> FloatArray | IntArray | None:
@@ -333,6 +334,14 @@ class Device(Reading):
         Raises UnknownNameError for an unmeasured quantity and for one without noise.
         """
         return self._noise[quantity].stddev
+
+    def variances(self, quantity: str) -> FloatArray:
+        """
+        Return the variances of a quantity about its truth, white noise and biases, in its unit.
+
+        Raises UnknownNameError as `standard_deviations` does.
+        """
+        return self._noise[quantity].variance
 
     @property
     def sign(self) -> float:

@@ -143,6 +143,16 @@ class Noise:
         return self._stddev.copy()
 
     @property
+    def variance(self) -> np.ndarray:
+        """(n,) variance of a sample about the truth: white part, initial and drifting bias."""
+        return np.array(
+            [
+                _bias_variance(model) + s * s
+                for model, s in zip(self._models, self._stddev, strict=True)
+            ]
+        )
+
+    @property
     def bias(self) -> np.ndarray:
         """(n,) present bias."""
         return self._bias.copy()
@@ -212,3 +222,9 @@ class Noise:
 
 def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:
     return model.density * math.sqrt(sample_rate) if model.density > 0.0 else model.stddev
+
+
+def _bias_variance(model: NoiseDescription) -> float:
+    """Return the variance of the initial bias and of the drift around it, at rest."""
+    drift = model.dynamic_bias_stddev**2 * model.dynamic_bias_correlation_time / 2.0
+    return max(model.bias_stddev**2, drift)

@@ -1,10 +1,10 @@
-"""Sensors measured by their place in the world: compasses, altimeters, barometers, poses."""
+"""Sensors measured by their place: compasses, altimeters, barometers, poses, receivers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.description.sensor_kinds import AIR_PRESSURE, ALTIMETER, MAGNETOMETER, POSE
+from sim_bridge.description.sensor_kinds import AIR_PRESSURE, ALTIMETER, MAGNETOMETER, NAVSAT, POSE
 from sim_bridge.sensors.devices import Device
 
 
@@ -63,3 +63,41 @@ class PoseSensor(Device):
     def orientation(self) -> np.ndarray:
         """(4,) quaternion x y z w, w >= 0; nan before the first sample."""
         return self['orientation'].copy()
+
+
+class NavSatSensor(Device):
+    """
+    Satellite navigation receiver: place on the Earth (WGS 84), and velocity.
+
+    The place needs an `Origin`, the world's or the sensor's own; without one all values are nan.
+    Noise acts on the position along east, north and up.
+    """
+
+    __slots__ = ()
+
+    kind_of_class = NAVSAT
+
+    @property
+    def latitude(self) -> float:
+        """The geodetic latitude [deg]; nan before the first sample."""
+        return float(self['latitude'][0])
+
+    @property
+    def longitude(self) -> float:
+        """The longitude [deg], -180 to 180; nan before the first sample."""
+        return float(self['longitude'][0])
+
+    @property
+    def altitude(self) -> float:
+        """The height above the ellipsoid [m]; nan before the first sample."""
+        return float(self['altitude'][0])
+
+    @property
+    def position(self) -> np.ndarray:
+        """(3,) [m] east, north and up from the world's origin; nan before the first sample."""
+        return self['position'].copy()
+
+    @property
+    def velocity(self) -> np.ndarray:
+        """(3,) [m/s] along east, north and up at the sensor, or as `velocity_axes` says."""
+        return self['velocity'].copy()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.origin import Origin
 from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.sensor_kinds import LIDAR, RANGE_SENSOR
 from sim_bridge.foundation.arrays import FloatArray
@@ -34,7 +35,7 @@ class RaySensor(Device):
         self.elevations = _spread(rays.vertical_samples, rays.min_elevation, rays.max_elevation)
         super().__init__(description, *arguments)
 
-    def _pack_settings(self) -> FloatArray:
+    def _pack_settings(self, origin: Origin | None) -> FloatArray:
         """Return limits and rays, in the form described in `measure`."""
         rays, directions = self.rays, self.directions
         settings = np.zeros(BEAMS + directions.size)

@@ -25,6 +25,7 @@ from sim_bridge.sensors.columns import (
     MOTION,
     NOISE,
     PERIOD,
+    PLACE,
     RAYS,
     SAMPLE_AT,
     SETTINGS_AT,
@@ -38,6 +39,7 @@ from sim_bridge.sensors.columns import (
 from sim_bridge.sensors.measure import GREATEST, LEAST, RESOLUTION
 from sim_bridge.sensors.measure import STEP as MEASURE_STEP
 from sim_bridge.sensors.noise_kernels import add_noise, has_random_numbers, RECORD_SIZE, rounded
+from sim_bridge.sensors.place_readings import NAVSAT, write_fix
 from sim_bridge.sensors.readings import IMU, take_reading
 
 # status from `advance`, beside those from `step`
@@ -253,6 +255,9 @@ def sample(device, step, observer, gravity, site_row):
             if device[k, FAMILY] == RAYS:
                 rays = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
                 keep_in_range(values, size, rays)
+            if device[k, FAMILY] == PLACE and device[k, CODE] == NAVSAT:
+                origin = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
+                write_fix(origin, values, 0)
             ints_at(device[k, STEP_AT], 1)[0] = step
 
 

@@ -7,10 +7,11 @@ import math
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from sim_bridge.description.origin import Origin
 from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.data.contact_materials import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import number_from, one_of, truth, whole_number
+from sim_bridge.foundation.validation import instance_of, number_from, one_of, truth, whole_number
 from sim_bridge.simulation.records import Sleep
 
 SOLVERS: Mapping[str, int] = MappingProxyType(
@@ -29,6 +30,7 @@ class Settings(NamedTuple):
 
     time_step_ns, seed: constant. sleep: None: nothing sleeps. iterations: None: the solver's
     number. erp, cfm: for joints and contacts without their own. step_budget: None: no bound.
+    origin: place on the Earth; None: not known.
     """
 
     time_step_ns: int
@@ -41,6 +43,7 @@ class Settings(NamedTuple):
     erp: float
     cfm: float
     step_budget: int | None
+    origin: Origin | None = None
 
     def changed(self, name: str, value: object) -> Settings:
         """Return them with another value, checked; raises InvalidValueError."""
@@ -93,6 +96,12 @@ def _budget(value: object) -> int | None:
     return number
 
 
+def _origin(value: object) -> Origin | None:
+    if value is None:
+        return None
+    return instance_of('origin', value, Origin, 'a sim_bridge.Origin, or None')
+
+
 _CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
     {
         'time_step_ns': _time_step_ns,
@@ -107,5 +116,6 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
             'cfm', value, 0.0, math.inf, '', 'a finite number of at least 0 [m/(N s), rad/(N m s)]'
         ),
         'step_budget': _budget,
+        'origin': _origin,
     }
 )

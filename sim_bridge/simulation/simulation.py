@@ -74,6 +74,8 @@ class Simulation:
         new = settings, options, step_ns, step_ns * 1e-9, flags | stale
         run.settings, run.options, run.time_step_ns, run.time_step, staleness.flags = new
         self.cache.settle()
+        for device in self.cache.devices:
+            device.set_origin(settings.origin)
 
     def set_gravity(self, gravity: AnyGravity) -> None:
         """Set gravity; raises InvalidValueError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from functools import partial
 import hashlib
 from typing import Any, NamedTuple
@@ -159,6 +160,7 @@ def state_hash(simulation: Simulation) -> str:
     # Whether any body may rest follows from the others. Stage addresses are all 0 here; those
     # later ones are left out, since bags hold hashes.
     options = simulation.run.options._replace(sleeps=0)._asdict()
+    origin = simulation.run.settings.origin
     del options['narrow'], options['detect_line']
     # all these follow from the integrator
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
@@ -178,6 +180,7 @@ def state_hash(simulation: Simulation) -> str:
             laws,
             *refined,
             [device.digest() for device in simulation.cache.devices],
+            *([] if origin is None else [astuple(origin)]),
             *simulation.registry.fields.digest(simulation.cache.fields[0]),
         ],
         digest,

@@ -110,6 +110,8 @@ def add_scene(
         world.set_group_collision(a, b, False)
     if scene.gravity is not None:
         world.gravity = scene.gravity
+    if scene.origin is not None:
+        world.origin = scene.origin
     for joint in scene.joints:
         join_groups(world, joint)
     # last, because every write to a robot wakes it

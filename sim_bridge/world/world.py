@@ -19,6 +19,7 @@ from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.model import SceneDescription
 from sim_bridge.description.scene.scene import read_scene
@@ -158,6 +159,7 @@ class World(DeclaredAttributes):
         erp: float = 0.2,
         cfm: float = 0.0,
         step_budget: int | None = STEP_BUDGET,
+        origin: Origin | None = None,
     ):
         """
         Create an empty world.
@@ -193,6 +195,8 @@ class World(DeclaredAttributes):
             residual above the tolerance, as `report` tells; the next step continues from there.
             Islands with over 50 contacts may take more, and islands near rest enough to stay at
             rest. See docs/performance.md.
+        origin: place of the world's origin on the Earth, an `Origin`, for sensors of position,
+            magnetic field and air pressure; None: not known. See docs/places.md.
 
         All except time_step and seed are also attributes that can be set later; resets keep them,
         snapshots contain them. Raises InvalidValueError for other values.
@@ -210,6 +214,7 @@ class World(DeclaredAttributes):
                 checked('erp', erp),
                 checked('cfm', cfm),
                 checked('step_budget', step_budget),
+                checked('origin', origin),
             ),
             own_gravity,
         )
@@ -1219,6 +1224,9 @@ class World(DeclaredAttributes):
     )
     sleep: Settable[Sleep | None, Sleep | bool | None] = _setting(
         'sleep', 'Thresholds below which bodies at rest fall asleep; None for never.'
+    )
+    origin: Settable[Origin | None, Origin | None] = _setting(
+        'origin', "Place of the world's origin on the Earth, an `Origin`; None: not known."
     )
     seed = ReadOnly[int]('simulation.run.seed', 'Seed of the sensor noise.')
     report = ReadOnly[StepReport]('simulation.runner.report', 'Report of the last `step` call.')

@@ -92,7 +92,7 @@ def test_a_kind_is_one_object(word):
     ('kind', 'old', 'value'),
     [
         (MAGNETOMETER, 'magnetic_field', MagneticSettings().magnetic_field),
-        (AIR_PRESSURE, 'reference_altitude', 0.0),
+        (AIR_PRESSURE, 'reference_altitude', None),
         (IMU, 'enable_orientation', True),
         (FORCE_TORQUE, 'measure_direction', 'child_to_parent'),
         (CONTACT, 'collisions', ()),

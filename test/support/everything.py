@@ -11,6 +11,7 @@ from sim_bridge.world.changes import apply_changes
 
 SCENE = """
 world:
+  origin: {latitude: 47.479, longitude: 19.058, elevation: 112, heading: 20}
   sleep: {linear: 0.02, angular: 0.02, steps: 20}
   materials:
     wood: {library: wood, friction: 0.6}
@@ -64,6 +65,7 @@ world:
                range: {min: 0.4, max: 9}, noise: {range: {stddev: 0.01}}, update_rate: 100}
         bumper: {type: contact}
         compass: {type: magnetometer}
+        gps: {type: navsat, noise: {position: {stddev: 0.5}}}
     wheel: {cylinder: {radius: 0.2, length: 0.1}, position: [0, -2.8, 0.25], rpy: [1.5708, 0, 0]}
   robots:
     arm: {urdf: pendulum, position: [-3, -3, 2], fixed_base: true, joint_positions: {pivot: 0.5},

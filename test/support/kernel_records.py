@@ -19,6 +19,7 @@ from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.kernel import Kernel
 from sim_bridge.compiler.kinds import INT, Kind, kind_of_argument
 from sim_bridge.compiler.reference import Reference
+from sim_bridge.description.origin import Origin
 import sim_bridge.engine
 from sim_bridge.engine.data.model import Model
 from sim_bridge.engine.data.workspace import Workspace
@@ -57,6 +58,10 @@ def all_kernels() -> dict[str, Kernel]:
                 and each.name not in _BY_ADDRESSES
             }
     return found
+
+
+# a place on the Earth, and velocities along north, west and up
+SETTINGS = [*Origin(47.0, 19.0, heading=20.0).kernel_numbers, 1.0]
 
 
 class Copier:
@@ -275,7 +280,7 @@ class Recorder:
                     self.reference(take_reading)(
                         kind, site, turned, -1.0, handle, gravity, site_row, values, 3
                     )
-            row, settings = site_row[site].tolist(), np.array([0.3, -0.2, 0.5])
+            row, settings = site_row[site].tolist(), np.array(SETTINGS)
             x, y, z, p, v = (
                 tuple(row[at : at + 3])
                 for at in (*range(SITE_ROTATION, SITE_ROTATION + 9, 3), SITE_POSITION, SITE_V)

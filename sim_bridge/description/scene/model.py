@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from sim_bridge.description.gravity import Gravity
+from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import Report
 from sim_bridge.description.scene.fields import SceneField
 from sim_bridge.description.scene.joints import JointSettings, SceneJoint
@@ -75,7 +76,8 @@ class SceneDescription:
     source: file path, or '<mapping>'. gravity, settings: None if not given. contact_materials:
     each with the names of its two materials. apart: pairs of groups without collision. bodies:
     objects, including the ground. time_step [s]: for the creator of the world; only projects give
-    one. report: warnings. description: a line for users.
+    one. report: warnings. description: a line for users. origin: place on the Earth, None if not
+    given.
     """
 
     source: str
@@ -93,6 +95,7 @@ class SceneDescription:
     time_step: float | None = None
     report: Report = Report('')
     description: str = ''
+    origin: Origin | None = None
 
     @property
     def placed(self) -> tuple[SceneBody | SceneRobot, ...]:

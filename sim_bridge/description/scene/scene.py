@@ -5,6 +5,7 @@ Scenes: world contents, in YAML.
       description: Two arms at a table   # for users
       solver: direct                     # integrator, sleep, iterations, contact_margin, erp,
                                          # cfm, step_budget: of World; unchanged if absent
+      origin: {latitude: 47.48, longitude: 19.06}        # on the Earth; see `scene.origin`
       gravity: [0, 0, -9.81]             # m/s²; or {center: …}, the arguments of PointGravity
       force_fields:
         wind: {type: drag, linear: 0.5, wind: [3, 0, 0]}  # docs/force_fields.md
@@ -96,6 +97,7 @@ from sim_bridge.description.scene.model import (
     SceneOpenPlx,
     SceneRobot,
 )
+from sim_bridge.description.scene.origin import read_origin
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.scene.values import read_link, read_robot, read_settings
 from sim_bridge.description.yaml.overlay import overlaid, read_path
@@ -173,6 +175,7 @@ def _with_values(content: Mapping[str, object], text: str) -> Mapping[str, objec
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     settings, gravity = read_settings(world), _gravity(world)
+    origin = read_origin(world, folder)
     force_fields = read_fields(world, 'force_fields')
     library = _library(world, folder)
     materials = tuple(
@@ -207,6 +210,7 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
         joints,
         settings,
         description=description,
+        origin=origin,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sim_bridge.description.model import NoiseDescription
 from sim_bridge.description.noise import KEYS, KINDS
 from sim_bridge.description.report import Findings, Place
@@ -29,6 +31,27 @@ def read_quantity_noise(
         if axis.tag in quantity.axes:
             inner = place.child(axis.tag, axis.line)
             channels |= read_noises(axis, f'{quantity.name}.{axis.tag}', inner, findings)
+    return channels
+
+
+def read_noise_group(
+    node: Element,
+    quantity: str,
+    axes: Mapping[str, tuple[str, ...]],
+    place: Place,
+    findings: Findings,
+) -> dict[str, NoiseDescription]:
+    """
+    Return the noise of a quantity whose models are for several axes each, as of a `navsat`.
+
+    axes: by the tag of the element with the `<noise>`.
+    """
+    warn_of_unknown(node, axes, place, findings)
+    channels: dict[str, NoiseDescription] = {}
+    for element in node:
+        inner = place.child(element.tag, element.line)
+        for axis in axes.get(element.tag, ()):
+            channels |= read_noises(element, f'{quantity}.{axis}', inner, findings)
     return channels
 
 

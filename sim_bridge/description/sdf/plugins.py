@@ -22,6 +22,8 @@ _DONE = (
     'joint-state-publisher',
     'joint_state_publisher',
     'imu-system',
+    'navsat-system',
+    'gazebo_ros_gps',
     'forcetorque-system',
     'sensors-system',
     'contact-system',

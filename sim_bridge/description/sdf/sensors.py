@@ -16,7 +16,12 @@ from sim_bridge.description.model import NoiseDescription, Pose, SensorDescripti
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.noise import read_classic_noise, read_quantity_noise
+from sim_bridge.description.sdf.gps_plugin import is_gps_plugin, read_gps_plugin, velocity_output
+from sim_bridge.description.sdf.noise import (
+    read_classic_noise,
+    read_noise_group,
+    read_quantity_noise,
+)
 from sim_bridge.description.sdf.plugin_topics import read_topic, topics_of
 from sim_bridge.description.sdf.rays import as_plugin_output, read_ray_element
 from sim_bridge.description.sdf.values import read_pose
@@ -25,6 +30,7 @@ from sim_bridge.description.sensor_kinds import (
     KINDS,
     MeasuredBy,
     Names,
+    NAVSAT,
     SensorKind,
     Setting,
     Switch,
@@ -75,6 +81,11 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
                 sensor = _read_or_omit(node, _gazebo_types(), findings)
                 if sensor is not None:
                     yield _on_reference(sensor, reference, joints, links)
+            elif is_gps_plugin(node):
+                own = Findings()
+                receiver = read_gps_plugin(node, links, own)
+                if findings.take_part(own, SENSOR):
+                    yield receiver
             elif node.tag.startswith('sensor:'):
                 message = 'sensors of this form are not supported, ignored'
                 findings.warning('unsupported-sensor', place, message)
@@ -141,7 +152,8 @@ def _read_sensor(
         message = f'without <{kind.sdf_elements[0]}> it has no rays, ignored'
         findings.warning('unsupported-sensor', place, message)
         return None
-    topics, settings = [_remapped_output(node), _text(node, ('topic',))], None
+    topics = [_remapped_output(node), _text(node, ('topic',))]
+    settings: Any = None
     topics.append(_plugin_text(node, _PLUGIN_TOPIC_TAGS))
     noise: Mapping[str, NoiseDescription] = {}
     values: dict[str, Any] = {}
@@ -156,6 +168,8 @@ def _read_sensor(
             settings = kind.settings(**values)
         if kind.has_inner_topic:
             topics.append(_text(inner, ('topic',)))
+    if kind is NAVSAT:
+        settings = velocity_output(settings or kind.settings(), node, place, findings)
     pose = _read_pose(node.find('pose'), place, findings)
     if 'frame' in kind.keys and 'frame' not in values and not pose.is_identity:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
@@ -200,13 +214,17 @@ def _read_element(
         quantity = quantities[kind.noise_of_element]
         return {}, read_quantity_noise(node, quantity, place, findings)
     settings = {each.tag: (key, each) for key, each in kind.keys.items() if each.tag}
-    warn_of_unknown(node, {*quantities, *settings, *kind.sdf_tags}, place, findings)
+    groups = kind.noise_groups
+    known = {*quantities, *settings, *groups, *kind.sdf_tags}
+    warn_of_unknown(node, known, place, findings)
     values: dict[str, Any] = {}
     noise: dict[str, NoiseDescription] = {}
     for element in node:
         inner = place.child(element.tag, element.line)
         if element.tag in quantities:
             noise |= read_quantity_noise(element, quantities[element.tag], inner, findings)
+        elif element.tag in groups:
+            noise |= read_noise_group(element, *groups[element.tag], inner, findings)
         elif element.tag in settings:
             key, setting = settings[element.tag]
             value = _read_setting(setting, element, inner, findings)

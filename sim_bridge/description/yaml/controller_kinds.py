@@ -276,6 +276,13 @@ def _wrench(section: Section) -> SensorBroadcasterSettings:
     return _sensor(section, name or (given[0].partition('/')[0] if given else ''))
 
 
+def _fix(section: Section) -> SensorBroadcasterSettings:
+    # the covariance follows from the declared noise
+    section.knows('read_covariance_from_interface')
+    _is_default(section, 'static_position_covariance', [0.0] * 9)
+    return _sensor(section, section.text('sensor_name', ''))
+
+
 def _check_axes(section: Section | None, default: float) -> None:
     """Warn about numbers for single axes other than the default."""
     parts = () if section is None else [section.section(part) for part in section.names()]
@@ -391,5 +398,6 @@ READERS: Mapping[str, Reader] = {
     'joint_state_broadcaster/JointStateBroadcaster': _joint_states,
     IMU: _imu,
     FORCE_TORQUE: _wrench,
+    'gps_sensor_broadcaster/GPSSensorBroadcaster': _fix,
 }
 """Readers of settings by controller type."""

@@ -40,6 +40,7 @@ from sim_bridge.description.sensor_kinds import (
     SensorKind,
     Setting,
     Switch,
+    Text,
     words_of,
 )
 from sim_bridge.description.yaml.noise import noise_from_mapping
@@ -173,6 +174,8 @@ def _setting(
             findings.error('bad-value', place, 'must be a list of names', key, plain(value))
             return None
         return tuple(map(plain, names))
+    if isinstance(setting, Text):
+        return _word(key, value, place, findings)
     if isinstance(setting, Section):
         return _section(key, setting, value, place, findings)
     is_one = setting.numbers.count == 1

@@ -44,7 +44,7 @@ from sim_bridge.ros.services.simulation_control import SimulationControl
 from sim_bridge.ros.services.standard import offer_standard_services
 from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
-from sim_bridge.ros.session.remarks import base_text, left_out_text
+from sim_bridge.ros.session.remarks import base_text, left_out_text, missing_place_text
 from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.wire.qos import optional_messages
 
@@ -292,9 +292,10 @@ class SimBridge:
             )
 
     def _log_left_out(self, simulator: Simulator) -> None:
-        """Log each robot's parts without simulation."""
-        for text in filter(None, map(left_out_text, simulator.world.robots.values())):
-            self._node.get_logger().warning(text)
+        """Log each robot's parts without simulation, and missing places on the Earth."""
+        for robot in simulator.world.robots.values():
+            for text in filter(None, (left_out_text(robot), missing_place_text(robot))):
+                self._node.get_logger().warning(text)
 
     def _log_ready(self, simulator: Simulator, is_active: bool) -> None:
         parameters = self.parameters

@@ -10,6 +10,7 @@ from typing import Any
 from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
+from sim_bridge.description.scene.origin import origin_from_mapping
 from sim_bridge.description.sensor_kinds import KINDS
 from sim_bridge.description.yaml.drives import check_drive_values
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
@@ -91,6 +92,12 @@ def _check_world_values(name: str, text: str) -> None:
 
 def _check_sensors(name: str, block: Mapping[str, Any]) -> None:
     sensors_from_mapping(block)
+
+
+def _check_origin(name: str, block: Mapping[str, Any]) -> None:
+    # the file of a world needs the package paths, which are another parameter
+    if not block.get('file'):
+        origin_from_mapping(block, f'parameter {name!r}')
 
 
 def _check_controls(name: str, block: Mapping[str, Any]) -> None:
@@ -261,6 +268,14 @@ class SimulatorParameters:
         high=GREATEST_GRAVITY,
         sizes=(3,),
         read_only=False,
+    )
+    origin: dict[str, Any] = parameter(
+        {},
+        "Place of the world's origin on the Earth (WGS 84), for sensors of position and magnetic "
+        'field: {latitude, longitude, elevation, heading, year}, in degrees, metres and years, or '
+        '{file}, a Gazebo world with spherical_coordinates; it replaces that of a `world`. Empty: '
+        'that of `world`, else not known; see docs/places.md',
+        validate=_check_origin,
     )
     force_fields: str = parameter(
         '',

@@ -76,8 +76,7 @@ def _streams(
     wanted = [topic for topic in TOPICS[device.kind.word] if topic.is_wanted(device, parameters)]
     for index, topic in enumerate(wanted):
         # the description may rename the main topic, the first
-        given = device.description.topic if index == 0 else ''
-        name = given or f'{topic_name(device.name)}/{topic.suffix}'
+        name = topic.given_name(device, index == 0) or f'{topic_name(device.name)}/{topic.suffix}'
         name = name if name.startswith('/') else prefix + name
         streams.append(_stream(sink, name, frame_prefix, device, topic, parameters))
         if parameters.publish_truth or device.description.truth:
@@ -88,7 +87,7 @@ def _streams(
     for each in broadcasters:
         if each.settings.sensor == device.name:
             main = TOPICS[device.kind.word][0]
-            name = each.root + main.suffix
+            name = each.root + (main.broadcast or main.suffix)
             name = name if name.startswith('/') else prefix + name
             frame_id = each.settings.frame_id
             streams.append(

@@ -11,13 +11,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from geometry_msgs.msg import PointStamped, PoseStamped, Vector3Stamped, WrenchStamped
+from geometry_msgs.msg import (
+    PointStamped,
+    PoseStamped,
+    TwistStamped,
+    Vector3Stamped,
+    WrenchStamped,
+)
 import numpy as np
-from sensor_msgs.msg import FluidPressure, Imu, LaserScan, MagneticField, PointCloud2, Range
+from sensor_msgs.msg import (
+    FluidPressure,
+    Imu,
+    LaserScan,
+    MagneticField,
+    NavSatFix,
+    PointCloud2,
+    Range,
+)
 from std_msgs.msg import Bool
 
 from sim_bridge.description.sensor_kinds import Switch
 from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.wire.fix_message import FixMessage
 from sim_bridge.ros.wire.messages import FieldMessage, PreparedMessage, WORLD_FRAME
 from sim_bridge.ros.wire.scan_messages import (
     LaserScanMessage,
@@ -54,7 +69,8 @@ class SensorTopic:
     where copying is not enough, returns the message for a frame, a device, and its reading or its
     truth. is_in_world: whether the frame is the world's; else it is the device's. measured:
     quantities in the message, if it leaves out any; None for all. is_wanted: whether a device has
-    this topic.
+    this topic. named_by: setting with the topic's name, '' for none. broadcast: topic name below a
+    sensor broadcaster of ros2_control, '' for the suffix.
     """
 
     suffix: str
@@ -64,6 +80,14 @@ class SensorTopic:
     is_in_world: bool = False
     measured: frozenset[str] | None = None
     is_wanted: Callable[[Device, SimulatorParameters], bool] = _always
+    named_by: str = ''
+    broadcast: str = ''
+
+    def given_name(self, device: Device, is_main: bool) -> str:
+        """Return the topic name that the description gives, '' for none."""
+        if self.named_by:
+            return str(getattr(device.description.settings, self.named_by))
+        return device.description.topic if is_main else ''
 
     def message(
         self, device: Device, prefix: str, *, is_truth: bool, frame_id: str = ''
@@ -129,6 +153,11 @@ def _has_rows(device: Device, parameters: SimulatorParameters) -> bool:
     return not _is_flat(device, parameters)
 
 
+def _velocity_as(message: str) -> Callable[[Device, SimulatorParameters], bool]:
+    """Return whether a receiver's velocity has a message type, as a function of the device."""
+    return lambda device, parameters: device.description.settings.velocity_message == message
+
+
 _IMU_FIELDS = tuple(
     Field(name, name, f'{name}_covariance')
     for name in ('orientation', 'angular_velocity', 'linear_acceleration')
@@ -179,6 +208,23 @@ TOPICS: Mapping[str, tuple[SensorTopic, ...]] = {
     'air_pressure': (
         SensorTopic(
             'air_pressure', FluidPressure, (Field('fluid_pressure', 'pressure', 'variance'),)
+        ),
+    ),
+    'navsat': (
+        SensorTopic('fix', NavSatFix, make=FixMessage, broadcast='gps/fix'),
+        SensorTopic(
+            'velocity',
+            Vector3Stamped,
+            (Field('vector', 'velocity'),),
+            is_wanted=_velocity_as('vector'),
+            named_by='velocity_topic',
+        ),
+        SensorTopic(
+            'twist',
+            TwistStamped,
+            (Field('twist.linear', 'velocity'),),
+            is_wanted=_velocity_as('twist'),
+            named_by='velocity_topic',
         ),
     ),
     'pose': (

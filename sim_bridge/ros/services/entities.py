@@ -30,7 +30,7 @@ from sim_bridge.ros.process.background import Background
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.services.bounds import box_around
 from sim_bridge.ros.session.loading import check_namespace, has_interface, LoadedRobot
-from sim_bridge.ros.session.remarks import left_out_text
+from sim_bridge.ros.session.remarks import left_out_text, missing_place_text
 from sim_bridge.ros.session.spawn_request import (
     add_scene,
     check_name,
@@ -334,8 +334,8 @@ class Entities:
         """Declare the parameters of robots with newly opened topics."""
         for interface in interfaces:
             if interface is not None:
-                text = left_out_text(interface.robot)
-                if text:
+                robot = interface.robot
+                for text in filter(None, (left_out_text(robot), missing_place_text(robot))):
                     self._node.get_logger().warning(text)
                 self._controls.add(interface)
 

@@ -16,6 +16,7 @@ from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedSc
 from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
 from sim_bridge.description.scene.fields import fields_from_text, SceneField
 from sim_bridge.description.scene.model import SceneBody, SceneRobot
+from sim_bridge.description.scene.origin import origin_from_mapping
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.engine.collision.probe import measure_convex_pairs
 from sim_bridge.foreign.reader_process import sharing
@@ -115,6 +116,10 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     robots: list[LoadedRobot] = []
     if parameters.world:
         robots += _load_scene(world, parameters)
+    if parameters.origin:
+        world.origin = origin_from_mapping(
+            parameters.origin, "parameter 'origin'", parameters.package_paths
+        )
     for scene in world.openplx.values():
         robots += robots_of_scene(scene, topic_name(scene.name))
     if parameters.own_robot:

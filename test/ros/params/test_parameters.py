@@ -34,7 +34,7 @@ from sim_bridge.ros.process.guarded_node import GuardedNode
 # from a parser imported by the message packages at first use
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
-BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers', 'drives'}
+BLOCKS = {'sensors', 'control', 'gains', 'trajectory_controllers', 'drives', 'origin'}
 
 
 @pytest.fixture

@@ -172,6 +172,7 @@ _WRENCH = Tag(
         *_noisy('force', 'torque'),
     ),
 )
+_PARTS = ('horizontal', 'vertical')
 _OF_LINK = (
     *_numbers('mu1', 'mu2', 'kp', 'kd', 'maxVel', 'minDepth'),
     Tag('fdir1', ('1 0 0', '0 1 0'), ((f'{{{_GZ}}}expressed_in', ('arm', 'hand')),)),
@@ -202,6 +203,19 @@ _OF_LINK = (
             'air_pressure',
             inside=(Tag('reference_altitude', ('100',)), Tag('pressure', inside=(_NOISE,))),
         ),
+    ),
+    *(
+        _sensor(
+            kind,
+            Tag(
+                kind,
+                inside=tuple(
+                    Tag(sensing, inside=tuple(Tag(part, inside=(_NOISE,)) for part in _PARTS))
+                    for sensing in ('position_sensing', 'velocity_sensing')
+                ),
+            ),
+        )
+        for kind in ('navsat', 'gps')
     ),
     _sensor('contact', Tag('contact', inside=(Tag('collision', ('base_box', 'arm_box')),))),
     _sensor('gpu_lidar', Tag('lidar', inside=_LIDAR)),
