@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any
+from weakref import ref
 
-from sim_bridge.simulation.staleness import REST, Staleness
+from sim_bridge.simulation.staleness import no_change, REST, Staleness, Written
 
 
 class Change:
@@ -17,7 +18,7 @@ class Change:
     stay the same. Changes joining arrays are for `rollback.all_or_nothing`.
     """
 
-    __slots__ = ('_flags', '_kept', '_outer', '_refreshes', '_staleness')
+    __slots__ = ('__weakref__', '_flags', '_kept', '_outer', '_refreshes', '_staleness', '_start')
 
     def __init__(self, staleness: Staleness, *owners: Any) -> None:
         """Keep some objects' attributes."""
@@ -25,11 +26,14 @@ class Change:
         self._kept = [(owner, dict(vars(owner))) for owner in owners]
 
     def __enter__(self) -> None:
-        """Begin to note replaced values."""
+        """Begin to note replaced values; inside another change, in its journal."""
         staleness = self._staleness
-        self._outer, self._flags = staleness._journal, staleness.flags
-        self._refreshes = staleness.refreshes
-        staleness._journal = []
+        self._flags, self._refreshes = staleness.flags, staleness.refreshes
+        # an interrupt may have kept an earlier change from its end; that one is no longer alive
+        self._outer = staleness.change()
+        if self._outer is None:
+            staleness.journal, staleness.change = [], ref(self)
+        self._start = len(staleness.journal or ())
 
     def __exit__(
         self,
@@ -39,18 +43,19 @@ class Change:
     ) -> None:
         """Undo all writes if anything was raised."""
         staleness = self._staleness
-        written = staleness._journal or []
-        if kind is None:
-            if self._outer is not None:
-                self._outer += written
-            staleness._journal = self._outer
-            return
-        for array, index, before in reversed(written):
+        if kind is not None:
+            self._undo(staleness.journal or [])
+        if self._outer is None:
+            staleness.journal, staleness.change = None, no_change
+
+    def _undo(self, journal: list[Written]) -> None:
+        staleness = self._staleness
+        for array, index, before in reversed(journal[self._start :]):
             array[index] = before
+        del journal[self._start :]
         for owner, attributes in self._kept:
             vars(owner).clear()
             vars(owner).update(attributes)
-        staleness._journal = self._outer
         if staleness.refreshes == self._refreshes:
             staleness.flags = self._flags
         else:

@@ -12,7 +12,7 @@ interrupt comes between. `cache.Cache` recomputes stale results when they are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import auto, IntFlag
 from types import MappingProxyType
 from typing import Any
@@ -213,6 +213,13 @@ Results made stale by a write, for each writable field.
 Arrays missing here are built with their part, or written by steps alone.
 """
 
+Written = tuple[np.ndarray, Any, np.ndarray]
+"""A write: the array, the index, and the replaced values."""
+
+
+def no_change() -> None:
+    """Return the present change: none."""
+
 
 class Staleness:
     """
@@ -220,6 +227,8 @@ class Staleness:
 
     flags: stale results, from `Stale`. changes: number of changes so far that made observations
     stale; steps and writes to q, v and u do not count. refreshes: number of refreshes so far.
+    journal: writes of the present `Change`, None without one. change: returns the outermost
+    present `Change`, None once it is over.
     """
 
     def __init__(self, guard: ThreadGuard) -> None:
@@ -228,7 +237,8 @@ class Staleness:
         self.changes = 0
         self.refreshes = 0
         self._guard = guard
-        self._journal: list[tuple[np.ndarray, Any, np.ndarray]] | None = None
+        self.journal: list[Written] | None = None
+        self.change: Callable[[], object] = no_change
 
     def __repr__(self) -> str:
         """Show the stale results."""
@@ -257,8 +267,8 @@ class Staleness:
     ) -> None:
         """Write `array[index] = value`, where the array is a view into a field; as `write`."""
         stale = FIELDS[part][field]
-        if self._journal is not None:
-            self._journal.append((array, index, np.copy(array[index])))
+        if self.journal is not None:
+            self.journal.append((array, index, np.copy(array[index])))
         if not stale:
             array[index] = value
             return
@@ -267,8 +277,8 @@ class Staleness:
         flags, changes = self.flags | stale, self.changes + 1
         if robots:
             idle, asleep = _sleepers(robots)
-            if self._journal is not None:
-                self._journal.append((idle, asleep, idle[asleep]))
+            if self.journal is not None:
+                self.journal.append((idle, asleep, idle[asleep]))
             array[index], idle[asleep], self.flags, self.changes = value, 0, flags, changes
         else:
             array[index], self.flags, self.changes = value, flags, changes
@@ -298,8 +308,8 @@ class Staleness:
 
     def wake_bodies(self, idle: np.ndarray, bodies: np.ndarray) -> None:
         """Let bodies rest no longer. idle: from `State`, or a slice. bodies: a mask."""
-        if self._journal is not None:
-            self._journal.append((idle, bodies, idle[bodies]))
+        if self.journal is not None:
+            self.journal.append((idle, bodies, idle[bodies]))
         idle[bodies] = 0
 
     def forget_observations(self) -> None:

@@ -9,6 +9,7 @@ motion after it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName
 from sim_bridge.foundation.validation import instance_of, items_of
 from sim_bridge.robots.robot import Robot
+from sim_bridge.simulation.change import Change
 from sim_bridge.trajectory.gains import Gains
 from sim_bridge.trajectory.tolerances import (
     ACCELERATION,
@@ -36,6 +38,19 @@ from sim_bridge.trajectory.tolerances import (
     VELOCITY,
 )
 from sim_bridge.trajectory.trajectory import LATEST_NS, Trajectory
+
+# attributes changed by calls, except `serve`
+_CHANGING = (
+    '_controls',
+    '_drives_any',
+    '_integral',
+    '_lent',
+    '_mine',
+    '_others',
+    '_runs',
+    '_waiting',
+    '_wanted',
+)
 
 # With this gain [1/s], a joint driven by velocity returns to its desired position within 0.3 s.
 _VELOCITY_GAIN = 10.0
@@ -172,7 +187,8 @@ class TrajectoryFollower(DeclaredAttributes):
         """Drive these joints, and let them hold their position, unless others command them."""
         held = np.zeros(len(self._mine), bool)
         held[self.columns(joints)] = True
-        self._take(held & ~self._others)
+        with _Whole(self):
+            self._take(held & ~self._others)
 
     def release(self, joints: Sequence[str], words: str) -> None:
         """Stop driving these joints, and end their trajectories; words: reason."""
@@ -236,22 +252,19 @@ class TrajectoryFollower(DeclaredAttributes):
                 f'{len(columns)}, one for each joint of the trajectory',
             )
         run = Run(trajectory, columns, start_ns, tolerances, interpolates=interpolates)
-        for other in [each for each in self._waiting if each.start_ns >= start_ns]:
-            if np.isin(other.columns, columns).any():
-                self._waiting.remove(other)
-                other.end(REPLACED, 'another trajectory came before it began')
-        self._waiting.append(run)
-        self._waiting.sort(key=lambda each: each.start_ns)
+        with _Whole(self):
+            self._await(run)
         return run
 
     def cancel(self, run: Run) -> None:
         """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
         instance_of('run', run, Run, 'a Run returned by `start`')
-        if run in self._waiting:
-            self._waiting.remove(run)
-            run.end(CANCELED, 'canceled before it began')
-        elif run in self._runs:
-            self._stop(run, CANCELED, 'canceled')
+        with _Whole(self):
+            if run in self._waiting:
+                self._waiting.remove(run)
+                run.end(CANCELED, 'canceled before it began')
+            elif run in self._runs:
+                self._stop(run, CANCELED, 'canceled')
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """
@@ -339,6 +352,22 @@ class TrajectoryFollower(DeclaredAttributes):
         and completed trajectories.
         """
         time_ns, step_ns = _instant('time_ns', time_ns), _instant('step_ns', step_ns)
+        if self.is_active:
+            with _Whole(self):
+                self._drive(time_ns, step_ns)
+
+    # --- inside ----------------------------------------------------------------------------------
+
+    def _await(self, run: Run) -> None:
+        """Queue a run; replace waiting runs with the same joints and no earlier start."""
+        for other in [each for each in self._waiting if each.start_ns >= run.start_ns]:
+            if np.isin(other.columns, run.columns).any():
+                self._waiting.remove(other)
+                other.end(REPLACED, 'another trajectory came before it began')
+        self._waiting.append(run)
+        self._waiting.sort(key=lambda each: each.start_ns)
+
+    def _drive(self, time_ns: int, step_ns: int) -> None:
         self._begin_runs(time_ns)
         if not self._drives_any:
             return
@@ -352,8 +381,6 @@ class TrajectoryFollower(DeclaredAttributes):
         for run in self._runs:
             following[:, run.columns] = run.motion.at(time_ns + step_ns)
         self._command(following, _mean_velocity(self._wanted, following, step), error, step)
-
-    # --- inside ----------------------------------------------------------------------------------
 
     def _end_runs(self, words: str) -> None:
         for run in self.runs:
@@ -504,6 +531,54 @@ class TrajectoryFollower(DeclaredAttributes):
             scale = gains.ff_velocity_scale
         self._integral[k] = gains.integrated(self._integral[k], error[POSITION], step)
         return gains.command(velocity * scale, error[POSITION], error[VELOCITY], self._integral[k])
+
+
+class _Whole:
+    """
+    A context that undoes all effects if anything is raised in it.
+
+    It restores the follower, its runs and its robot's commands.
+    """
+
+    __slots__ = ('_change', '_follower', '_kept', '_runs')
+
+    def __init__(self, follower: TrajectoryFollower) -> None:
+        """Keep the follower's state."""
+        simulation = follower._robot.simulation
+        simulation.cache.settle()
+        self._change = Change(simulation.staleness)
+        self._follower = follower
+        # ordered as _CHANGING
+        self._kept = (
+            follower._controls.copy(),
+            follower._drives_any,
+            follower._integral.copy(),
+            follower._lent.copy(),
+            follower._mine,
+            follower._others.copy(),
+            follower._runs.copy(),
+            follower._waiting.copy(),
+            follower._wanted.copy(),
+        )
+        self._runs = [(run, vars(run).copy()) for run in follower.runs]
+
+    def __enter__(self) -> None:
+        """Begin the robot's change."""
+        self._change.__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Restore the state if anything was raised."""
+        self._change.__exit__(kind, error, trace)
+        if kind is not None:
+            for name, value in zip(_CHANGING, self._kept, strict=True):
+                setattr(self._follower, name, value)
+            for run, attributes in self._runs:
+                vars(run).update(attributes)
 
 
 def _instant(what: str, time_ns: int) -> int:
