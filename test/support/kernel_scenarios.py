@@ -18,7 +18,8 @@ from swimming import swimming
 
 import sim_bridge as sb
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, IDENTITY, PINHOLE, RADIAL, TANGENT
-from sim_bridge.engine.image.lens import make_lens, project_points
+from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
+from sim_bridge.engine.image.lens import fill_rays, make_lens, project_points
 from sim_bridge.robots.start import put_at_start
 from sim_bridge.simulation import cache, late_stages
 
@@ -481,7 +482,11 @@ def images(watch):
             (RADIAL, (2.0, 2.0), TANGENT),
         ]:
             lens = make_lens(model, (4.0, 4.0, 2.5, 2.0), coefficients, function=function)
-            picture_of(scene, camera, lens, (6, 5))
+            picture, rays = picture_of(scene, camera, lens, (6, 5)), np.zeros((5, 6, 3))
+            fill_rays(lens, rays)
+            fill_depth(0, 5, picture, rays, 0.2, np.zeros((5, 6), np.float32))
+            fill_millimetres(0, 5, picture, rays, 0.2, np.zeros((5, 6), np.uint16))
+            fill_points(0, 5, picture, rays, 0.2, np.zeros((5, 6, 3), np.float32))
             project_points(lens, vertices, np.zeros((len(vertices), 2)))
 
 

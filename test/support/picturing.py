@@ -7,7 +7,7 @@ import numpy as np
 from sim_bridge.engine.data.geometry import Geometry, MESH, SOLID
 from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.data.workspace import Workspace
-from sim_bridge.engine.image.cover import clear, cover, finish, finish_empty, POLYGON_SIZE
+from sim_bridge.engine.image.cover import clear, cover, finish, POLYGON_SIZE
 from sim_bridge.engine.image.lens import fill_rays
 from sim_bridge.engine.image.view import make_picture, make_views
 
@@ -43,13 +43,12 @@ def picture_of(scene, camera, lens, size, rows=(), seen=ALL, far=FAR):
         for view in views:
             cover(geometry, pose, camera, seen, lens, view, *band, picture, polygon)
         for view in views:
-            finish(*band, view, picture)
-        finish_empty(*band, picture)
+            finish(*band, lens, view, picture)
     return picture
 
 
 def cast_picture(world, camera, lens, size):
-    """Return depth and geometry for each pixel by ray casts: closed shapes from outside only."""
+    """Return distances and geometries by ray casts, closed shapes from outside only."""
     width, height = size
     rays = np.zeros((height, width, 3))
     fill_rays(lens, rays)
@@ -68,7 +67,7 @@ def cast_picture(world, camera, lens, size):
         item = np.where(here < share, found.geometries, item)
         share = np.minimum(here, share)
     with np.errstate(invalid='ignore'):
-        depth = share / np.linalg.norm(ways, axis=1) * FAR * rays[:, 2]
+        distance = share / np.linalg.norm(rays, axis=1)
     item = np.where(is_ray, item, NOTHING)
-    depth = np.where(item == NOTHING, np.inf, depth)
-    return depth.reshape(height, width), item.reshape(height, width)
+    distance = np.where(item == NOTHING, np.inf, distance)
+    return distance.reshape(height, width), item.reshape(height, width)

@@ -38,8 +38,12 @@ class View(NamedTuple):
 class Picture(NamedTuple):
     """Surface seen by each pixel."""
 
-    depth: Annotated[FloatMatrix, Dims('height', 'width', unit='m')]
-    """Coordinate along the optical axis; infinite where nothing is seen."""
+    distance: Annotated[FloatMatrix, Dims('height', 'width')]
+    """
+    Place of the surface as a multiple of the pixel's ray, infinite where nothing is seen.
+
+    PINHOLE and BROWN: depth along the optical axis [m]. Other models: length of the ray [m].
+    """
     item: Annotated[Int32Matrix, Dims('height', 'width', points_at='ng')]
     """Geometry seen, or NOTHING."""
     face: Annotated[Int32Matrix, Dims('height', 'width')]

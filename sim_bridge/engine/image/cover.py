@@ -30,7 +30,7 @@ from sim_bridge.engine.data.geometry import (
     SENSOR,
     SOLID,
 )
-from sim_bridge.engine.data.lens import Lens, PINHOLE
+from sim_bridge.engine.data.lens import BROWN, Lens, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from sim_bridge.engine.image.lens import nearest_pixel
 from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
@@ -57,35 +57,28 @@ def clear(first_row: int, end_row: int, far: float, picture_inout: Picture):
     far: greatest depth [m]; farther surfaces are not seen. Writes the whole picture.
     """
     for v in range(first_row, end_row):
-        picture_inout.depth[v] = far
+        picture_inout.distance[v] = far
         picture_inout.item[v] = NOTHING
         picture_inout.face[v] = 0
 
 
 @entry
-def finish(first_row: int, end_row: int, view: View, picture_inout: Picture):
+def finish(first_row: int, end_row: int, lens: Lens, view: View, picture_inout: Picture):
     """
-    Convert depths in some rows from the view frame to the optical axis.
+    Convert depths in some rows from the view frame to multiples of the rays, as in `Picture`.
 
-    Call it once for each view, after `cover`; call `finish_empty` after the last view. Writes
-    `picture_inout.depth`.
+    Call it once for each view, after `cover`. Writes `picture_inout.distance`, infinite where
+    nothing is seen.
     """
-    axis = (view.turn[0, 2], view.turn[1, 2], view.turn[2, 2])
+    has_unit_rays = lens.model != PINHOLE and lens.model != BROWN
     for v in range(first_row, end_row):
-        for u in range(picture_inout.depth.shape[1]):
+        for u in range(picture_inout.distance.shape[1]):
             x, y = view.ray[v, u, 0], view.ray[v, u, 1]
-            if picture_inout.item[v, u] != NOTHING and not math.isnan(x):
-                share = axis[0] * x + axis[1] * y + axis[2]
-                picture_inout.depth[v, u] = picture_inout.depth[v, u] * share
-
-
-@entry
-def finish_empty(first_row: int, end_row: int, picture_inout: Picture):
-    """Set the depth of pixels without a surface to infinity, in some rows."""
-    for v in range(first_row, end_row):
-        for u in range(picture_inout.depth.shape[1]):
             if picture_inout.item[v, u] == NOTHING:
-                picture_inout.depth[v, u] = math.inf
+                picture_inout.distance[v, u] = math.inf
+            elif has_unit_rays and not math.isnan(x):
+                length = math.sqrt(1.0 + x * x + y * y)
+                picture_inout.distance[v, u] = picture_inout.distance[v, u] * length
 
 
 @entry
@@ -211,8 +204,8 @@ def _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout):
             if min(wa, wb, wc) >= 0.0:
                 # the bounds correct rounding on triangles seen from the side
                 z = max(nearest, min(farthest, offset / _height(normal, x, y)))
-                if 0.0 < z < picture_inout.depth[v, u]:
-                    picture_inout.depth[v, u] = z
+                if 0.0 < z < picture_inout.distance[v, u]:
+                    picture_inout.distance[v, u] = z
                     picture_inout.item[v, u] = g
                     picture_inout.face[v, u] = t
 
@@ -259,10 +252,10 @@ def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
         for u in range(first_column, end_column):
             x, y = view.ray[v, u, 0], view.ray[v, u, 1]
             if not math.isnan(x):
-                limit = picture_inout.depth[v, u]
+                limit = picture_inout.distance[v, u]
                 z, face = strike(geometry, g, place, ZERO, (x, y, 1.0), limit, True)
                 if 0.0 < z < limit:
-                    picture_inout.depth[v, u] = z
+                    picture_inout.distance[v, u] = z
                     picture_inout.item[v, u] = g
                     picture_inout.face[v, u] = face
 
