@@ -12,6 +12,11 @@ from sim_bridge.batch.views import BatchRobot as BatchRobot
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.compliance import Compliance as Compliance
+from sim_bridge.description.fluid_forces import Buoyancy as Buoyancy
+from sim_bridge.description.fluid_forces import Hydrodynamics as Hydrodynamics
+from sim_bridge.description.fluid_forces import LiftDrag as LiftDrag
+from sim_bridge.description.fluid_forces import Rotor as Rotor
+from sim_bridge.description.fluid_forces import Thruster as Thruster
 from sim_bridge.description.force_fields import Drag as Drag
 from sim_bridge.description.force_fields import PointField as PointField
 from sim_bridge.description.force_fields import UniformField as UniformField

@@ -93,6 +93,18 @@ def robot_data(
             {'name': each.name, 'link': each.link, 'line': each.line}
             for each in description.crawlers
         ],
+        'forces': [
+            {
+                'name': each.name,
+                'kind': type(each.field).__name__,
+                'links': list(each.links) or list(description.links),
+                'line': each.line,
+            }
+            for each in description.force_fields
+        ],
+        'plugin_topics': sorted(
+            {each.topic for each in (*description.inputs, *description.batteries)}
+        ),
         'collision_shapes': _shapes(shapes),
         'not_simulated': [
             {'line': each.line, 'what': each.subject, 'why': each.message}

@@ -137,6 +137,10 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
     yield from section(
         'tracks', (f'{each["name"]}  on link {each["link"]}' for each in robot['tracks'])
     )
+    yield from section(
+        'forces', (f'{each["name"]}  on {", ".join(each["links"])}' for each in robot['forces'])
+    )
+    yield from section('topics of plugins', robot['plugin_topics'])
     shapes = robot['collision_shapes']
     yield from section(
         'collision shapes',

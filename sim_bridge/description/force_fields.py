@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 import math
 from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.field_values import CheckedField
+from sim_bridge.description.fluid_forces import Buoyancy, Hydrodynamics, LiftDrag, Rotor, Thruster
 from sim_bridge.description.gravity import PointGravity
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_number, finite_vector
+from sim_bridge.foundation.validation import finite_vector
 
 ForceFunction = Callable[[FloatArray, FloatArray, float, float], Vector]
 """(position [m], velocity [m/s], mass [kg], time [s]) of a link → force [N]."""
@@ -20,27 +22,8 @@ ForceFunction = Callable[[FloatArray, FloatArray, float, float], Vector]
 _ZERO = (0.0, 0.0, 0.0)
 
 
-class _Checked:
-    """Base for dataclasses holding finite numbers and vectors (fields with a tuple as default)."""
-
-    def __post_init__(self) -> None:
-        """Raise InvalidValueError for values that are not finite."""
-        kind = type(self).__name__
-        for field in fields(self):  # type: ignore[arg-type]
-            value: Any = getattr(self, field.name)
-            if isinstance(field.default, tuple):
-                value = tuple(finite_vector(field.name, value, 3, kind).tolist())
-            else:
-                value = finite_number(field.name, value, kind)
-            object.__setattr__(self, field.name, value)
-        self._check(kind)
-
-    def _check(self, kind: str) -> None:
-        """Raise InvalidValueError for finite values outside their range."""
-
-
 @dataclass(frozen=True)
-class UniformField(_Checked):
+class UniformField(CheckedField):
     """
     Equal force and equal acceleration on every link.
 
@@ -52,7 +35,7 @@ class UniformField(_Checked):
 
 
 @dataclass(frozen=True)
-class PointField(_Checked):
+class PointField(CheckedField):
     """
     Force towards a point: -strength rⁿ along the unit vector away from it, at a distance r.
 
@@ -67,7 +50,7 @@ class PointField(_Checked):
 
 
 @dataclass(frozen=True)
-class Drag(_Checked):
+class Drag(CheckedField):
     """
     Drag in a moving or still medium: wind, current or still air.
 
@@ -101,15 +84,37 @@ class Drag(_Checked):
         return 2.0 * math.pi / self.period if any(self.gust) else 0.0
 
 
-DeclaredField = UniformField | PointField | Drag | PointGravity
+FluidForce = Buoyancy | Hydrodynamics | LiftDrag | Rotor | Thruster
+"""Fluid force on links with shapes, wings and propellers."""
+DeclaredField = UniformField | PointField | Drag | PointGravity | FluidForce
 """Field without a Python function."""
 ForceField = DeclaredField | ForceFunction
+
+
+@dataclass(frozen=True)
+class RobotField:
+    """
+    Field in a robot's description.
+
+    name: unique on the robot. links: link names, () for all. line: in the file.
+    """
+
+    name: str
+    field: DeclaredField
+    links: tuple[str, ...] = ()
+    line: int = 0
+
 
 FIELD_KINDS: dict[str, type[Any]] = {
     'uniform': UniformField,
     'point': PointField,
     'drag': Drag,
     'point_gravity': PointGravity,
+    'buoyancy': Buoyancy,
+    'hydrodynamics': Hydrodynamics,
+    'lift_drag': LiftDrag,
+    'rotor': Rotor,
+    'thruster': Thruster,
 }
 """Declared fields, by their names in scenes and services."""
 

@@ -19,8 +19,11 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.batteries import BatteryDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
+from sim_bridge.description.force_fields import RobotField
+from sim_bridge.description.plugin_inputs import PluginInput
 from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
 from sim_bridge.description.ros2_control import ControllerManagerDescription
@@ -471,7 +474,8 @@ class RobotDescription:
     is_welded: whether the file fixes the root link to the world. base_pose: root link pose in the
     world, the identity if the file gives none. positions: initial one-axis joint positions given
     by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers
-    in Choreonoid's files, by joint name.
+    in Choreonoid's files, by joint name. force_fields: fields acting on the robot. inputs:
+    command topics for its joints and fields, from plugins.
     """
 
     name: str
@@ -492,6 +496,9 @@ class RobotDescription:
     positions: Mapping[str, float] = field(default_factory=lambda: MappingProxyType({}))
     files: tuple[str, ...] = ()
     joint_ids: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
+    force_fields: tuple[RobotField, ...] = ()
+    inputs: tuple[PluginInput, ...] = ()
+    batteries: tuple[BatteryDescription, ...] = ()
 
     @property
     def fixed_base(self) -> bool:

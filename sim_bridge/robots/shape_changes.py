@@ -14,7 +14,7 @@ from sim_bridge.shapes.shapes import Plane
 from sim_bridge.simulation.change import Change
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import GeometryPlace, GeometrySlot, LinkSlot
-from sim_bridge.simulation.staleness import PARTS
+from sim_bridge.simulation.staleness import MEDIUM, PARTS
 
 
 def add_shape(
@@ -85,6 +85,8 @@ def change_shape(simulation: Simulation, slot: GeometrySlot, **changes: Any) -> 
         write(arrays, 'direction', row, record.direction)
         write(arrays, 'direction_body', row, record.direction_body)
         write(arrays, 'track', row, record.track)
+        # the volumes in fluids are joined with the media
+        simulation.staleness.mark(MEDIUM)
 
 
 def check_present(slot: GeometrySlot) -> None:

@@ -43,6 +43,7 @@ from sim_bridge.simulation.contact_arrays import ContactArrays
 from sim_bridge.simulation.friction_calls import FrictionCalls
 from sim_bridge.simulation.handles import ContactHandles, Observer
 from sim_bridge.simulation.late_stages import close_units, early_stages, standing_stages
+from sim_bridge.simulation.link_medium import AddedInertias
 from sim_bridge.simulation.observer_call import ObserverCall
 from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.registry import Registry
@@ -250,6 +251,7 @@ class Cache:
             list(registry.slots.values()),
             list(registry.constraints.values()),
             self._run.settings.sleep,
+            self._added_inertias,
             keeps_loop_forces=not staleness.flags & LOOP_FORCES,
         )
         flags = staleness.flags | closure(PARTS)
@@ -262,12 +264,16 @@ class Cache:
         had_connection = staleness.flags & CONNECTION
         # until the arrays are known to be the same
         staleness.flags |= CONNECTION
-        self.robots.renew_media(links)
+        self.robots.renew_media(links, self._added_inertias)
         model, fields = self.robots.model, self._registry.fields
         is_same = model is before and np.array_equal(kinds, model.kind)
         if is_same and not had_connection and fields.fit(self._fields[0], links, model):
             staleness.flags &= ~CONNECTION
         staleness.flags &= ~MEDIUM
+
+    def _added_inertias(self, model: Model) -> AddedInertias:
+        """Return the hulls' added mass, for the joined model."""
+        return self._registry.fields.added_inertias(self._registry.links, model)
 
     def _wake(self) -> None:
         """Wake all bodies, since parameters have changed."""

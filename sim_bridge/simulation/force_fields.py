@@ -7,8 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.description.fluid_forces import Hydrodynamics, Rotor, Thruster
 from sim_bridge.description.force_fields import (
+    DeclaredField,
     Drag,
+    FluidForce,
     ForceField,
     name_of,
     PointField,
@@ -21,25 +24,49 @@ from sim_bridge.engine.data.fields import FIELD_SIZE, Fields, LINK_SIZE
 from sim_bridge.engine.data.model import immobile_bodies, Model
 from sim_bridge.engine.data.parts import make
 from sim_bridge.engine.dynamics.fields import FIELDS
+from sim_bridge.simulation.fluid_rows import added_inertia, fluid_rows, FluidRow, joined, KINDS
 from sim_bridge.simulation.python_calls import PythonCalls
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot
 
 LinkName = tuple[str, str]
 """The robot's name, and the link's own."""
+_NO_FLUID = FluidRow(np.zeros(0))
 
 
 class Placement(NamedTuple):
-    """A field and its links; None: all links, including links added later."""
+    """
+    A field and its links; None: all links, including links added later.
+
+    owner: robot whose description has the field, '' for none; the field leaves with it.
+    """
 
     field: ForceField
     links: tuple[LinkSlot, ...] | None
+    owner: str = ''
+
+
+class SavedField(NamedTuple):
+    """A field by name, with link names; see `Placement`."""
+
+    name: str
+    field: ForceField
+    links: tuple[LinkName, ...] | None
+    owner: str
 
 
 class SavedFields(NamedTuple):
-    """Saved fields: by name, with link names; and the gravity function."""
+    """Saved fields, and the gravity function."""
 
-    placed: tuple[tuple[str, ForceField, tuple[LinkName, ...] | None], ...] = ()
+    placed: tuple[SavedField, ...] = ()
     gravity: GravityFunction | None = None
+
+
+class _Row(NamedTuple):
+    """One row: field number, link, and fluid force row."""
+
+    number: int
+    link: LinkSlot
+    fluid: FluidRow
 
 
 class ForceFields:
@@ -68,6 +95,11 @@ class ForceFields:
         ]
         return named + ([] if self.gravity is None else [('gravity', self.gravity)])
 
+    @property
+    def owners(self) -> dict[str, str]:
+        """Field owners by name; see `Placement`."""
+        return {name: placement.owner for name, placement in self.placed.items()}
+
     @staticmethod
     def calls_python(placed: Mapping[str, Placement], gravity: GravityFunction | None) -> bool:
         """Return whether fields or gravity are Python functions."""
@@ -77,14 +109,15 @@ class ForceFields:
         """Return the saved fields, for `placed_as`."""
         return SavedFields(
             tuple(
-                (
+                SavedField(
                     name,
                     field,
                     None
                     if links is None
                     else tuple((link.robot.name, link.name) for link in links),
+                    owner,
                 )
-                for name, (field, links) in self.placed.items()
+                for name, (field, links, owner) in self.placed.items()
             ),
             self.gravity,
         )
@@ -96,8 +129,9 @@ class ForceFields:
             name: Placement(
                 field,
                 None if links is None else tuple(slots[robot].link(link) for robot, link in links),
+                owner,
             )
-            for name, field, links in saved.placed
+            for name, field, links, owner in saved.placed
         }
 
     def digest(self, part: Fields) -> list[Any]:
@@ -110,68 +144,106 @@ class ForceFields:
             part.of,
             part.body,
             part.link,
+            *(
+                (part.frame, part.joint, part.other, part.fluid_at, part.fluid)
+                if len(part.fluid)
+                else ()
+            ),
             [(what, name_of(function)) for what, function in self.functions],
         ]
 
     def forget(self, links: Iterable[LinkSlot]) -> None:
-        """Remove links from all fields."""
+        """Remove links from all fields, and their robots' own fields."""
         gone = set(links)
-        for name, (field, own) in self.placed.items():
-            if own is not None and not gone.isdisjoint(own):
+        owners = {link.robot.name for link in gone}
+        for name, placement in list(self.placed.items()):
+            own = placement.links
+            if placement.owner in owners:
+                del self.placed[name]
+            elif own is not None and not gone.isdisjoint(own):
                 kept = tuple(link for link in own if link not in gone)
-                self.placed[name] = Placement(field, kept)
+                self.placed[name] = placement._replace(links=kept)
 
     def fit(self, part: Fields, links: Sequence[LinkSlot], model: Model) -> bool:
         """Return whether the arrays hold the present links and masses."""
         if not self.placed and self.gravity is None:
             return True
         rows = self._rows(links, model)[1]
-        return [link.body for _, link in rows] == part.body.tolist() and np.array_equal(
-            _mass_rows(rows), part.link
+        return (
+            [row.link.body for row in rows] == part.body.tolist()
+            and np.array_equal(_mass_rows(rows), part.link)
+            and np.array_equal(joined([row.fluid for row in rows]), part.fluid)
         )
+
+    def added_inertias(
+        self, links: Sequence[LinkSlot], model: Model
+    ) -> list[tuple[LinkSlot, np.ndarray]]:
+        """Return the links with added mass, each with (6, 6) as in `fluid_rows.added_inertia`."""
+        if not any(isinstance(each.field, Hydrodynamics) for each in self.placed.values()):
+            return []
+        return [
+            (link, added_inertia(field, link))
+            for _, field, own in self._rows(links, model)[0]
+            if isinstance(field, Hydrodynamics) and field.added_inertia.any()
+            for link in own
+        ]
 
     def _rows(
         self, links: Sequence[LinkSlot], model: Model
-    ) -> tuple[list[tuple[str, ForceField, list[LinkSlot]]], list[tuple[int, LinkSlot]]]:
-        """Return fields with label and links, and a row (field number, link) for each link."""
+    ) -> tuple[list[tuple[str, ForceField, list[LinkSlot]]], list[_Row]]:
+        """Return fields with label and links, and their rows."""
         immobile = immobile_bodies(model)
         movable = [link for link in links if link.mass > 0.0 and not immobile[link.body]]
         placed = [
             (
                 f'force field {name!r}',
-                field,
-                movable if own is None else [link for link in movable if link in own],
+                each.field,
+                movable
+                if each.links is None
+                else [link for link in movable if link in each.links],
             )
-            for name, (field, own) in self.placed.items()
+            for name, each in self.placed.items()
         ]
         if self.gravity is not None:
             own_gravity = self.gravity
             pulled = [link for link in movable if link.medium.gravity]
             placed.append(('gravity', _as_force(own_gravity), pulled))
         return placed, [
-            (number, link) for number, (_, _, own) in enumerate(placed) for link in own
+            _Row(number, link, fluid)
+            for number, (_, field, own) in enumerate(placed)
+            for link in own
+            for fluid in (
+                fluid_rows(field, link) if isinstance(field, FluidForce) else (_NO_FLUID,)
+            )
         ]
 
     def parts(self, links: Sequence[LinkSlot], model: Model) -> tuple[Fields, Fields]:
         """Return the engine's arrays for steps and for observations."""
         placed, rows = self._rows(links, model)
-        sizes = {'nf': len(placed), 'pushed': len(rows)}
+        values = joined([row.fluid for row in rows])
+        sizes = {'nf': len(placed), 'pushed': len(rows), 'field_values': len(values)}
+        counts = [len(row.fluid.values) for row in rows]
         made = [
             make(
                 Fields,
                 sizes,
                 kind=np.array([_kind(field) for _, field, _ in placed], np.int64),
                 law=np.array([_law(field) for _, field, _ in placed]).reshape(-1, FIELD_SIZE),
-                of=np.array([number for number, _ in rows], np.int64),
-                body=np.array([link.body for _, link in rows], np.int64),
+                of=np.array([row.number for row in rows], np.int64),
+                body=np.array([row.link.body for row in rows], np.int64),
                 link=_mass_rows(rows),
+                frame=_frames(rows),
+                joint=np.array([row.fluid.joint for row in rows], np.int64),
+                other=np.array([row.fluid.other for row in rows], np.int64),
+                fluid_at=np.concatenate([[0], np.cumsum(counts)])[: len(rows)].astype(np.int64),
+                fluid=values.copy(),
             )
             for _ in range(2)
         ]
         called = [
-            (row, placed[number][0], placed[number][1], link.mass)
-            for row, (number, link) in enumerate(rows)
-            if not _is_declared(placed[number][1])
+            (at, placed[row.number][0], placed[row.number][1], row.link.mass)
+            for at, row in enumerate(rows)
+            if not _is_declared(placed[row.number][1])
         ]
         for part, caller in zip(made, (self.stepping, self.observing), strict=True):
             caller.take(part, called)
@@ -179,6 +251,7 @@ class ForceFields:
                 FIELDS.address if rows else 0,
                 caller.callback.address if called or self.gravity is not None else 0,
                 self.gravity is not None,
+                any(isinstance(field, (Rotor, Thruster)) for _, field, _ in placed),
             )
         return made[0], made[1]
 
@@ -231,7 +304,7 @@ def _as_force(gravity: GravityFunction) -> ForceField:
 
 
 def _is_declared(field: ForceField) -> bool:
-    return isinstance(field, (UniformField, PointField, Drag, PointGravity))
+    return isinstance(field, DeclaredField)
 
 
 def _kind(field: ForceField) -> int:
@@ -239,6 +312,8 @@ def _kind(field: ForceField) -> int:
         return columns.UNIFORM
     if isinstance(field, (PointField, PointGravity)):
         return columns.POINT
+    if isinstance(field, FluidForce):
+        return KINDS[type(field)]
     return columns.DRAG if isinstance(field, Drag) else columns.FUNCTION
 
 
@@ -265,8 +340,15 @@ def _law(field: ForceField) -> np.ndarray:
     return row
 
 
-def _mass_rows(rows: Sequence[tuple[int, LinkSlot]]) -> np.ndarray:
-    return np.array([_mass_row(link) for _, link in rows]).reshape(-1, LINK_SIZE)
+def _mass_rows(rows: Sequence[_Row]) -> np.ndarray:
+    return np.array([_mass_row(row.link) for row in rows]).reshape(-1, LINK_SIZE)
+
+
+def _frames(rows: Sequence[_Row]) -> np.ndarray:
+    """Return (n, 12) the links' frames in their bodies."""
+    places = [row.link.placement for row in rows]
+    frames = [np.concatenate([place.rotation.ravel(), place.position]) for place in places]
+    return np.array(frames).reshape(-1, 12)
 
 
 def _mass_row(link: LinkSlot) -> tuple[float, ...]:

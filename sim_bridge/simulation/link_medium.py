@@ -13,22 +13,30 @@ from sim_bridge.simulation.slots import LinkSlot
 _UPPER = np.triu_indices(3)
 
 
-def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
+AddedInertias = Sequence[tuple[LinkSlot, np.ndarray]]
+"""Links with (6, 6) added mass about their origins in their bodies' axes, linear first."""
+
+
+def with_media(model: Model, links: Sequence[LinkSlot], added: AddedInertias = ()) -> Model:
     """
     Return a model with the media around all links in a world.
 
-    The arrays are replaced if the links concerned have changed. A single body that the
-    medium resists, or that gravity acts on in part only, is left to the general integrator.
+    added: the hulls' added mass, beside the links' media. The arrays are replaced if
+    the links concerned have changed. A single body that the medium resists, or that gravity acts
+    on in part only, is left to the general integrator.
     """
     links = [
         link
         for link in links
         if link.mass > 0.0 and (link.medium.resists or not link.medium.gravity)
     ]
-    bodies = np.array([link.body for link in links], np.int64)
-    rows = np.zeros((len(links), columns.MEDIUM_SIZE))
-    for row, link in zip(rows, links, strict=True):
+    hulls = [link for link, _ in added]
+    bodies = np.array([link.body for link in (*links, *hulls)], np.int64)
+    rows = np.zeros((len(bodies), columns.MEDIUM_SIZE))
+    for row, link in zip(rows, links, strict=False):
         _describe(link, row)
+    for row, (link, inertia) in zip(rows[len(links) :], added, strict=True):
+        _describe_hull(link, inertia, row)
     lifted = np.zeros(len(model.parent))
     np.add.at(lifted, bodies, rows[:, columns.LIFTED])
     masses = model.inertia[:, 0]
@@ -40,9 +48,8 @@ def with_media(model: Model, links: Sequence[LinkSlot]) -> Model:
     single[model.parent[model.parent >= 0]] = False
     model.kind[single] = FREE_SINGLE
     in_general = part.copy()
-    in_general[[body for body, link in zip(bodies, links, strict=True) if link.medium.resists]] = (
-        True
-    )
+    in_general[[link.body for link in links if link.medium.resists]] = True
+    in_general[[link.body for link in hulls]] = True
     model.kind[single & in_general] = FREE
     if not np.array_equal(bodies, model.medium_body):
         return model._replace(medium_body=bodies, medium=rows)
@@ -67,3 +74,12 @@ def _describe(link: LinkSlot, row: np.ndarray) -> None:
         ):
             row[start : start + 6] = (place.rotation @ matrix @ place.rotation.T)[_UPPER]
     row[columns.FASTEST] = max(*own.linear_velocity_damping, *own.angular_velocity_damping)
+
+
+def _describe_hull(link: LinkSlot, inertia: np.ndarray, row: np.ndarray) -> None:
+    """Write a hull's added mass, about its link's origin."""
+    row[columns.POINT : columns.POINT + 3] = link.placement.position
+    row[columns.ADDED : columns.ADDED + 6] = inertia[:3, :3][_UPPER]
+    row[columns.ADDED + 6 : columns.ADDED + 12] = inertia[3:, 3:][_UPPER]
+    row[columns.COUPLING : columns.COUPLING + 9] = inertia[:3, 3:].ravel()
+    row[columns.IS_COUPLED] = float(inertia[:3, 3:].any())

@@ -25,6 +25,7 @@ from sim_bridge.simulation.staleness import (
     GROUPS,
     JOINT_VELOCITIES,
     LOOP_FORCES,
+    MEDIUM,
     PAIRS,
     PARTS,
     REST,
@@ -104,7 +105,7 @@ class Registry:
     def set_fields(self, placed: Mapping[str, Placement], gravity: GravityFunction | None) -> None:
         """Set the force fields by name, and the gravity function, None for uniform gravity."""
         fields, staleness = self.fields, self._staleness
-        stale = closure(CONNECTION | REST | PAIRS)
+        stale = closure(CONNECTION | MEDIUM | REST | PAIRS)
         new = dict(placed), gravity, fields.calls_python(placed, gravity), staleness.flags | stale
         fields.placed, fields.gravity, fields.has_functions, staleness.flags = new
 

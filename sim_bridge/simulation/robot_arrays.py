@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from sim_bridge.engine.pipeline.join import join_models
 from sim_bridge.simulation import assembly
 from sim_bridge.simulation.assembly import Sites
 from sim_bridge.simulation.constraint import Constraint
-from sim_bridge.simulation.link_medium import with_media
+from sim_bridge.simulation.link_medium import AddedInertias, with_media
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.sleeping import sample_count, sleep_rows
 from sim_bridge.simulation.slots import LinkSlot, RobotSlot, with_pulled
@@ -42,14 +42,15 @@ class RobotArrays:
         slots: Sequence[RobotSlot],
         joints: Sequence[Constraint],
         sleep: Sleep | None,
+        added: Callable[[Model], AddedInertias],
         *,
         keeps_loop_forces: bool,
     ) -> None:
         """
         Join the robots' arrays with their present values; all bodies are awake.
 
-        sleep: for robots without their own. keeps_loop_forces: whether the constraints are the
-        same as in the last step.
+        sleep: for robots without their own. added: as for `renew_media`. keeps_loop_forces:
+        whether the constraints are the same as in the last step.
         """
         before = self.state
         if not keeps_loop_forces:
@@ -74,7 +75,7 @@ class RobotArrays:
             slot.bind(part)
             slot.first_geometry = first
             first += len(slot.geometries)
-        model = _with_links(model, _links_of(slots))
+        model = _with_links(model, _links_of(slots), added)
         sites = assembly.gather_sites(slots)
         loops = make_loops([joint.record() for joint in joints], model)
         first = 0
@@ -87,9 +88,15 @@ class RobotArrays:
         state.sampled[:] = 0
         self.model, self.state, self.sites, self.loops = model, state, sites, loops
 
-    def renew_media(self, links: Sequence[LinkSlot]) -> None:
-        """Renew the media around the links; replaces arrays if other links are concerned."""
-        self.model = _with_links(self.model, links)
+    def renew_media(
+        self, links: Sequence[LinkSlot], added: Callable[[Model], AddedInertias]
+    ) -> None:
+        """
+        Renew the media around the links; replaces arrays if other links are concerned.
+
+        added: returns the hulls' added mass, for a model.
+        """
+        self.model = _with_links(self.model, links, added)
 
     def initial(self, slots: Iterable[RobotSlot]) -> tuple[State, np.ndarray]:
         """Return the state and the joint frames for `restart`."""
@@ -150,6 +157,9 @@ def _links_of(slots: Iterable[RobotSlot]) -> list[LinkSlot]:
     return [link for slot in slots for link in slot.links]
 
 
-def _with_links(model: Model, links: Sequence[LinkSlot]) -> Model:
+def _with_links(
+    model: Model, links: Sequence[LinkSlot], added: Callable[[Model], AddedInertias]
+) -> Model:
     """Return a model with the links' media and gravity."""
-    return with_pulled(with_media(model, links), (link for link in links if link.medium.gravity))
+    model = with_media(model, links, added(model))
+    return with_pulled(model, (link for link in links if link.medium.gravity))

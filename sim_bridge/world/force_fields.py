@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
+from sim_bridge.description.fluid_forces import LiftDrag, Rotor, Thruster
 from sim_bridge.description.force_fields import checked_field, ForceField
 from sim_bridge.description.gravity import gravity_of, GravityFunction, PointGravity
 from sim_bridge.foundation.arrays import FloatArray
@@ -52,13 +53,16 @@ class WorldFields:
         placed = self._simulation.registry.fields.placed
         key = new_name(name, _DEFAULT, placed, 'add_force_field')
         own = None if links is None else self._slots(links)
-        self._set(placed | {key: Placement(checked_field(field, f'force field {key!r}'), own)})
+        checked = checked_field(field, f'force field {key!r}')
+        check_placement(checked, own, f'force field {key!r}')
+        self._set(placed | {key: Placement(checked, own)})
         return key
 
     def replace(self, name: str, field: ForceField) -> None:
         """Replace a field for the same links; raise UnknownNameError for an unknown name."""
         known = self._placement(name)
         checked = checked_field(field, f'force field {name!r}')
+        check_placement(checked, known.links, f'force field {name!r}')
         placed = self._simulation.registry.fields.placed
         self._set(placed | {name: known._replace(field=checked)})
 
@@ -95,3 +99,19 @@ class WorldFields:
                 )
             found += robot.slot.links if isinstance(each, Robot) else [each.slot]
         return tuple(dict.fromkeys(found))
+
+
+def check_placement(field: ForceField, links: Sequence[LinkSlot] | None, place: str) -> None:
+    """Raise InvalidValueError for a field with a joint unknown on its links."""
+    if isinstance(field, (Rotor, Thruster)) and not field.joint:
+        expected = 'the name of the joint that turns the propeller'
+        raise InvalidValueError('joint', field.joint, expected, place)
+    if not isinstance(field, (Rotor, Thruster, LiftDrag)) or not field.joint:
+        return
+    if links is None:
+        raise InvalidValueError('links', links, 'the links that the field acts on', place)
+    for link in links:
+        known = link.robot.blueprint.joint_names
+        if field.joint not in known:
+            expected = f'a joint of robot {link.robot.name!r}: {", ".join(known)}'
+            raise InvalidValueError('joint', field.joint, expected, place)

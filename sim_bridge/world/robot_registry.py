@@ -38,6 +38,7 @@ from sim_bridge.simulation.part import carry_over
 from sim_bridge.simulation.rollback import added_or_not, all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.slots import RobotSlot
+from sim_bridge.world.plugin_effects import add_plugin_effects
 from sim_bridge.world.spanning_tree import SpanningTree
 
 _NOTHING: Mapping[str, float] = MappingProxyType({})
@@ -292,6 +293,7 @@ class RobotRegistry:
             robot.set_base_velocity(*velocity)
         self.admit(robot)
         put_at_start(robot, joint_positions, of_any_type=is_placed)
+        add_plugin_effects(robot)
         self._tree.add_loops_of(robot, gathers=is_placed)
         if robot.loop_joints and not is_placed:
             close_loops(robot, joint_positions)

@@ -193,9 +193,9 @@ def functions_of(
 ) -> list[tuple[str, object]]:
     """Return the Python functions of a world, each with its role."""
     found: list[tuple[str, object]] = [
-        (f'force field {name!r}', field)
-        for name, field, _ in fields.placed
-        if not isinstance(field, DeclaredField)
+        (f'force field {placed.name!r}', placed.field)
+        for placed in fields.placed
+        if not isinstance(placed.field, DeclaredField)
     ]
     if fields.gravity is not None:
         found.append(('gravity', fields.gravity))

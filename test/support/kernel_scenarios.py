@@ -568,6 +568,46 @@ def fields(watch):
             world.energy(), body.link(body.name).dv
 
 
+def fluids(watch):
+    """Float all shapes at a surface, fly wings, turn a rotor and a thruster, drive a hull."""
+    shapes = (
+        sb.Sphere(0.1),
+        sb.Cylinder(0.1, 0.2),
+        sb.Capsule(0.05, 0.1),
+        sb.Box((0.2, 0.1, 0.1)),
+    )
+    for integrator in ('midpoint', 'rk5'):
+        world = sb.World(integrator=integrator)
+        for at, shape in enumerate(shapes):
+            for turn in (TURNED, UNTURNED, (math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5))):
+                place = 1.0 * at, 0.0, 0.01 + 2.0 * turn[1]
+                world.add_body(shape, mass=1.0, position=place, orientation=turn)
+        world.add_force_field(sb.Buoyancy(1000.0, [(0.0, 1.0), (0.5, 0.5)]))
+        with watch():
+            world.step()
+        world = sb.World(integrator=integrator)
+        text = robot(
+            link('base', 1.0, (0.1, 0, 0), (0.02, 0.02, 0.03)),
+            link('rotor', 0.01, (0, 0, 0), (1e-5, 1e-5, 2e-5)),
+            joint('spin', 'base', 'rotor', 'continuous', (0, 0, 1)),
+        )
+        flyer, boat = (world.load_urdf(text, fixed_base=False) for _ in range(2))
+        world.add_force_field(sb.Rotor('spin'), links=flyer.link('rotor'))
+        world.add_force_field(sb.Thruster('spin'), links=boat.link('rotor'))
+        added, mixed = 0.1 * np.ones((6, 6)), 0.1 * np.ones((6, 6, 6))
+        world.add_force_field(sb.Hydrodynamics(added, added, mixed, mixed), links=boat.root_link)
+        for wing in (sb.LiftDrag(joint='spin'), sb.LiftDrag(radial_symmetry=True, a0=2.0)):
+            world.add_force_field(wing, links=flyer.root_link)
+        for each in (flyer, boat):
+            each.joint('spin').control = 'velocity'
+            each.joint('spin').target_velocity = 50.0
+            each.set_base_velocity((3.0, 0.2, -1.0), (0.1, 0.2, 0.3))
+        world.step(2)
+        with watch():
+            world.step()
+            flyer.root_link.dv, world.energy()
+
+
 def listening(watch):
     """Listen to pairs that begin, continue and end to touch, and keep them from Python."""
     world = kept(grounded(sleep=True))
@@ -900,6 +940,7 @@ SCENARIOS = [
     controls,
     pull,
     fields,
+    fluids,
     listening,
     medium,
     momentum,

@@ -9,7 +9,8 @@ links: robots, or links as robot/link; all if absent. `FIELD_KINDS` lists the ty
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, Field, fields
+from typing import Any
 
 from sim_bridge.description.force_fields import DeclaredField, FIELD_KINDS
 from sim_bridge.description.report import Findings, Place
@@ -57,15 +58,25 @@ def _field(section: Section) -> SceneField | None:
         if not section.has('type'):
             section.error('type', '', f'missing; one of {", ".join(FIELD_KINDS)}')
         return None
-    values = {
-        each.name: section.vector(each.name, 3, each.default)
-        if isinstance(each.default, tuple)
-        else section.number(each.name, each.default)
-        for each in fields(kind)
-    }
+    values = {each.name: _value(section, each) for each in fields(kind)}
     section.close()
     made = section.make(lambda: kind(**values))
     return None if made is None else SceneField(section.name, made, links, section.line)
+
+
+def _value(section: Section, attribute: Field[Any]) -> Any:
+    """Return a field's attribute, with its default's kind; () stands for number lists."""
+    name, default = attribute.name, attribute.default
+    if default == ():
+        rows = section.matrix(name)
+        return default if rows is None else rows
+    if isinstance(default, tuple):
+        return section.vector(name, len(default), default)
+    if isinstance(default, bool):
+        return section.flag(name, default)
+    if isinstance(default, str):
+        return section.text(name, default)
+    return section.number(name, default)
 
 
 def field_place(field: SceneField) -> Place:

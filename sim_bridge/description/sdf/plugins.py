@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.battery import is_battery
 from sim_bridge.description.sdf.drives import drive_reader
+from sim_bridge.description.sdf.plugin_flight import is_flight
+from sim_bridge.description.sdf.plugin_forces import force_reader
+from sim_bridge.description.sdf.plugin_joints import joint_reader
 from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
 
 if TYPE_CHECKING:
@@ -44,8 +48,10 @@ _ADVICE = {
     'grasp': 'grasping is left to contact',
     'planar_move': 'declare a drive of the wheels',
     'wheel-slip': "set slip of the wheels' material",
-    'joint-position-controller': 'set the control of the joint to position',
-    'joint-controller': 'set the control of the joint to velocity',
+    'detachable-joint': 'the models stay apart; joints in scenes and programs can be broken',
+    'apply-link-wrench': 'the page pushes links; programs add forces',
+    'advanced-lift-drag': 'LiftDrag and Hydrodynamics are simulated',
+    'wind-effects': 'the fields Drag, Rotor and LiftDrag have a wind',
     'joint-trajectory-controller': 'send trajectories to joint_trajectory_controller',
 }
 
@@ -55,7 +61,9 @@ def check_plugins(root: Element, findings: Findings) -> None:
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
-            if drive_reader(node) is not None or any(word in filename for word in _DONE):
+            if any(read(node) is not None for read in (drive_reader, force_reader, joint_reader)):
+                continue
+            if is_battery(node) or is_flight(node) or any(word in filename for word in _DONE):
                 continue
             advice = next((text for word, text in _ADVICE.items() if word in filename), '')
             findings.warning(

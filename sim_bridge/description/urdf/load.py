@@ -22,6 +22,7 @@ from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
+from sim_bridge.description.sdf.plugin_forces import with_plugin_effects
 from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
@@ -64,6 +65,7 @@ def examine_urdf(
         base = None if name == '<string>' else Path(name).resolve().parent
         package_paths = list(package_paths)
         description = drives.with_drives(document.root, description, base, package_paths, findings)
+        description = with_plugin_effects(document.root, description, findings)
         description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)

@@ -12,6 +12,9 @@ UNIFORM = 0
 POINT = 1
 DRAG = 2
 FUNCTION = 3  # a Python function writing Fields.sample
+# fluid forces, see `dynamics.fluid_forces`
+FIRST_FLUID = 4
+ROTOR, THRUSTER, LIFT_DRAG, HYDRODYNAMICS, BUOYANCY = range(FIRST_FLUID, FIRST_FLUID + 5)
 
 # columns in Fields.law
 FIELD_SIZE = 10
@@ -23,12 +26,41 @@ LINEAR_DRAG, QUADRATIC_DRAG, ANGULAR_DRAG = 7, 8, 9  # N s/m, N s²/m², N m s
 # columns in Fields.link: mass, centre of mass, least principal moment of inertia
 LEAST_INERTIA = 4
 LINK_SIZE = 5
+
+# One row's numbers in Fields.fluid, from Fields.fluid_at on.
+# ROTOR and THRUSTER: joint axis in the link's axes; time constants [s]
+TURN_AXIS, LAG_UP, LAG_DOWN = 0, 3, 4
+# ROTOR: 1 if it turns counterclockwise, else -1; speed ratio; constants; wind [m/s]
+TURNS, SLOWDOWN, THRUST, MOMENT, ROTOR_DRAG, ROLLING, ROTOR_WIND = 5, 6, 7, 8, 9, 10, 11
+ROTOR_SIZE = 14
+# THRUSTER: thrust per squared joint velocity, and per joint velocity and speed
+PER_SQUARE, PER_ADVANCE = 5, 6
+THRUSTER_SIZE = 7
+# LIFT_DRAG: pressure centre [m], unit directions, in the link's frame; coefficients
+PRESSURE, FORWARD, UPWARD = 0, 3, 6
+CL, CD, CM, STALL, CL_STALL, CD_STALL, CM_STALL = range(9, 16)
+AIR_DENSITY, AREA, ALPHA0, CL_JOINT, CM_JOINT, IS_RADIAL, IS_REVERSIBLE = range(16, 23)
+WING_WIND = 23
+WING_SIZE = 26
+# HYDRODYNAMICS: current [m/s]; whether Coriolis forces act; added mass and linear damping, (6, 6)
+# by rows; least inertias for each direction; product count, each with CURVE_SIZE numbers:
+# force, velocity and factor index, whether the factor is a magnitude, coefficient
+CURRENT, HAS_CORIOLIS, ADDED_MASS, LINEAR, INERTIAS, CURVES = 0, 3, 4, 40, 76, 82
+FIRST_CURVE, CURVE_SIZE = 83, 5
+# BUOYANCY: shape's frame in the body, origin at its volume's centre; volume [m³]; radius around it
+# [m]; its kind, with two sizes [m]; fluid density at the bottom [kg/m³], layer count; then pairs
+# (height, density above), then for POLYHEDRON the triangle count and all corners
+SHAPE_ROTATION, SHAPE_CENTRE, VOLUME, REACH, SHAPE, SHAPE_SIZES = 0, 9, 12, 13, 14, 15
+DENSITY, LAYERS, FIRST_LAYER = 17, 18, 19
+# shapes for BUOYANCY
+BALL, DRUM, POLYHEDRON = range(3)
 # columns in Fields.sample
 PLACE, MOTION, PUSH = 0, 3, 6
 SAMPLE_SIZE = 9
 # entries in Fields.call: stage address, 0 without fields; callback address for Python
-# functions, 0 without any; 1 if one of these functions is gravity
-STAGE, CALLBACK, HAS_GRAVITY = range(3)
+# functions, 0 without any; 1 if one of these functions is gravity; 1 if any joint lags behind its
+# target
+STAGE, CALLBACK, HAS_GRAVITY, HAS_LAGS = range(4)
 # entries in Fields.time: start of a step, or time of the observed state; time of the evaluation
 START, NOW = range(2)
 # entries in Fields.point: requested point, and gravity there
@@ -45,12 +77,12 @@ FAILED = -2
 class Fields(NamedTuple):
     """Force fields, and one row for each field and link."""
 
-    call: Annotated[IntVector, Dims(3)]
-    """Entries STAGE, CALLBACK, HAS_GRAVITY."""
+    call: Annotated[IntVector, Dims(4)]
+    """Entries STAGE, CALLBACK, HAS_GRAVITY, HAS_LAGS."""
     time: Annotated[FloatVector, Dims(2, unit='s')]
     """Entries START, NOW."""
     kind: Annotated[IntVector, Dims('nf')]
-    """UNIFORM, POINT, DRAG or FUNCTION."""
+    """UNIFORM, POINT, DRAG, FUNCTION, or a fluid force: ROTOR … BUOYANCY."""
     law: Annotated[FloatMatrix, Dims('nf', FIELD_SIZE, unit='SI')]
     """Parameters of the fields."""
     of: Annotated[IntVector, Dims('pushed', points_at='nf')]
@@ -59,6 +91,16 @@ class Fields(NamedTuple):
     """Body of the row's link."""
     link: Annotated[FloatMatrix, Dims('pushed', LINK_SIZE, unit='kg; m; kg m²')]
     """Mass of the link, its centre of mass in the body's frame, LEAST_INERTIA."""
+    frame: Annotated[FloatMatrix, Dims('pushed', 12, unit='1; m')]
+    """The link's frame in its body: rotation by rows, origin."""
+    joint: Annotated[IntVector, Dims('pushed', points_at='nv')]
+    """Joint for a fluid force, -1 for none."""
+    other: Annotated[IntVector, Dims('pushed', points_at='nb')]
+    """Body bearing a rotor's torque, -1 for none."""
+    fluid_at: Annotated[IntVector, Dims('pushed', points_at='field_values')]
+    """The row's first place in `fluid`; fluid forces only."""
+    fluid: Annotated[FloatVector, Dims('field_values', unit='SI')]
+    """Fluid force parameters, row by row."""
     sample: Annotated[FloatMatrix, Dims('pushed', SAMPLE_SIZE, unit='m; m/s; N')]
     """For functions: PLACE and MOTION of the centre of mass, PUSH; world axes."""
     point: Annotated[FloatVector, Dims(6, unit='m; m/s²')]
@@ -67,4 +109,4 @@ class Fields(NamedTuple):
 
 def no_fields() -> Fields:
     """Return the fields part of a world without fields."""
-    return make(Fields, {'nf': 0, 'pushed': 0})
+    return make(Fields, {'nf': 0, 'pushed': 0, 'field_values': 0})

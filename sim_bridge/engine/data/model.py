@@ -58,13 +58,15 @@ FOLLOWING, FOLLOWED = range(2)
 MULTIPLIER, OFFSET = range(2)
 # columns in Model.medium, see `dynamics.medium`: centre of mass [m], upper triangles (xx xy xz yy
 # yz zz) of A, B, D and E, all in the body's frame; mass without gravity [kg]; greatest rate d
-# [1/s]
+# [1/s]; whether A and B are coupled, and the coupling by rows [kg m]
 POINT = 0
 ADDED = 3
 DRAG = 15
 LIFTED = 27
 FASTEST = 28
-MEDIUM_SIZE = 29
+IS_COUPLED = 29
+COUPLING = 30
+MEDIUM_SIZE = 39
 # columns in Model.sleep: greatest linear and angular speed of a body at rest [m/s, rad/s]; number
 # of steps at rest before its tree sleeps, 0 to never sleep; number of steps over which velocities
 # are averaged, and their first row in State.sample

@@ -29,6 +29,7 @@ DIMENSIONS = {
     'np': 'links under gravity',
     'nf': 'force fields',
     'pushed': 'pairs of a force field and a link',
+    'field_values': 'fluid force parameters',
     'ne': 'contact listeners',
     'heard_pairs': 'capacity for contact points, with listeners',
     'heard': 'geometries, with listeners',

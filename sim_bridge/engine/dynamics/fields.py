@@ -23,6 +23,7 @@ from sim_bridge.engine.data.fields import (
     DRAG,
     FAILED,
     FALL,
+    FIRST_FLUID,
     FORCES,
     FUNCTION,
     GRAVITY,
@@ -49,6 +50,7 @@ from sim_bridge.engine.data.fields import (
 from sim_bridge.engine.data.inertia import MASS
 from sim_bridge.engine.data.model import CENTRE
 from sim_bridge.engine.data.state import DISABLED
+from sim_bridge.engine.dynamics.fluid_forces import add_fluid_force
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import ANGULAR, FORCE, LINEAR, load_pose, ORIGIN, TORQUE
@@ -86,6 +88,9 @@ def fields(table, phase):
             return FAILED
     for row in range(own.body.shape[0]):
         body = own.body[row]
+        if own.kind[own.of[row]] >= FIRST_FLUID:
+            add_fluid_force(table, row, h)
+            continue
         arm, x = centre_of(own, ws, row)
         f, n = force_of(
             own, row, x, velocity_of(model, ws, body, x), load3(ws.velocity, body, ANGULAR), h

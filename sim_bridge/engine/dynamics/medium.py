@@ -15,7 +15,16 @@ A link without gravity gets its weight as an upward force.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.model import ADDED, DRAG, FREE, KINEMATIC, LIFTED, POINT
+from sim_bridge.engine.data.model import (
+    ADDED,
+    COUPLING,
+    DRAG,
+    FREE,
+    IS_COUPLED,
+    KINEMATIC,
+    LIFTED,
+    POINT,
+)
 from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
 from sim_bridge.engine.math.spatial import (
     add_spatial,
@@ -104,8 +113,21 @@ def opposition(model, ws, medium, R, c, w, v, acceleration, body):
 @kernel
 def push_for(medium, at, R, c, w, v):
     """Return (torque about O, force) of the two inertias in columns from `at` on, for (w, v)."""
-    f = _mul_rotated(medium, at, R, add(v, cross(w, c)))
-    return add(_mul_rotated(medium, at + 6, R, w), cross(c, f)), f
+    v_c = add(v, cross(w, c))
+    f = _mul_rotated(medium, at, R, v_c)
+    n = _mul_rotated(medium, at + 6, R, w)
+    if at == ADDED and medium[IS_COUPLED] != 0.0:
+        f = add(f, coupled(medium, R, w, False))
+        n = add(n, coupled(medium, R, v_c, True))
+    return add(n, cross(c, f)), f
+
+
+@kernel
+def coupled(medium, R, x, is_transposed):
+    """Return R S Rᵀ x, or R Sᵀ Rᵀ x, for the matrix S in the columns from COUPLING on."""
+    S = load_v(medium, COUPLING), load_v(medium, COUPLING + 3), load_v(medium, COUPLING + 6)
+    y = mul_tv(R, x)
+    return mul_mv(R, mul_tv(S, y) if is_transposed else mul_mv(S, y))
 
 
 @kernel

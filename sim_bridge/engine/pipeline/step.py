@@ -21,7 +21,7 @@ from sim_bridge.engine.data.collision_scratch import ABSENT, PairCount
 from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
-from sim_bridge.engine.data.model import EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT
+from sim_bridge.engine.data.model import CENTRE, EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT, PULL
 from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
@@ -44,6 +44,7 @@ from sim_bridge.engine.dynamics.evaluate import (
     to_origin_acceleration,
 )
 from sim_bridge.engine.dynamics.fields import push_in_step, stay_awake
+from sim_bridge.engine.dynamics.fluid_forces import advance_lags, lag_targets
 from sim_bridge.engine.dynamics.free_body import advance_free_body
 from sim_bridge.engine.dynamics.integrator import drift, keep_within_stops
 from sim_bridge.engine.dynamics.kinematics import place
@@ -51,8 +52,10 @@ from sim_bridge.engine.dynamics.mimic import follow
 from sim_bridge.engine.dynamics.pull import push_bodies
 from sim_bridge.engine.dynamics.set_joint_laws import set_joint_laws
 from sim_bridge.engine.dynamics.target_course import advance_course
-from sim_bridge.engine.math.spatial import FORCE, TORQUE
-from sim_bridge.engine.math.vec3 import add, load3, load_v
+from sim_bridge.engine.math.mat3 import load_m, mul_mv
+from sim_bridge.engine.math.rotation import load_quat, quat_to_matrix
+from sim_bridge.engine.math.spatial import FORCE, ROTATION, TORQUE
+from sim_bridge.engine.math.vec3 import add, cross, load3, load_v, sub
 from sim_bridge.engine.pipeline.phase_calls import (
     add_up_momentum,
     add_user_contacts,
@@ -162,6 +165,7 @@ def step(table: Table, n: int):
             status = NOT_CONVERGED
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
+        advance_lags(world.fields(table), state, h)
         if options.loops != 0:
             keep_loops(options, table)
         if options.contact != 0:
@@ -190,6 +194,7 @@ def solve_step(model, options, state, ws, table, touching):
         options.time_step,
         ws,
     )
+    lag_targets(world.fields(table), state, options.time_step, ws)
     if options.loops != 0:
         prepare_loops(options, table)
     guess_active_set(model, state, ws)
@@ -468,8 +473,25 @@ def advance_positions(model, options, state, ws, table, touching, is_at_rest):
             at = model.v_index[body]
             force = add(load_v(state.u, at), load3(ws.wrench, body, FORCE))
             torque = add(load_v(state.u, at + 3), load3(ws.wrench, body, TORQUE))
+            if world.fields(table).call[STAGE] != 0 or model.gravity[PULL] != 0.0:
+                torque = sub(torque, torque_of_turn(model, state, ws, body))
             advance_free_body(model, state, ws, body, torque, force, h)
     return is_open
+
+
+@kernel
+def torque_of_turn(model, state, ws, body):
+    """
+    Return the torque by which fields at mid-step exceed those at the start, about the origin.
+
+    The mass centre's arm has turned meanwhile; `advance_free_body` uses the arm at the start,
+    right for the given wrenches.
+    """
+    c_B = load_v(model.inertia[body], CENTRE)
+    given = load3(state.wrench, body, FORCE)
+    start = mul_mv(quat_to_matrix(load_quat(state.q, model.q_index[body] + 3)), c_B)
+    middle = mul_mv(load_m(ws.pose, body, ROTATION), c_B)
+    return cross(sub(middle, start), sub(load3(ws.wrench, body, FORCE), given))
 
 
 @kernel

@@ -21,6 +21,7 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.ros.command.drives import from_stamped, from_twist
 from sim_bridge.ros.command.inputs import Message
+from sim_bridge.ros.command.programs import Topic
 from sim_bridge.ros.command.trajectory_query import serve_query
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.wire.cdr import deserialize
@@ -91,7 +92,7 @@ class CommandInbox:
         drives: Sequence[CommandedDrive],
         lockstep: LockstepPolicy,
         is_stamped: bool = False,
-        signals: Sequence[CommandedSignal] = (),
+        signals: Sequence[CommandedSignal | Topic] = (),
         programs: Sequence[Program] = (),
     ) -> None:
         """
@@ -99,8 +100,8 @@ class CommandInbox:
 
         prefix: for the topics, '' or ending with a slash. drives: the first one takes `cmd_vel`.
         lockstep: sources awaited before a step. is_stamped: whether drives without their own
-        setting take TwistStamped rather than Twist. signals: scene inputs with their own topics.
-        programs: controllers with their own topics and actions.
+        setting take TwistStamped rather than Twist. signals: scene and plugin inputs, with
+        full topic names. programs: controllers with their own topics and actions.
         """
         self._prefix, self._commands, self._trajectories = prefix, commands, trajectories
         self._hardware, self._lockstep = hardware, lockstep
@@ -137,7 +138,8 @@ class CommandInbox:
                 functools.partial(trajectories.take_message, controller),
             )
         for each in signals:
-            self._accept(each.topic, each.message_type, each.take, '')
+            name = each.name if isinstance(each, Topic) else each.topic
+            self._accept(name, each.message_type, each.take, '')
         for program in programs:
             for topic in program.topics:
                 self._accept(topic.name, topic.message_type, topic.take)

@@ -161,14 +161,16 @@ def _has_topics(item: SceneBody | SceneRobot) -> bool:
 
 def replace_fields(world: sb.World, text: str) -> None:
     """
-    Replace a world's force fields by the fields in a YAML text.
+    Replace a world's force fields by the fields in a YAML text; robots keep their own.
 
     Raises InvalidValueError or UnknownNameError, and then changes nothing.
     """
     fields = checked_fields(world, text)
     with all_or_nothing(world.simulation):
+        owners = world.simulation.registry.fields.owners
         for name in world.force_fields:
-            world.remove_force_field(name)
+            if not owners[name]:
+                world.remove_force_field(name)
         for field in fields:
             add_scene_field(world, field)
 

@@ -11,6 +11,7 @@ from std_msgs.msg import String
 from sim_bridge.description.resources import BODY_SUFFIXES
 from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.foundation.errors import UnknownNameError
+from sim_bridge.ros.command.batteries import Batteries
 from sim_bridge.ros.command.command_inbox import CommandInbox
 from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controller_reports import program_states, trajectory_states
@@ -22,6 +23,7 @@ from sim_bridge.ros.command.controller_states import (
 from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
 from sim_bridge.ros.command.drives import commanded_drives, drives_of, Followings
 from sim_bridge.ros.command.hardware import hardware_of
+from sim_bridge.ros.command.plugin_inputs import PluginInputs
 from sim_bridge.ros.command.program_kinds import programs_of
 from sim_bridge.ros.command.programs import Context
 from sim_bridge.ros.command.signals import commanded_signals
@@ -182,9 +184,18 @@ class RobotInterface:
             *trajectory_states(sink, prefix, robot, self.trajectories),
             *program_states(sink, prefix, self.programs),
         ]
+        self.plugins = PluginInputs(robot, self.commands, prefix)
+        """Inputs from Gazebo's plugins."""
+        self.batteries = Batteries(robot, self.commands, prefix, parameters.tick_ns * 1e-9)
+        """The robot's batteries."""
+        self._reports += [*self.plugins.streams(sink), *self.batteries.streams(sink)]
         self.drives = commanded_drives(robot, self.commands, drives, parameters, self.states)
         """The robot's drives, commanded by twists."""
-        others: list[Following] = [*self.drives, *(each.targets for each in self.programs)]
+        others: list[Following] = [
+            *self.drives,
+            *(each.targets for each in self.programs),
+            *self.plugins.targets,
+        ]
         if others:
             self.commands.following = Followings(self.commands.following, *others)
         self.inbox = CommandInbox(
@@ -195,7 +206,11 @@ class RobotInterface:
             self.drives,
             lockstep,
             parameters.cmd_vel_stamped,
-            [] if scene is None else commanded_signals(scene_prefix, scene, self.commands),
+            [
+                *([] if scene is None else commanded_signals(scene_prefix, scene, self.commands)),
+                *self.plugins.topics,
+                *self.batteries.topics,
+            ],
             self.programs,
         )
         # names of the controllers that command their joints
@@ -207,6 +222,8 @@ class RobotInterface:
             self.commands,
             self.trajectories,
             *self.programs,
+            self.plugins,
+            self.batteries,
             self._joint_states,
         )
         self.restart()
@@ -285,6 +302,8 @@ class RobotInterface:
             drive.advance(time_ns)
         for program in self.programs:
             program.advance(time_ns)
+        self.plugins.advance()
+        self.batteries.advance()
 
     def publish(self, time_ns: int) -> None:
         """Publish messages due at this simulated time [ns]."""

@@ -1,0 +1,131 @@
+"""Plugin children, read one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from sim_bridge.description.model import JointDescription, ONE_AXIS, RobotDescription
+from sim_bridge.description.numbers import Numbers, parse_numbers
+from sim_bridge.description.report import Findings, Place, unknown
+from sim_bridge.description.sdf.plugin_topics import name_in, read_topic
+from sim_bridge.description.xml.document import Element
+from sim_bridge.description.xml.values import read_boolean
+
+ANY = Numbers()
+NOT_NEGATIVE = Numbers(minimum=0.0)
+POSITIVE = Numbers(minimum=1e-12)
+
+
+@dataclass
+class PluginTags:
+    """
+    A plugin's children; the last one counts among equal tags.
+
+    findings: this plugin's defects. read: tags read so far.
+    """
+
+    node: Element
+    place: Place
+    description: RobotDescription
+    findings: Findings
+    read: set[str] = field(default_factory=set)
+
+    def inside(self, node: Element) -> PluginTags:
+        """Return a child's children."""
+        return PluginTags(node, self.at(node), self.description, self.findings)
+
+    def at(self, child: Element) -> Place:
+        """Return a child's place."""
+        return self.place.child(child.tag, child.line)
+
+    def children(self, tag: str) -> list[Element]:
+        """Return the children with a tag."""
+        self.read.add(tag)
+        return list(self.node.findall(tag))
+
+    def last(self, *tags: str) -> Element | None:
+        """Return the last child with the first tag found among these."""
+        found = [self.children(tag) for tag in tags]
+        return next((children[-1] for children in found if children), None)
+
+    def text(self, *tags: str, default: str = '') -> str:
+        """Return the text in a child."""
+        child = self.last(*tags)
+        return default if child is None else name_in(child)
+
+    def number(self, tag: str, default: float, allowed: Numbers = ANY) -> float:
+        """Return the number in a child."""
+        child = self.last(tag)
+        if child is None:
+            return default
+        values = parse_numbers(name_in(child), allowed, self.at(child), self.findings, '')
+        return default if values is None else values[0]
+
+    def vector(self, tag: str, default: tuple[float, ...]) -> tuple[float, ...]:
+        """Return the three numbers in a child."""
+        child = self.last(tag)
+        if child is None:
+            return default
+        values = parse_numbers(name_in(child), Numbers(3), self.at(child), self.findings, '')
+        return default if values is None else tuple(values)
+
+    def flag(self, tag: str, default: bool = False) -> bool:
+        """Return the truth value in a child."""
+        child = self.last(tag)
+        value = None if child is None else read_boolean(child, self.at(child), self.findings)
+        return default if value is None else value
+
+    def link(self, *tags: str) -> str:
+        """Return a known link's name; note an error otherwise."""
+        name, known = self.text(*tags).split('::')[-1], self.description.links
+        if not name:
+            place = self.place.child(tags[0], self.place.line)
+            self.findings.error('missing-tag', place, 'missing')
+        elif name not in known:
+            message = unknown('link', name, known)
+            self.findings.error('unknown-link', self._place(*tags), message, value=name)
+        return name
+
+    def axis(self, *tags: str) -> JointDescription | None:
+        """Return a joint with one axis; note an error for another one, or none."""
+        child = self.last(*tags)
+        if child is None or not name_in(child):
+            place = self.place.child(tags[0], self.place.line)
+            self.findings.error('missing-tag', place, 'missing')
+            return None
+        return self.axis_at(child)
+
+    def axis_at(self, child: Element) -> JointDescription | None:
+        """Return the joint named in a child; note an error unless it has one axis."""
+        name = name_in(child).split('::')[-1]
+        joint = self.description.joints.get(name)
+        if joint is None:
+            message = unknown('joint', name, self.description.joints)
+            self.findings.error('unknown-joint', self.at(child), message, value=name)
+        elif joint.type not in ONE_AXIS:
+            message = f'a {joint.type.value} joint has no single axis'
+            self.findings.error('joint-type', self.at(child), message, value=name)
+            return None
+        return joint
+
+    def topic(self, text: str, *tags: str) -> str:
+        """Return a valid topic name, without a slash at its beginning."""
+        return read_topic(text.lstrip('/'), self._place(*tags), self.findings)
+
+    def close(self, without_effect: Collection[str] = ()) -> None:
+        """Warn about unread tags."""
+        for child in self.node:
+            if child.tag not in self.read and child.tag not in without_effect:
+                self.findings.warning('unknown-tag', self.at(child), 'is not simulated, ignored')
+
+    def _place(self, *tags: str) -> Place:
+        child = self.last(*tags)
+        return self.place if child is None else self.at(child)
+
+
+def plugins_of(root: Element) -> Iterator[Element]:
+    """Yield a robot's plugins: in `<gazebo>` elements, or its own."""
+    for gazebo in root.findall('gazebo'):
+        yield from gazebo.findall('plugin')
+    yield from root.findall('plugin')

@@ -1,0 +1,333 @@
+"""
+Fluid forces on links, see `description.fluid_forces`.
+
+They are evaluated with the force fields, in the same stage.
+"""
+
+import math
+
+from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.data import world_table as world
+from sim_bridge.engine.data.fields import (
+    ADDED_MASS,
+    AIR_DENSITY,
+    ALPHA0,
+    AREA,
+    BUOYANCY,
+    CD,
+    CD_STALL,
+    CL,
+    CL_JOINT,
+    CL_STALL,
+    CM,
+    CM_JOINT,
+    CM_STALL,
+    CURRENT,
+    CURVE_SIZE,
+    CURVES,
+    DENSITY,
+    FIRST_CURVE,
+    FIRST_LAYER,
+    FORWARD,
+    HAS_CORIOLIS,
+    HAS_LAGS,
+    HYDRODYNAMICS,
+    INERTIAS,
+    IS_RADIAL,
+    IS_REVERSIBLE,
+    LAG_DOWN,
+    LAG_UP,
+    LAYERS,
+    LIFT_DRAG,
+    MOMENT,
+    PER_ADVANCE,
+    PER_SQUARE,
+    PRESSURE,
+    ROLLING,
+    ROTOR,
+    ROTOR_DRAG,
+    ROTOR_WIND,
+    SHAPE_CENTRE,
+    SLOWDOWN,
+    STALL,
+    THRUST,
+    THRUSTER,
+    TURN_AXIS,
+    TURNS,
+    UPWARD,
+    VOLUME,
+    WING_WIND,
+)
+from sim_bridge.engine.data.fields import LINEAR as LINEAR_DAMPING
+from sim_bridge.engine.data.joint_laws import HARD, MOTOR, TARGET
+from sim_bridge.engine.data.model import CENTRE
+from sim_bridge.engine.data.state import BY_VELOCITY, TARGET_VELOCITY
+from sim_bridge.engine.dynamics.immersion import volume_below
+from sim_bridge.engine.dynamics.pull import gravity_at
+from sim_bridge.engine.dynamics.twists import point_velocity
+from sim_bridge.engine.math.mat3 import column, mul_mv, mul_tv
+from sim_bridge.engine.math.spatial import ANGULAR, carried, FORCE, load_pose, ORIGIN, TORQUE
+from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, norm, scale, sub, ZERO
+
+_STILL = 0.01  # air speed up to which wings feel nothing [m/s]
+
+
+@subroutine
+def add_fluid_force(table, row, h):
+    """Add a row's wrench to ws.wrench, at ws.pose, ws.v and ws.velocity. h: see `force_of`."""
+    model, state, ws = world.model(table), world.state(table), world.workspace(table)
+    own = world.fields(table)
+    body, kind, values = own.body[row], own.kind[own.of[row]], own.fluid[own.fluid_at[row] :]
+    R_B, p_B = load_pose(ws.pose, body)
+    R_L, p_L = load_pose(own.frame, row)
+    R, p = carried((R_B, p_B), R_L, p_L)
+    if kind == ROTOR:
+        x = add(p_B, mul_mv(R_B, load_v(own.link[row], CENTRE)))
+        spin_rotor(model, own, ws, values, row, R, x)
+    elif kind == THRUSTER:
+        thrust = thrust_of(
+            values,
+            state.target[own.joint[row], TARGET_VELOCITY],
+            norm(point_velocity(model, ws, ws.velocity, body, p)),
+        )
+        push_at_point(ws, body, p, scale(thrust, mul_mv(R, load_v(values, TURN_AXIS))), ZERO)
+    elif kind == LIFT_DRAG:
+        fly_wing(model, own, ws, values, row, R, p)
+    elif kind == HYDRODYNAMICS:
+        resist(model, ws, values, body, R, p, h)
+    elif kind == BUOYANCY:
+        lift_shape(model, ws, values, body, R_B, p_B)
+
+
+@kernel
+def push_at_point(ws, body, x, f, n):
+    """Add a force at a world point, and a torque, to a body's wrench."""
+    n = add(n, cross(sub(x, load3(ws.pose, body, ORIGIN)), f))
+    for k in range(3):
+        ws.wrench[body, TORQUE + k] += n[k]
+        ws.wrench[body, FORCE + k] += f[k]
+
+
+@kernel
+def spin_rotor(model, own, ws, values, row, R, x):
+    """Add a rotor's thrust and drag at its mass centre x, and its parent's torques."""
+    speed = values[SLOWDOWN] * ws.v[own.joint[row]]
+    thrust = math.copysign(values[TURNS] * speed * speed * values[THRUST], values[TURNS] * speed)
+    up, axis = column(R, 2), mul_mv(R, load_v(values, TURN_AXIS))
+    wind = sub(
+        point_velocity(model, ws, ws.velocity, own.body[row], x), load_v(values, ROTOR_WIND)
+    )
+    across = sub(wind, scale(dot(wind, axis), axis))
+    drag = scale(-abs(speed) * values[ROTOR_DRAG], across)
+    push_at_point(ws, own.body[row], x, add(scale(thrust, up), drag), ZERO)
+    other = own.other[row]
+    if other >= 0:
+        torque = add(
+            scale(-values[TURNS] * thrust * values[MOMENT], up),
+            scale(-abs(speed) * values[ROLLING], across),
+        )
+        for k in range(3):
+            ws.wrench[other, TORQUE + k] += torque[k]
+
+
+@kernel
+def thrust_of(values, turning, speed):
+    """Return a thruster's force [N]; turning: target [rad/s]. speed: the link's [m/s]."""
+    return abs(turning) * (values[PER_SQUARE] * turning + values[PER_ADVANCE] * speed)
+
+
+@kernel
+def fly_wing(model, own, ws, values, row, R, p):
+    """Add a wing's lift, drag and moment; p: the link's origin."""
+    body = own.body[row]
+    x = add(p, mul_mv(R, load_v(values, PRESSURE)))
+    v = sub(point_velocity(model, ws, ws.velocity, body, x), load_v(values, WING_WIND))
+    forward, upward = mul_mv(R, load_v(values, FORWARD)), mul_mv(R, load_v(values, UPWARD))
+    speed = norm(v)
+    if speed <= _STILL or (values[IS_REVERSIBLE] == 0.0 and dot(forward, v) <= 0.0):
+        return
+    if values[IS_RADIAL] != 0.0:
+        upward = normalized(cross(forward, cross(forward, v)))
+    span = normalized(cross(forward, upward))
+    sweep = dot(span, v) / speed
+    in_plane = sub(v, scale(dot(v, span), span))
+    plane_speed = norm(in_plane)
+    if plane_speed == 0.0:
+        return
+    lift = scale(1.0 / plane_speed, cross(span, in_plane))
+    alpha = attack_of(lift, forward, upward, values[ALPHA0])
+    straight = 1.0 - sweep * sweep
+    cl = straight * stalled(alpha, values[STALL], values[CL], values[CL_STALL])
+    cd = abs(straight * stalled(alpha, values[STALL], values[CD], values[CD_STALL]))
+    cm = straight * stalled(alpha, values[STALL], values[CM], values[CM_STALL])
+    if abs(alpha) > values[STALL]:
+        # lift and moment keep the angle's sign
+        cl = max(cl, 0.0) if alpha > 0.0 else min(cl, 0.0)
+        cm = max(cm, 0.0) if alpha > 0.0 else min(cm, 0.0)
+    if own.joint[row] >= 0:
+        at = model.q_of_v[own.joint[row]]
+        cl += values[CL_JOINT] * ws.q[at]
+        cm += values[CM_JOINT] * ws.q[at]
+    pressure = 0.5 * values[AIR_DENSITY] * plane_speed * plane_speed * values[AREA]
+    f = sub(scale(cl * pressure, lift), scale(cd * pressure / plane_speed, in_plane))
+    push_at_point(ws, body, x, f, scale(cm * pressure, span))
+
+
+@kernel
+def normalized(v):
+    """Return a unit vector, zero for zero."""
+    length = norm(v)
+    return scale(1.0 / length, v) if length > 0.0 else ZERO
+
+
+@kernel
+def attack_of(lift, forward, upward, alpha0):
+    """Return the attack angle, within a quarter turn [rad]."""
+    angle = math.acos(min(max(dot(lift, upward), -1.0), 1.0))
+    alpha = alpha0 + (angle if dot(lift, forward) >= 0.0 else -angle)
+    while abs(alpha) > 0.5 * math.pi:
+        alpha -= math.copysign(math.pi, alpha)
+    return alpha
+
+
+@kernel
+def stalled(alpha, stall, slope, slope_beyond):
+    """Return a coefficient at an attack angle."""
+    within = min(max(alpha, -stall), stall)
+    return slope * within + slope_beyond * (alpha - within)
+
+
+@kernel
+def resist(model, ws, values, body, R, p, h):
+    """
+    Add a hull's damping, and its added mass beside inertia.
+
+    The medium has added the inertia A (a, dw), with the acceleration a at the link's origin. With
+    the water's momentum (P, Q) = A (u, w) the forces are -P' - w x P and -Q' - w x Q - u x P,
+    and the velocity u relative to the current changes by a - w x u in the link's axes.
+    """
+    u = mul_tv(R, sub(point_velocity(model, ws, ws.velocity, body, p), load_v(values, CURRENT)))
+    w = mul_tv(R, load3(ws.velocity, body, ANGULAR))
+    nu = u + w
+    f, n = map_6(values, ADDED_MASS, cross(w, u) + ZERO)
+    if values[HAS_CORIOLIS] != 0.0:
+        P, Q = map_6(values, ADDED_MASS, nu)
+        f = sub(f, cross(w, P))
+        n = sub(sub(n, cross(w, Q)), cross(u, P))
+    damping = damping_of(values, nu, h)
+    f = sub(f, (damping[0], damping[1], damping[2]))
+    n = sub(n, (damping[3], damping[4], damping[5]))
+    push_at_point(ws, body, p, mul_mv(R, f), mul_mv(R, n))
+
+
+@kernel
+def map_6(values, at, x):
+    """Return a (6, 6) matrix times six numbers, as two vectors."""
+    y = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for j in range(6):
+        y = (
+            y[0] + values[at + j] * x[j],
+            y[1] + values[at + 6 + j] * x[j],
+            y[2] + values[at + 12 + j] * x[j],
+            y[3] + values[at + 18 + j] * x[j],
+            y[4] + values[at + 24 + j] * x[j],
+            y[5] + values[at + 30 + j] * x[j],
+        )
+    return (y[0], y[1], y[2]), (y[3], y[4], y[5])
+
+
+@kernel
+def damping_of(values, nu, h):
+    """
+    Return the six damping forces at a velocity.
+
+    Each is divided by √(1 + (h r)⁴), with r the sum over its rates, as for `Drag`.
+    """
+    d0 = damping_along(values, 0, nu, h)
+    d1 = damping_along(values, 1, nu, h)
+    d2 = damping_along(values, 2, nu, h)
+    d3 = damping_along(values, 3, nu, h)
+    d4 = damping_along(values, 4, nu, h)
+    d5 = damping_along(values, 5, nu, h)
+    return d0, d1, d2, d3, d4, d5
+
+
+@subroutine
+def damping_along(values, i, nu, h):
+    """Return the damping force in one direction."""
+    force, own = 0.0, 0.0
+    for j in range(6):
+        force += values[LINEAR_DAMPING + 6 * i + j] * nu[j]
+    own = abs(values[LINEAR_DAMPING + 7 * i])
+    for curve in range(int(values[CURVES])):
+        at = FIRST_CURVE + CURVE_SIZE * curve
+        if int(values[at]) == i:
+            j, factor = int(values[at + 1]), nu[int(values[at + 2])]
+            if values[at + 3] != 0.0:
+                factor = abs(factor)
+            force += values[at + 4] * factor * nu[j]
+            if j == i:
+                own += abs(values[at + 4] * factor)
+    part = h * own / values[INERTIAS + i]
+    return force / math.sqrt(1.0 + part * part * part * part)
+
+
+@kernel
+def lift_shape(model, ws, values, body, R_B, p_B):
+    """Add a shape's buoyancy: the sum over the layers, each with its added density."""
+    R_S = load_v(values, 0), load_v(values, 3), load_v(values, 6)
+    R, x = carried((R_B, p_B), R_S, load_v(values, SHAPE_CENTRE))
+    layers = int(values[LAYERS])
+    density = values[FIRST_LAYER + 2 * layers - 1] if layers > 0 else values[DENSITY]
+    # displaced mass, and its first moment about the volume's centre
+    mass, moment, under = density * values[VOLUME], ZERO, values[DENSITY]
+    for layer in range(layers):
+        height, above = values[FIRST_LAYER + 2 * layer], values[FIRST_LAYER + 2 * layer + 1]
+        volume, m = volume_below(values, R, height - x[2])
+        mass += (under - above) * volume
+        moment = add(moment, scale(under - above, m))
+        under = above
+    g = gravity_at(model.gravity, x)
+    push_at_point(ws, body, x, scale(-mass, g), scale(-1.0, cross(moment, g)))
+
+
+@kernel
+def lag_targets(own, state, h, ws):
+    """Replace the lagging motors' targets in ws.law: a first-order lag."""
+    if own.call[HAS_LAGS] == 0:
+        return
+    for row in range(own.body.shape[0]):
+        joint = own.joint[row]
+        is_hard = is_lagging(own, row) and ws.law[joint, MOTOR] == HARD
+        if is_hard and state.control[joint] == BY_VELOCITY:
+            ws.law[joint, TARGET] = lagged_target(own, state, row, h)
+
+
+@kernel
+def advance_lags(own, state_inout, h):
+    """Keep the lagging motors' targets for the next step."""
+    if own.call[HAS_LAGS] == 0:
+        return
+    for row in range(own.body.shape[0]):
+        if is_lagging(own, row):
+            target = lagged_target(own, state_inout, row, h)
+            state_inout.course[own.joint[row], TARGET_VELOCITY] = target
+
+
+@kernel
+def is_lagging(own, row):
+    """Return whether a row's joint lags behind its target."""
+    kind = own.kind[own.of[row]]
+    return kind == ROTOR or kind == THRUSTER
+
+
+@kernel
+def lagged_target(own, state, row, h):
+    """Return the velocity after a step with a first-order lag; zero time constants are none."""
+    joint, at = own.joint[row], own.fluid_at[row]
+    now, wanted = state.course[joint, TARGET_VELOCITY], state.target[joint, TARGET_VELOCITY]
+    grows = own.fluid[at + TURNS] * (wanted - now) > 0.0
+    lag = own.fluid[at + LAG_UP] if grows else own.fluid[at + LAG_DOWN]
+    if lag <= 0.0:
+        return wanted
+    return wanted + math.exp(-h / lag) * (now - wanted)
