@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,13 @@ class Blueprint:
     joint_q: dict[str, int] = field(default_factory=dict)
     joint_body: dict[str, int] = field(default_factory=dict)
     shapes: tuple[BodyShape, ...] = ()
+
+    @cached_property
+    def lockable_v(self) -> np.ndarray:
+        """Velocity coordinates that a lock holds; mimic joints follow the locked joints."""
+        kind, own = self.model.kind, self.model
+        with_axis = own.v_index[(kind > engine.WELD) & (kind < engine.FREE)]
+        return np.setdiff1d(with_axis, own.mimic[:, 0])
 
 
 def compile_robot(

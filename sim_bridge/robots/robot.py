@@ -258,12 +258,13 @@ class Robot(DeclaredAttributes):
     @property
     def hold(self) -> bool:
         """Whether all joints except floating ones are locked by unlimited effort; can be set."""
-        return bool(self.slot.part.state.hold[self._holdable()].any())
+        # three times as fast as `any`
+        return bool(np.count_nonzero(self.slot.part.state.hold[self._lockable()]))
 
     @hold.setter
     def hold(self, value: bool) -> None:
         is_held = truth('hold', value, self._place)
-        self.simulation.write(self.slot.part.state, 'hold', self._holdable(), is_held)
+        self.simulation.write(self.slot.part.state, 'hold', self._lockable(), is_held)
 
     # --- base ------------------------------------------------------------------------------------
 
@@ -532,11 +533,9 @@ class Robot(DeclaredAttributes):
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _holdable(self) -> FloatArray:
-        """Return the velocity coordinates to lock; mimic joints follow the locked joints."""
-        own = self.slot.blueprint.model
-        with_axis = own.v_index[(own.kind > engine.WELD) & (own.kind < engine.FREE)]
-        return self.slot.part.at.v + np.setdiff1d(with_axis, own.mimic[:, 0])
+    def _lockable(self) -> FloatArray:
+        """Return the velocity coordinates to lock, in the world's arrays."""
+        return self.slot.part.at.v + self.slot.blueprint.lockable_v
 
     def _name_at(self, kind: str, name: Any, names: Sequence[str]) -> Any:
         """Return the name at an integer index; return any other value unchanged."""

@@ -272,6 +272,19 @@ def test_hold_locks_every_joint_exactly():
     assert bob.dq[0] < 0.0
 
 
+def test_hold_is_each_robots_own():
+    """Report and lock the joints of one robot while others come and go."""
+    world, first = load(pendulum())
+    second = world.load_urdf(pendulum(), name='second')
+    second.hold = True
+    assert (first.hold, second.hold) == (False, True)
+    world.remove(first)
+    assert second.hold
+    second.hold = False
+    assert not second.hold
+    assert not world.state.hold.any()
+
+
 def test_planar_joint_moves_in_its_plane():
     """Slide and turn freely, keeping the momentum."""
     world, puck = load(
