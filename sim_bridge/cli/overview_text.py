@@ -128,8 +128,7 @@ def _robot_lines(robot: Data, most: int | None, margin: int = 0) -> Iterator[str
     yield from section(
         'drives',
         (
-            f'{each["name"]}  {each["kind"]}: {counted(len(each["wheels"]), "wheel")} '
-            f'({", ".join(wheel["joint"] for wheel in each["wheels"])})'
+            f'{each["name"]}  {each["kind"]}: {_wheels(each)}'
             + (f', steered by {", ".join(each["steering"])}' if each['steering'] else '')
             for each in robot['drives']
         ),
@@ -230,6 +229,14 @@ def _freedoms(counts: Data) -> str:
     if counts['mimic_joints']:
         text += f'; {counted(counts["mimic_joints"], "mimic joint")} besides'
     return text
+
+
+def _wheels(drive: Data) -> str:
+    """Return a drive's wheels as text."""
+    wheels = drive['wheels']
+    if not wheels:
+        return 'moves the base, without wheels'
+    return f'{counted(len(wheels), "wheel")} ({", ".join(each["joint"] for each in wheels)})'
 
 
 def _sensor(sensor: Data) -> str:

@@ -15,7 +15,8 @@ class WheelDescription:
     contact in the drive's frame [m]. radius: m; 1 for a track, whose speed is in m/s. heading:
     drive direction at positive speeds, an angle about z from x [rad]. roller: angle from the
     heading to the free direction [rad]: the direction in which the rollers move; sideways for a
-    wheel without rollers. steering: steering joint name, '' for none.
+    wheel without rollers. steering: steering joint name, '' for none. effort: greatest motor
+    torque [N m], replacing the joint's effort limit; None for the joint's own.
     """
 
     joint: str
@@ -24,6 +25,7 @@ class WheelDescription:
     heading: float = 0.0
     roller: float = 0.5 * math.pi
     steering: str = ''
+    effort: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,24 @@ class SpeedLimits:
     min_jerk: float = math.inf
 
 
+@dataclass(frozen=True)
+class BaseMotionDescription:
+    """
+    Motion of a robot's base at the commanded twist, without wheels; as Gazebo's plugins do it.
+
+    The base gets the twist's velocity before each control step; contacts and joints act on it
+    within the step. is_spatial: whether all six components are commanded, in the base frame's
+    axes. Otherwise these are forward, left and yaw rate in the horizontal plane, and the base
+    falls, rises and tilts by forces. level_period: time between two resets, when roll and pitch
+    rate become zero [s]; 0 for every control step. initial: twist at the start: forward, left,
+    yaw rate, up, roll rate, pitch rate [m/s, rad/s].
+    """
+
+    is_spatial: bool = False
+    level_period: float = 0.0
+    initial: tuple[float, ...] = (0.0,) * 6
+
+
 NO_SPEED_LIMITS = (SpeedLimits(), SpeedLimits(), SpeedLimits())
 # variances for x, y, z, roll, pitch, yaw; 1e6 for the components not measured by wheels
 ODOMETRY_COVARIANCE = (1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2)
@@ -63,7 +83,7 @@ ODOMETRY_COVARIANCE = (1e-3, 1e-3, 1e6, 1e6, 1e6, 1e-2)
 @dataclass(frozen=True)
 class DriveDescription:
     """
-    Wheels or tracks driving a robot by a commanded twist.
+    Wheels or tracks driving a robot by a commanded twist, or a base moved without wheels.
 
     name: unique on the robot. kind: drive type, for people. wheels: driven wheels.
     steering: steering joints; the vehicle's other wheels are on its frame's y axis. Empty for
@@ -81,8 +101,13 @@ class DriveDescription:
     odom frame on tf.
     odom_frame, base_frame, command_topic, odom_topic: '' for the default. is_stamped: whether
     commands are TwistStamped, None for the default. steering_limit: greatest steering angle [rad],
-    in addition to the joint limits. reference_topic, odometry_topic: further topics of
-    ros2_control's controllers, for commands as TwistStamped and for odometry; '' for none.
+    in addition to the joint limits. curvature_limit: greatest curvature of a steered vehicle's
+    path [1/m]. steers_by_angle: whether the command's yaw component is the steering angle in the
+    middle of the steered axle [rad]. waits_for_steering: whether the wheels slow down while the
+    steering is far from its angle, as in tricycle_controller. is_true: whether odometry is the
+    base's true planar pose and twist. base_motion: motion without wheels, None for a drive with
+    wheels. reference_topic, odometry_topic: further topics of ros2_control's controllers, for
+    commands as TwistStamped and for odometry; '' for none.
     """
 
     name: str
@@ -108,6 +133,11 @@ class DriveDescription:
     reference_topic: str = ''
     odometry_topic: str = ''
     steering_limit: float = math.inf
+    curvature_limit: float = math.inf
+    steers_by_angle: bool = False
+    waits_for_steering: bool = False
+    is_true: bool = False
+    base_motion: BaseMotionDescription | None = None
     line: int = 0
 
     @property

@@ -24,7 +24,7 @@ Twist = tuple[float, float, float]
 # threshold for row components of order 1
 _NOTHING = 1e-14
 # [rad] steering angles this close to a right angle do not widen the curve
-_RIGHT_ANGLE = 0.5 * math.pi - 1e-9
+_RIGHT_ANGLE = 0.5 * math.pi - 1e-3
 
 
 class Motion(NamedTuple):
@@ -120,7 +120,9 @@ class SteeredWheels:
                 for wheel in description.wheels
             ]
         )
-        self.curvatures = _curvatures(self._places, limits)
+        least, most = _curvatures(self._places, limits)
+        bound = description.curvature_limit
+        self.curvatures = max(least, -bound), min(most, bound)
         """Least and greatest curvature [1/m]; infinite if it can turn on the spot."""
 
     def motion(self, twist: Twist) -> Motion:
@@ -133,10 +135,14 @@ class SteeredWheels:
         along, about = (v, yaw_rate) if curvature is None else (1.0, curvature)
         angles = self._angles(along, about)
         yaw_rate = yaw_rate if curvature is None else v * curvature
-        x, y = self._wheels.T
-        turned = np.append(angles, 0.0)[self._turns]
-        rolled = (v - yaw_rate * y) * np.cos(turned) + yaw_rate * x * np.sin(turned)
-        return Motion(rolled / self._radii, angles)
+        return Motion(self._speeds(v, yaw_rate, angles), angles)
+
+    def on_curve(self, v: float, curvature: float) -> Motion:
+        """Return speeds and angles at a speed [m/s] on a curve [1/m]; angles also at rest."""
+        least, most = self.curvatures
+        curvature = min(max(curvature, least), most)
+        angles = self._angles(1.0, curvature)
+        return Motion(self._speeds(v, v * curvature, angles), angles)
 
     def possible(self, twist: Twist) -> Twist:
         """Return the twist on the curve permitted by the steering."""
@@ -173,12 +179,51 @@ class SteeredWheels:
             return None
         return most if wanted > most else least
 
+    def _speeds(self, v: float, yaw_rate: float, angles: FloatArray) -> FloatArray:
+        """Return the wheel speeds at steering angles [rad]."""
+        x, y = self._wheels.T
+        turned = np.append(angles, 0.0)[self._turns]
+        rolled = (v - yaw_rate * y) * np.cos(turned) + yaw_rate * x * np.sin(turned)
+        speeds: FloatArray = rolled / self._radii
+        return speeds
+
     def _angles(self, v: float, yaw_rate: float) -> FloatArray:
         """Return the steering angles [rad], within a quarter turn."""
         x, y = self._places.T
         angles = np.arctan2(yaw_rate * x, v - yaw_rate * y)
         folded: FloatArray = angles - np.pi * np.round(angles / np.pi)
         return folded
+
+
+class SteeredByAngle:
+    """
+    Car whose commands have a steering angle instead of the yaw rate, as gazebo_ros has it.
+
+    The angle is a wheel's, in the middle of the steered axle [rad], positive for left turns
+    forwards and backwards: curvature tan(angle) / wheelbase.
+    """
+
+    def __init__(self, wheels: SteeredWheels, wheelbase: float):
+        """Command a car's wheels. wheelbase: distance between the axles [m]."""
+        self._wheels, self._wheelbase = wheels, wheelbase
+
+    def motion(self, twist: Twist) -> Motion:
+        """Return speeds and angles for speed and steering angle; it steers at rest too."""
+        v, _, angle = twist
+        return self._wheels.on_curve(v, self._curvature(v, angle))
+
+    def possible(self, twist: Twist) -> Twist:
+        """Return the twist resulting from speed and steering angle."""
+        v, _, angle = twist
+        return self._wheels.possible((v, 0.0, v * self._curvature(v, angle)))
+
+    def twist(self, speeds: FloatArray, angles: FloatArray) -> Twist:
+        """Return the least-squares twist, with the yaw rate."""
+        return self._wheels.twist(speeds, angles)
+
+    def _curvature(self, v: float, angle: float) -> float:
+        bound = min(max(angle, -_RIGHT_ANGLE), _RIGHT_ANGLE)
+        return math.copysign(1.0, v) * math.tan(bound) / self._wheelbase
 
 
 _NO_ANGLES = np.zeros(0)
@@ -194,7 +239,11 @@ def kinematics_of(
     for wheels unable to drive.
     """
     if description.steering:
-        return SteeredWheels(description, steering_limits)
+        wheels = SteeredWheels(description, steering_limits)
+        if not description.steers_by_angle:
+            return wheels
+        base = sum(each.position[0] for each in description.steering) / len(description.steering)
+        return SteeredByAngle(wheels, base)
     return FixedWheels(description.wheels, description.separation_multiplier)
 
 

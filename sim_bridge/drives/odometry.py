@@ -20,6 +20,9 @@ class PlanarPose(NamedTuple):
     yaw: float
 
 
+_ORIGIN = PlanarPose(0.0, 0.0, 0.0)
+
+
 class SavedOdometry(NamedTuple):
     """Odometry state. recent: latest steps, each with displacement (twist × time) and time [s]."""
 
@@ -40,9 +43,9 @@ class Odometry:
         self._recent: deque[tuple[Twist, float]] = deque(maxlen=window)
         self.restart()
 
-    def restart(self) -> None:
-        """Start again at the origin, at rest."""
-        self.pose = PlanarPose(0.0, 0.0, 0.0)
+    def restart(self, pose: PlanarPose = _ORIGIN) -> None:
+        """Start again at a pose, at rest."""
+        self.pose = pose
         self.twist: Twist = (0.0, 0.0, 0.0)
         self._recent.clear()
 
@@ -85,3 +88,15 @@ def moved_pose(pose: PlanarPose, moved: Twist) -> PlanarPose:
     x, y = along * dx - across * dy, across * dx + along * dy
     c, s = math.cos(pose.yaw), math.sin(pose.yaw)
     return PlanarPose(pose.x + c * x - s * y, pose.y + s * x + c * y, pose.yaw + turn)
+
+
+def motion_between(pose: PlanarPose, then: PlanarPose) -> Twist:
+    """Return the motion (twist times time) between two poses; inverse of `moved_pose`."""
+    turn = math.remainder(then.yaw - pose.yaw, 2.0 * math.pi)
+    c, s = math.cos(pose.yaw), math.sin(pose.yaw)
+    x, y = then.x - pose.x, then.y - pose.y
+    ahead, aside = c * x + s * y, c * y - s * x
+    half = 0.5 * turn
+    # half / tan(half), by its series near 0
+    along = 1.0 - half * half / 3.0 if abs(half) < _SMALL else half / math.tan(half)
+    return along * ahead + half * aside, along * aside - half * ahead, turn

@@ -501,3 +501,54 @@ def test_a_drive_of_another_robot_is_skipped():
     with pytest.raises(DescriptionError, match='no joint has this name') as caught:
         drives_from_mapping(both, description)
     assert [error.code for error in caught.value.report.errors] == ['drive-joint'] * 2
+
+
+def test_planar_move_is_read_in_both_generations():
+    """Use the tags, rates and topics of ROS 2 and ROS 1; level the base at their rates."""
+    name = 'libgazebo_ros_planar_move.so'
+    drive, findings = loaded(
+        '<ros><remapping>odom:=moved</remapping></ros><update_rate>10</update_rate>'
+        '<publish_rate>5</publish_rate><covariance_x>0.5</covariance_x>'
+        '<odometry_frame>o</odometry_frame><robot_base_frame>base_link</robot_base_frame>',
+        name,
+    )
+    assert findings == []
+    assert (drive.kind, drive.wheels, drive.rate, drive.is_true) == ('planar', (), 5.0, True)
+    assert (drive.odom_topic, drive.provides_tf, drive.odom_frame) == ('moved', True, 'o')
+    assert drive.pose_covariance == (0.5, 1e-5, 1e12, 1e12, 1e12, 1e-3)
+    assert drive.base_motion.level_period == 0.1
+    old, findings = loaded(
+        '<commandTopic>go</commandTopic><odometryRate>50</odometryRate>'
+        '<cmdTimeout>0.5</cmdTimeout><robotBaseFrame>base_link</robotBaseFrame>',
+        name,
+    )
+    assert findings == []
+    assert (old.command_topic, old.odom_topic, old.rate) == ('go', 'odom', 50.0)
+    assert (old.timeout, old.base_motion.level_period) == (0.5, 0.0)
+
+
+def test_wheel_pairs_have_their_own_sizes():
+    """Pair sizes in order; a pair without one has the last; the torque is the motor's."""
+    drive, findings = loaded(
+        TAGS + '<num_wheel_pairs>2</num_wheel_pairs><wheel_separation>0.4</wheel_separation>'
+        '<wheel_diameter>0.2</wheel_diameter><wheel_diameter>0.202</wheel_diameter>'
+        '<max_wheel_torque>7</max_wheel_torque><publish_odom>true</publish_odom>',
+        'libgazebo_ros_diff_drive.so',
+    )
+    assert findings == []
+    assert [(wheel.joint, wheel.radius, wheel.position[1]) for wheel in drive.wheels] == [
+        ('front_left', 0.1, 0.2),
+        ('rear_left', 0.101, 0.2),
+        ('front_right', 0.1, -0.2),
+        ('rear_right', 0.101, -0.2),
+    ]
+    assert {wheel.effort for wheel in drive.wheels} == {7.0}
+    assert (drive.odom_topic, drive.is_true, drive.rate) == ('odom', True, 100.0)
+
+
+def test_parts_of_plugins_that_are_not_simulated_are_told():
+    """Warn of links of VelocityControl and of topics of a car, by tag and line."""
+    _, findings = loaded('<link_name>chassis</link_name>', 'gz-sim-velocity-control-system')
+    assert [(each.element, each.code) for each in findings] == [
+        ('gazebo/plugin/link_name', 'not-simulated')
+    ]

@@ -115,7 +115,7 @@ def test_the_table_tells_straight_drives_from_wrong_ones(tmp_path, capsys):
 
 def test_declared_drives_without_simulation_are_in_the_row(tmp_path):
     """Name a drive plugin without simulation."""
-    plugin = '<gazebo><plugin name="mover" filename="libgazebo_ros_planar_move.so"/></gazebo>'
+    plugin = '<gazebo><plugin name="mover" filename="libmy_tricycle_drive.so"/></gazebo>'
     write(tmp_path, r__robot_urdf=vehicle(wheel('left', 0.0, 0.2), plugin))
     [file] = robot_files(tmp_path)
     assert try_file(file, 60.0).drives == [DriveResult('mover', reason='not simulated')]

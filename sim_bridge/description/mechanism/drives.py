@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 import math
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -117,6 +118,19 @@ def steered(
     return wheels, axles
 
 
+def with_motor_torques(
+    description: RobotDescription, drives: Iterable[DriveDescription]
+) -> RobotDescription:
+    """Return a description whose wheel joints have the effort limits that their drives give."""
+    joints = dict(description.joints)
+    for wheel in (wheel for drive in drives for wheel in drive.wheels):
+        if wheel.effort is not None:
+            joint = joints[wheel.joint]
+            limits = replace(joint.limits, effort=wheel.effort, lower_effort=None)
+            joints[wheel.joint] = replace(joint, limits=limits)
+    return replace(description, joints=MappingProxyType(joints))
+
+
 def distance_across(
     description: RobotDescription, left: Iterable[str], right: Iterable[str]
 ) -> float | None:
@@ -220,6 +234,8 @@ def _offset(
     # a steered wheel is placed at its steering joint
     places = [(wheel.steering or wheel.joint, wheel.position) for wheel in drive.wheels]
     places += [(each.joint, each.position) for each in drive.steering]
+    if not places:
+        return 0.0, 0.0
     described = np.mean([place for _, place in places], axis=0)
     own = np.mean([poses[description.joints[name].child].position for name, _ in places], axis=0)
     x, y = np.round((base.rotation.T @ (own - base.position))[:2] - described, 12).tolist()
@@ -234,7 +250,7 @@ def _compare(
     findings: Findings,
 ) -> None:
     """Warn of wheels whose distance, radius or direction differs from the robot's."""
-    if not poses:
+    if not poses or not drive.wheels:
         return
     at = {name: poses[description.joints[name].child] for name in drive.joints}
     middle = np.mean([at[wheel.joint].position[:2] for wheel in drive.wheels], axis=0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.battery import is_battery
-from sim_bridge.description.sdf.drives import drive_reader
+from sim_bridge.description.sdf.drives import is_drive
 from sim_bridge.description.sdf.plugin_flight import is_flight
 from sim_bridge.description.sdf.plugin_forces import force_reader
 from sim_bridge.description.sdf.plugin_joints import joint_reader
@@ -46,7 +46,6 @@ _ADVICE = {
     'mimic': 'declare <mimic> on the joint instead',
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',
-    'planar_move': 'declare a drive of the wheels',
     'wheel-slip': "set slip of the wheels' material",
     'detachable-joint': 'the models stay apart; joints in scenes and programs can be broken',
     'apply-link-wrench': 'the page pushes links; programs add forces',
@@ -61,9 +60,11 @@ def check_plugins(root: Element, findings: Findings) -> None:
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
-            if any(read(node) is not None for read in (drive_reader, force_reader, joint_reader)):
+            if any(read(node) is not None for read in (force_reader, joint_reader)):
                 continue
-            if is_battery(node) or is_flight(node) or any(word in filename for word in _DONE):
+            if is_drive(node) or is_battery(node) or is_flight(node):
+                continue
+            if any(word in filename for word in _DONE):
                 continue
             advice = next((text for word, text in _ADVICE.items() if word in filename), '')
             findings.warning(

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from sim_bridge.description.mechanism.drives import check_drives
+from sim_bridge.description.mechanism.drives import check_drives, with_motor_torques
 from sim_bridge.description.report import Findings
 from sim_bridge.description.sdf.control_plugins import control_plugins
 from sim_bridge.description.sdf.drives import read_gazebo_drives
@@ -60,7 +60,7 @@ def with_drives(
     kept = check_drives(drives, description, own)
     findings.take_part(own, 'drive')
     return replace(
-        description,
+        with_motor_torques(description, kept),
         drives=kept,
         controller_files=MappingProxyType(files),
         controller_managers=tuple(managers),

@@ -248,6 +248,53 @@ def _steering(kind: str) -> Callable[[Section, RobotDescription], DriveDescripti
     return read
 
 
+def _tricycle_controller(section: Section, description: RobotDescription) -> DriveDescription:
+    """Return a tricycle whose steered wheel is driven, from tricycle_controller's parameters."""
+    traction = section.text('traction_joint_name', '', required=True)
+    steering = section.text('steering_joint_name', '', required=True)
+    radius = _size(section, 'wheel_radius', wheel_radius(description, [traction]))
+    wheelbase = _size(section, 'wheelbase', None)
+    wheels, axles = steered([traction], [steering], wheelbase, (1.0, 1.0), radius, 'steered')
+    inner, along = section.section('steering'), section.section('traction')
+    most = None if inner is None else _given(inner, 'max_position')
+    for key in ('odom_only_twist', 'publish_ackermann_command'):
+        if section.flag(key, False):
+            section.ignore(key)
+    return DriveDescription(
+        section.name,
+        'tricycle',
+        wheels,
+        axles,
+        limits=(
+            SpeedLimits() if along is None else _traction_limits(along, radius),
+            SpeedLimits(),
+            SpeedLimits(),
+        ),
+        # this controller alone has milliseconds
+        timeout=1e-3 * _number(section, 'cmd_vel_timeout', 500.0, 0.0, _LARGEST, ' ms'),
+        steering_limit=math.inf if most is None else abs(most),
+        waits_for_steering=True,
+    )
+
+
+def _traction_limits(section: Section, radius: float) -> SpeedLimits:
+    """Return limits for the forward velocity from limits for the wheel's; radius: its own [m]."""
+    velocity, rising, falling, jerk = (
+        math.inf if number is None else abs(number) * radius
+        for number in (
+            _given(section, f'max_{quantity}')
+            for quantity in ('velocity', 'acceleration', 'deceleration', 'jerk')
+        )
+    )
+    return SpeedLimits(-velocity, velocity, rising, falling, rising, falling, jerk, jerk)
+
+
+def _given(section: Section, key: str) -> float | None:
+    """Return a number; None if it is absent or NaN, which controllers write for no limit."""
+    number = section.number(key, None)
+    return None if number is None or math.isnan(number) else number
+
+
 # readers by a short word for the drive, then by controller type in ros2_controllers
 _READERS: dict[str, Callable[[Section, RobotDescription], DriveDescription]] = {
     'differential': _differential,
@@ -264,6 +311,7 @@ TYPES = {
     'ackermann_steering_controller/AckermannSteeringController': _READERS['ackermann'],
     'tricycle_steering_controller/TricycleSteeringController': _READERS['tricycle'],
     'bicycle_steering_controller/BicycleSteeringController': _READERS['bicycle'],
+    'tricycle_controller/TricycleController': _tricycle_controller,
     **_READERS,
 }
 
@@ -271,7 +319,9 @@ TYPES = {
 def _with_settings(drive: DriveDescription, section: Section) -> DriveDescription:
     """Return a drive with the settings common to all controllers."""
     key = _first(section, ('cmd_vel_timeout', 'reference_timeout'))
-    timeout = _number(section, key, 0.0, 0.0, _LARGEST, ' [s]') if section.has(key) else None
+    timeout = drive.timeout
+    if timeout is None and section.has(key):
+        timeout = _number(section, key, 0.0, 0.0, _LARGEST, ' [s]')
     if section.flag('publish_limited_velocity', False):
         section.error('publish_limited_velocity', True, 'is not simulated; set it to false')
     window = _number(section, 'velocity_rolling_window_size', 1.0, 1.0, _LARGEST, ' steps')
@@ -285,7 +335,9 @@ def _with_settings(drive: DriveDescription, section: Section) -> DriveDescriptio
         else _covariance(inner, quantity)
         for quantity in ('pose', 'twist')
     )
-    x, y, yaw = (_limits(section, *axis) for axis in _AXES)
+    x, y, yaw = (
+        _limits(section, *axis, own) for axis, own in zip(_AXES, drive.limits, strict=True)
+    )
     return replace(
         drive,
         limits=(x, y, yaw),
@@ -304,11 +356,12 @@ def _with_settings(drive: DriveDescription, section: Section) -> DriveDescriptio
     )
 
 
-def _limits(section: Section, outer: str, axis: str) -> SpeedLimits:
+def _limits(section: Section, outer: str, axis: str, own: SpeedLimits) -> SpeedLimits:
+    """Return a twist component's limits; the drive's own without a block for it."""
     middle = section.section(outer)
     inner = None if middle is None else middle.section(axis)
     if inner is None:
-        return SpeedLimits()
+        return own
 
     def value(key: str, switch: str) -> float | None:
         number = inner.number(key, None)

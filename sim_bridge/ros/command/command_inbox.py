@@ -98,7 +98,8 @@ class CommandInbox:
         """
         Prepare to take messages.
 
-        prefix: for the topics, '' or ending with a slash. drives: the first one takes `cmd_vel`.
+        prefix: for the topics, '' or ending with a slash. drives: the first one takes `cmd_vel`,
+        and with it those that move the base without wheels.
         lockstep: sources awaited before a step. is_stamped: whether drives without their own
         setting take TwistStamped rather than Twist. signals: scene and plugin inputs, with
         full topic names. programs: controllers with their own topics and actions.
@@ -125,8 +126,7 @@ class CommandInbox:
         own = {topic.name for program in programs for topic in program.topics}
         if EFFORTS_TOPIC not in own:
             self._accept(EFFORTS_TOPIC, Float64MultiArray, self._take_array, is_lasting=True)
-        for number, drive in enumerate(drives):
-            self._accept_twists(drive, is_stamped, [] if number else ['cmd_vel'])
+        self._accept_twists(drives, is_stamped)
         if hardware.commands_topic:
             self._accept(
                 hardware.commands_topic, JointState, self._take_from_hardware, is_lasting=True
@@ -322,31 +322,44 @@ class CommandInbox:
     def _take_array(self, data: bytes, source: Message) -> None:
         self._commands.queue.accept_ordered(deserialize(data, Float64MultiArray).data, source)
 
-    def _accept_twists(self, drive: CommandedDrive, is_stamped: bool, names: list[str]) -> None:
-        """Take twists for a drive, on the given topics and on its own topic."""
-        own = drive.drive.description
-        kind, read = (
-            (TwistStamped, from_stamped)
-            if (is_stamped if own.is_stamped is None else own.is_stamped)
-            else (Twist, from_twist)
-        )
+    def _accept_twists(self, drives: Sequence[CommandedDrive], is_stamped: bool) -> None:
+        """
+        Take twists for drives, each on the topics below its name and in its file.
+
+        Drives with one topic share its commands: Gazebo moves a base while a
+        controller turns the wheels. The wheels' drive sets the message type.
+        """
+        in_order = sorted(drives, key=lambda each: each.drive.is_lasting)
+        references = [each.drive.description.reference_topic for each in in_order]
+        taken = {self._full(name).lstrip('/') for name in references if name}
+        shared: dict[str, tuple[str, list[CommandedDrive]]] = {}
+        for number, drive in enumerate(in_order):
+            own = drive.drive.description
+            names = [] if number and not drive.drive.is_lasting else ['cmd_vel']
+            names += [own.command_topic] if own.command_topic else []
+            for name in dict.fromkeys([*names, f'{drive.name}/cmd_vel']):
+                full = self._full(name).lstrip('/')
+                # a reference renamed to cmd_vel takes its place
+                if full not in taken:
+                    sharing = shared.setdefault(full, (name, []))[1]
+                    sharing += [] if drive in sharing else [drive]
+        for name, sharing in shared.values():
+            own_type = sharing[0].drive.description.is_stamped
+            self._accept_twist(name, is_stamped if own_type is None else own_type, sharing)
+        for drive, reference in zip(in_order, references, strict=True):
+            if reference:
+                self._accept_twist(reference, True, [drive])
+
+    def _accept_twist(self, name: str, is_stamped: bool, drives: Sequence[CommandedDrive]) -> None:
+        """Take twists on a topic for one drive or several."""
+        first, *others = drives
+        kind, read = (TwistStamped, from_stamped) if is_stamped else (Twist, from_twist)
 
         def take(data: bytes, source: Message) -> None:
             twist, stamp_ns = read(deserialize(data, kind))
-            drive.take(twist, stamp_ns, source)
+            first.take(twist, stamp_ns, source, others)
 
-        def take_reference(data: bytes, source: Message) -> None:
-            twist, stamp_ns = from_stamped(deserialize(data, TwistStamped))
-            drive.take(twist, stamp_ns, source)
-
-        given = [own.command_topic] if own.command_topic else []
-        # a reference renamed to cmd_vel takes its place
-        reference = self._full(own.reference_topic).lstrip('/') if own.reference_topic else ''
-        for name in dict.fromkeys([*names, *given, f'{drive.name}/cmd_vel']):
-            if self._full(name).lstrip('/') != reference:
-                self._accept(name, kind, take)
-        if reference:
-            self._accept(own.reference_topic, TwistStamped, take_reference)
+        self._accept(name, kind, take)
 
     def _refuse(self, topic: str, err: Exception) -> None:
         self._commands.counts.rejected += 1

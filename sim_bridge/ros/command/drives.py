@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 # m/s and rad/s: larger values are mistakes, yet far from overflow
 _FASTEST = 1e6
+# twist components, as ordered in `CommandedDrive.take`
+_COMPONENTS = ('linear x', 'linear y', 'angular z', 'linear z', 'angular x', 'angular y')
 
 
 class SavedCommandedDrive(NamedTuple):
@@ -73,28 +75,45 @@ class CommandedDrive:
         self._steering = frozenset(each.joint for each in drive.description.steering)
         self._joints = [name for name in own if name in commands.axes]
 
-    def take(self, twist: Sequence[float], stamp_ns: int, source: Message) -> None:
+    def take(
+        self,
+        twist: Sequence[float],
+        stamp_ns: int,
+        source: Message,
+        companions: Sequence[CommandedDrive] = (),
+    ) -> None:
         """
         Follow a twist from the next control step on.
 
-        twist: forward, left and yaw rate [m/s, m/s, rad/s]. stamp_ns: simulated time in the stamp
-        [ns]; 0 for none. source: input to record. Raises InvalidValueError for non-finite or
-        absurd values, StateError if a joint's control mode does not accept the drive's commands.
+        twist: forward, left and yaw rate [m/s, m/s, rad/s], then up, roll and pitch rate, which
+        count for spatial drives only. stamp_ns: simulated time in the stamp [ns]; 0 for none.
+        source: input to record. companions: drives with the same topic. Raises InvalidValueError
+        for non-finite or absurd values, StateError if a joint's control mode does not accept the
+        drive's commands, or if the drive moves a base that is not free.
         """
+        drives = (self, *companions)
         try:
-            self._states.check_active(self.name)
-            self._check(twist)
+            for each in drives:
+                each._states.check_active(each.name)
+                each._check(each._own_part(twist))
         except (InvalidValueError, StateError):
             self._commands.counts.rejected += 1
             raise
-        x, y, yaw_rate = twist
-        self._commands.queue.submit(lambda: self._obey(x, y, yaw_rate), source)
+        given = tuple(twist)
+
+        def obey() -> None:
+            for each in drives:
+                each._obey(each._own_part(given))
+
+        self._commands.queue.submit(obey, source)
         self._commands.timing.arrived(stamp_ns)
         self._commands.counts.accepted += 1
 
     def advance(self, time_ns: int) -> None:
         """Command the joints for the control step starting at this time [ns]."""
         if not self.is_active:
+            if self.drive.is_lasting:
+                self.drive.advance(self._step)
             return
         if (
             self._timeout_ns
@@ -162,7 +181,11 @@ class CommandedDrive:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _obey(self, x: float, y: float, yaw_rate: float) -> None:
+    def _own_part(self, twist: Sequence[float]) -> Sequence[float]:
+        """Return the twist components that the drive has."""
+        return twist[: 6 if self.drive.is_spatial else 3]
+
+    def _obey(self, twist: Sequence[float]) -> None:
         """Start following a twist; on the physics thread."""
         if not self._states.is_active(self.name):
             return
@@ -172,15 +195,22 @@ class CommandedDrive:
         self._commands.timing.applied(now_ns, None if is_first else self._commanded_ns)
         self.is_active, self.is_timed_out = True, False
         self._commanded_ns = now_ns
-        self.drive.command(x, y, yaw_rate)
+        x, y, yaw_rate, *others = twist
+        up, roll_rate, pitch_rate = others or (0.0, 0.0, 0.0)
+        self.drive.command(x, y, yaw_rate, (up, roll_rate, pitch_rate))
 
     def _check(self, twist: Sequence[float]) -> None:
         if not all(math.isfinite(each) and abs(each) <= _FASTEST for each in twist):
             raise InvalidValueError(
-                'linear x, linear y, angular z',
+                ', '.join(_COMPONENTS[: len(twist)]),
                 list(twist),
                 f'finite numbers [m/s, m/s, rad/s], at most {_FASTEST:g}',
                 f'drive {self.name!r} of robot {self.drive.robot.name!r}',
+            )
+        if not self.drive.can_drive:
+            raise StateError(
+                f'drive {self.name!r} moves the base of robot {self.drive.robot.name!r}, which is '
+                'not free; base:=free lets it go'
             )
         misfit = self._misfit()
         if misfit is not None:
@@ -295,12 +325,13 @@ def commanded_drives(
     return found
 
 
-def from_twist(message: Any) -> tuple[tuple[float, float, float], int]:
-    """Return the planar part of a geometry_msgs/Twist, and 0 for its stamp."""
-    return (message.linear.x, message.linear.y, message.angular.z), 0
+def from_twist(message: Any) -> tuple[tuple[float, ...], int]:
+    """Return a geometry_msgs/Twist as ordered in `CommandedDrive.take`, and 0 for its stamp."""
+    v, w = message.linear, message.angular
+    return (v.x, v.y, w.z, v.z, w.x, w.y), 0
 
 
-def from_stamped(message: Any) -> tuple[tuple[float, float, float], int]:
-    """Return the planar part of a geometry_msgs/TwistStamped, and its stamp [ns]."""
+def from_stamped(message: Any) -> tuple[tuple[float, ...], int]:
+    """Return the twist in a geometry_msgs/TwistStamped likewise, and its stamp [ns]."""
     stamp = message.header.stamp
     return from_twist(message.twist)[0], stamp.sec * 1_000_000_000 + stamp.nanosec

@@ -514,3 +514,31 @@ def test_a_drive_outlasts_other_commands(policy):
     held = 'velocity' if policy == 'hold' else 'effort'
     assert robot.joint('caster_wheel_joint').control == held
     assert robot.joint('caster_swivel_joint').control == 'effort'
+
+
+def test_a_moved_base_shares_commands_with_its_wheels(tmp_path):
+    """
+    Pass a command on a shared topic to the wheels and to the base, with the wheels' type.
+
+    Gazebo moves the base by VelocityControl while a controller turns the wheels and counts.
+    """
+    wheels = (
+        '<left_joint>front_left</left_joint><left_joint>rear_left</left_joint>'
+        '<right_joint>front_right</right_joint><right_joint>rear_right</right_joint>'
+        '<wheel_separation>0.4</wheel_separation><wheel_radius>0.1</wheel_radius>'
+        '<topic>base/cmd_vel</topic>'
+    )
+    plugins = plugin('gz-sim-velocity-control-system', '<topic>base/cmd_vel</topic>')
+    plugins += plugin('gz-sim-diff-drive-system', wheels)
+    file = tmp_path / 'robot.urdf'
+    file.write_text(skid_steered().replace('</robot>', plugins + '</robot>'))
+    made = simulator(robot=str(file), rate=500.0, command_timeout=0.0)
+    (interface,) = made.interfaces
+    topics = [topic.name for topic in interface.command_topics]
+    assert topics.count('base/cmd_vel') == topics.count('cmd_vel') == 1
+    for topic in ('base/cmd_vel', 'cmd_vel'):
+        drive(made, 0.4, command=twist(0.4, yaw_rate=0.5), topic=topic)
+    poses = {each.name: each.drive.pose for each in interface.drives}
+    assert poses['velocity_control'].yaw == pytest.approx(0.4, rel=0.02)
+    assert poses['diff_drive'].yaw == pytest.approx(0.4, rel=0.02)
+    assert {each.is_active for each in interface.drives} == {True}
