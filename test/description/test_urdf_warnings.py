@@ -347,11 +347,11 @@ WARNINGS = {
             9,
         ),
         (
-            {9: '<gazebo>\n<plugin filename="libx_mimic_joint.so"/></gazebo></robot>'},
+            {9: '<gazebo>\n<plugin filename="libx_robot_mover.so"/></gazebo></robot>'},
             'gazebo/plugin',
             '',
             'filename',
-            'libx_mimic_joint.so',
+            'libx_robot_mover.so',
             10,
         ),
     ],

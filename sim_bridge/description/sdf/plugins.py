@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.battery import is_battery
 from sim_bridge.description.sdf.drives import is_drive
+from sim_bridge.description.sdf.mimic_plugins import is_mimic_plugin
 from sim_bridge.description.sdf.plugin_flight import is_flight
 from sim_bridge.description.sdf.plugin_forces import force_reader
 from sim_bridge.description.sdf.plugin_joints import joint_reader
@@ -43,7 +44,6 @@ _ADVICE = {
     'pose-publisher': 'publish_tf and publish_link_tf publish the poses',
     'odometry-publisher': _TRUTH,
     'gazebo_ros_p3d': _TRUTH,
-    'mimic': 'declare <mimic> on the joint instead',
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',
     'wheel-slip': "set slip of the wheels' material",
@@ -62,7 +62,7 @@ def check_plugins(root: Element, findings: Findings) -> None:
             filename = node.get('filename', '')
             if any(read(node) is not None for read in (force_reader, joint_reader)):
                 continue
-            if is_drive(node) or is_battery(node) or is_flight(node):
+            if any(is_own(node) for is_own in (is_drive, is_mimic_plugin, is_battery, is_flight)):
                 continue
             if any(word in filename for word in _DONE):
                 continue

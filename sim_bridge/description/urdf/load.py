@@ -22,6 +22,7 @@ from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
+from sim_bridge.description.sdf.mimic_plugins import with_mimic_plugins
 from sim_bridge.description.sdf.plugin_forces import with_plugin_effects
 from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
@@ -91,6 +92,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     joints = {name: build_joint(node, findings) for name, node in parts.joints.items()}
     tree_root = check_tree(links, joints.values(), parts.complete, place, findings)
     joints = with_transmissions(root, joints, findings)
+    joints = with_mimic_plugins(root, joints, findings)
     joints = resolve_mimics(gazebo.with_joint_physics(root, joints, links, findings), findings)
     check_mimic_limits(joints, findings)
     links = gazebo_contact.with_contact(root, links, findings)

@@ -12,7 +12,12 @@ from dataclasses import dataclass
 import enum
 from typing import NamedTuple, TYPE_CHECKING
 
-from sim_bridge.description.controller_settings import POSITION, QUANTITIES, VELOCITY
+from sim_bridge.description.controller_settings import (
+    JointStateSettings,
+    POSITION,
+    QUANTITIES,
+    VELOCITY,
+)
 from sim_bridge.foundation.errors import (
     InvalidValueError,
     SimBridgeError,
@@ -308,6 +313,16 @@ def declared_controllers(description: RobotDescription | None) -> list[DeclaredC
                 steering = tuple(f'{axle.joint}/{POSITION}' for axle in drive.steering)
                 found.append(DeclaredController(each, manager, drive.joints, wheels + steering))
     return found
+
+
+def joint_state_topics(controllers: Sequence[DeclaredController]) -> list[str]:
+    """Return full names of joint_states, from broadcasters in a namespace or with a remapping."""
+    names = [
+        each.manager.topic('joint_states')
+        for each in controllers
+        if isinstance(each.settings, JointStateSettings) and not each.settings.is_local
+    ]
+    return [name for name in dict.fromkeys(names) if name.startswith('/')]
 
 
 def set_controls(robot: Robot, controls: Mapping[str, str]) -> None:

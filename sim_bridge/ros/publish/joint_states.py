@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
@@ -26,13 +28,19 @@ class JointStates:
     """
 
     def __init__(
-        self, sink: Sink, prefix: str, robot: sb.Robot, rate_hz: float, topic: str = ''
+        self,
+        sink: Sink,
+        prefix: str,
+        robot: sb.Robot,
+        rate_hz: float,
+        topic: str = '',
+        further: Sequence[str] = (),
     ) -> None:
         """
         Create the topics.
 
         prefix: before the topic names. rate_hz: in simulated time [Hz]. topic: replaces the name
-        joint_states.
+        joint_states. further: other full names for the same topic.
         """
         self.rate = Rate(rate_hz)
         """Publishing rate."""
@@ -40,32 +48,9 @@ class JointStates:
         self.has_crawlers = axes.has_crawlers
         """Whether `advance` has to be called."""
         self._time_ns = 0
-        message = JointStateMessage(axes.names)
-
-        def fill() -> None:
-            axes.write_others(message.position, message.velocity, message.effort)
-
-        def copies() -> list[Copy]:
-            q, dq, u, motor = axes.sources()
-            count = len(q)
-            return [
-                Copy(message.position[:count], q),
-                Copy(message.velocity[:count], dq),
-                Copy(message.effort[:count], u, motor),
-            ]
-
         topic = topic or f'{prefix}joint_states'
-        self.streams = [
-            PreparedStream(
-                sink,
-                topic,
-                JointState,
-                message,
-                fill if axes.has_others else None,
-                copies=copies,
-                rate_hz=rate_hz,
-            )
-        ]
+        names = {each.strip('/'): each for each in (topic, *further)}
+        self.streams = [_axis_stream(sink, each, axes, rate_hz) for each in names.values()]
         multi_dof = [joint for joint in robot.joints if joint.type in _MULTI_DOF]
         if multi_dof:
             self.streams.append(_multi_dof_stream(sink, prefix, multi_dof, rate_hz))
@@ -101,6 +86,33 @@ class JointStates:
     def restore(self, saved: np.ndarray, time_ns: int) -> None:
         """Restore distances from `save`."""
         self._axes.restore(saved)
+
+
+def _axis_stream(sink: Sink, topic: str, axes: AxisStates, rate_hz: float) -> PreparedStream:
+    """Return a stream with all axis and crawler states."""
+    message = JointStateMessage(axes.names)
+
+    def fill() -> None:
+        axes.write_others(message.position, message.velocity, message.effort)
+
+    def copies() -> list[Copy]:
+        q, dq, u, motor = axes.sources()
+        count = len(q)
+        return [
+            Copy(message.position[:count], q),
+            Copy(message.velocity[:count], dq),
+            Copy(message.effort[:count], u, motor),
+        ]
+
+    return PreparedStream(
+        sink,
+        topic,
+        JointState,
+        message,
+        fill if axes.has_others else None,
+        copies=copies,
+        rate_hz=rate_hz,
+    )
 
 
 def _multi_dof_stream(

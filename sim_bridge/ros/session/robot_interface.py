@@ -18,6 +18,7 @@ from sim_bridge.ros.command.controller_reports import program_states, trajectory
 from sim_bridge.ros.command.controller_states import (
     ControllerStates,
     declared_controllers,
+    joint_state_topics,
     set_controls,
 )
 from sim_bridge.ros.command.controllers import check_not_driven, controllers_of
@@ -126,6 +127,7 @@ class RobotInterface:
             robot,
             parameters.joint_state_rate or parameters.rate,
             hardware.states_topic,
+            joint_state_topics(declared),
         )
         self.frame_prefix = frame_prefix = parameters.frame_prefix + prefix
         self._sensors = sensor_streams(sink, prefix, frame_prefix, robot, parameters)
