@@ -37,7 +37,7 @@ from sim_bridge.ros.process.pacer import Pacer
 from sim_bridge.ros.process.polling import PollingMixin, PollingNode
 from sim_bridge.ros.publish.kernel_reports import reporting_kernels
 from sim_bridge.ros.publish.sinks import GraphSink, Tee
-from sim_bridge.ros.services.controller_managers import offer_controller_managers
+from sim_bridge.ros.services.controller_managers import ControllerManagers
 from sim_bridge.ros.services.entities import Entities
 from sim_bridge.ros.services.services import Services
 from sim_bridge.ros.services.simulation_control import SimulationControl
@@ -204,7 +204,7 @@ class SimBridge:
         )
         Services(services, control, simulator, lambda: self.parameters, entities)
         offer_standard_services(node, services, control, entities, simulator, calls)
-        offer_controller_managers(node, services, simulator, calls, read_back)
+        entities.accompany(ControllerManagers(node, services, simulator, calls, read_back))
         if optional_messages('control_msgs', 'action') is None:
             node.get_logger().info(
                 f'optional: no actions follow_joint_trajectory, since {absence("control_msgs")}'

@@ -87,12 +87,17 @@ def take_over_responses(
 
     Executors call the callback and pass its result to `send_response`. Awaiting in the callback
     would be the public way, but the EventsExecutor of Jazzy does not support it. respond: called
-    with the request and the function for sending a response, to be called once, from any thread.
+    with the request and the function for sending a response, to be called once, from any thread;
+    it sends nothing after `silence`.
     """
     send = service.send_response
 
     def take(request: Any, header: Any) -> None:
-        respond(request, lambda response: send(response, header))
+        def answer(response: Any) -> None:
+            if service.send_response is take:
+                send(response, header)
+
+        respond(request, answer)
 
     service.send_response = take  # type: ignore[method-assign, assignment]
 

@@ -22,6 +22,7 @@ from sim_bridge.description.yaml.drives import TYPES as DRIVES
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.command.controller_states import ACTIVE, Strictness
 from sim_bridge.ros.interfaces.store import absence
+from sim_bridge.ros.process.entity_scope import EntityScope
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 _TYPES = (*READERS, *(each for each in DRIVES if '/' in each))
 _BASE_CLASS = 'controller_interface::ControllerInterface'
+# controller parameters that spawners set in the manager; only the type counts
+_SPAWNED = ('type', 'params_file', 'node_options_args', 'fallback_controllers')
 # lifecycle_msgs/State
 _IDS = {'unconfigured': 1, 'inactive': 2, 'active': 3}
 
@@ -61,8 +64,7 @@ class ControllerManager:
         self._manager, self._on_change = manager, on_change
         self._messages = cast('Any', optional_messages('controller_manager_msgs'))
         srv = optional_messages('controller_manager_msgs', 'srv')
-        prefix = f'{manager.prefix}/' if manager.namespace else interface.prefix
-        root = prefix + manager.name
+        root = manager_root(manager, interface)
         for kind, handler in (
             ('ListControllers', self._list),
             ('ListControllerTypes', self._list_types),
@@ -71,6 +73,7 @@ class ControllerManager:
             ('CleanupController', partial(self._change, self._states.cleanup)),
             ('UnloadController', partial(self._change, self._states.unload)),
             ('SwitchController', self._switch),
+            ('ReloadControllerLibraries', self._reload),
             ('ListHardwareComponents', self._list_components),
             ('ListHardwareInterfaces', self._list_interfaces),
             ('SetHardwareComponentState', self._set_component),
@@ -152,6 +155,20 @@ class ControllerManager:
         self._announce()
         answer(response)
 
+    def _reload(self, request: Any, response: Any, answer: Answer) -> None:
+        """Agree if no controller is loaded; with force_kill, unload all before."""
+        names = self._own()
+        if names and request.force_kill:
+            active = [name for name in names if self._states.is_active(name)]
+            if active:
+                self._states.switch([], active, Strictness.BEST_EFFORT)
+            for name in names:
+                self._states.unload(name)
+            self._simulator.use_controllers(self._interface.robot.name, self._states.stages)
+            self._announce()
+        response.ok = not self._own()
+        answer(response)
+
     @staticmethod
     def _strictness(number: int) -> Strictness:
         known = [each.value for each in Strictness]
@@ -193,7 +210,7 @@ class ControllerManager:
     def _accepted(self, name: str, key: str, value: Any) -> SetParametersResult:
         controller = self._states.controllers.get(name)
         reason = ''
-        if controller is None or key not in ('type', 'params_file', 'node_options_args'):
+        if controller is None or key not in _SPAWNED:
             known = ', '.join(self._states.controllers)
             reason = (
                 f'no parameter {name}.{key}: the controllers of this robot are those of its '
@@ -259,34 +276,82 @@ class ControllerManager:
         answer(response)
 
 
-def offer_controller_managers(
-    node: GuardedMixin,
-    services: DeferredServices,
-    simulator: Simulator,
-    calls: ExecutorCalls,
-    read_back: Callable[[], None],
-) -> None:
-    """
-    Create the services of all managers; log a message if their messages are not installed.
+class ControllerManagers:
+    """All robots' managers, also for robots spawned at run time."""
 
-    read_back: updates parameters to the joints' control modes, on the executor's thread.
-    """
-    managers = [
-        (interface, manager)
-        for interface in simulator.interfaces
-        if interface.states.controllers
-        for manager in interface.robot.description.controller_managers
-    ]
-    if managers and optional_messages('controller_manager_msgs', 'srv') is None:
-        node.get_logger().info(
-            'optional: no services of controller_manager, since '
-            + absence('controller_manager_msgs')
-        )
-        return
-    for interface, manager in managers:
-        ControllerManager(
-            node, services, simulator, interface, manager, partial(calls.call, read_back)
-        )
+    def __init__(
+        self,
+        node: GuardedMixin,
+        services: DeferredServices,
+        simulator: Simulator,
+        calls: ExecutorCalls,
+        read_back: Callable[[], None],
+    ) -> None:
+        """
+        Create the services for the present robots.
+
+        read_back: updates parameters to the joints' control modes, on the executor's thread.
+        """
+        self._node, self._services, self._simulator = node, services, simulator
+        self._on_change = partial(calls.call, read_back)
+        self._scopes: dict[str, EntityScope] = {}
+        self._roots: dict[str, str] = {}
+        self._is_told = False
+        for interface in simulator.interfaces:
+            self.add(interface)
+
+    def add(self, interface: RobotInterface) -> None:
+        """Create the services for a robot's managers; log a message without their messages."""
+        description = interface.robot.description
+        managers = description.controller_managers if interface.states.controllers else ()
+        if not managers or not self._has_messages():
+            return
+        name = interface.robot.name
+        scope = self._scopes[name] = EntityScope(cast('Any', self._node))
+        with scope.collecting():
+            for manager in managers:
+                root = manager_root(manager, interface)
+                if root in self._roots:
+                    self._node.get_logger().warning(
+                        f'no services of {root} for robot {name!r}: robot {self._roots[root]!r} '
+                        'has them already; give one of them another namespace'
+                    )
+                    continue
+                self._roots[root] = name
+                ControllerManager(
+                    self._node,
+                    self._services,
+                    self._simulator,
+                    interface,
+                    manager,
+                    self._on_change,
+                )
+
+    def remove(self, interface: RobotInterface) -> None:
+        """Destroy a removed robot's services."""
+        name = interface.robot.name
+        self._roots = {root: robot for root, robot in self._roots.items() if robot != name}
+        scope = self._scopes.pop(name, None)
+        if scope is not None:
+            scope.destroy()
+
+    def _has_messages(self) -> bool:
+        """Return whether the messages are installed; log their absence once."""
+        if optional_messages('controller_manager_msgs', 'srv') is not None:
+            return True
+        if not self._is_told:
+            self._is_told = True
+            self._node.get_logger().info(
+                'optional: no services of controller_manager, since '
+                + absence('controller_manager_msgs')
+            )
+        return False
+
+
+def manager_root(manager: ControllerManagerDescription, interface: RobotInterface) -> str:
+    """Return a manager's name on the graph, with the robot's or its own namespace before it."""
+    prefix = f'{manager.prefix}/' if manager.namespace else interface.prefix
+    return prefix + manager.name
 
 
 def _snake(kind: str) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -67,6 +67,16 @@ Changed = Callable[['SimBridgeError | None'], None]
 Measured = Callable[['dict[str, np.ndarray | None] | SimBridgeError'], None]
 
 
+class Companion(Protocol):
+    """Node parts that belong to a robot; on the executor's thread."""
+
+    def add(self, interface: RobotInterface) -> None:
+        """Add the parts for a robot with newly opened topics."""
+
+    def remove(self, interface: RobotInterface) -> None:
+        """Remove a removed robot's parts."""
+
+
 class Entities:
     """
     Robots and objects in the world; called on the physics thread.
@@ -86,13 +96,18 @@ class Entities:
     ) -> None:
         """Start with the loaded entities. node: reports compilation on /diagnostics."""
         self._node = node
-        self._simulator, self._controls, self._pacer = simulator, controls, pacer
+        self._simulator, self._pacer = simulator, pacer
         self._calls, self._parameters = calls, parameters
+        self._companions: list[Companion] = [controls]
         self._background = Background()
         # boxes for shipped robots; only the background thread accesses them
         self._boxes: dict[str, np.ndarray | None] = {}
         self._loaded = simulator.world.census()
         self._spawned: set[str] = set()
+
+    def accompany(self, companion: Companion) -> None:
+        """Tell something about each robot that comes and goes from now on."""
+        self._companions.append(companion)
 
     @property
     def world(self) -> sb.World:
@@ -337,13 +352,15 @@ class Entities:
                 robot = interface.robot
                 for text in filter(None, (left_out_text(robot), missing_place_text(robot))):
                     self._node.get_logger().warning(text)
-                self._controls.add(interface)
+                for each in self._companions:
+                    each.add(interface)
 
     def _withdraw(self, name: str) -> None:
         """Remove a robot with all its topics."""
         interface = self._simulator.remove(name)
         if interface is not None:
-            self._controls.remove(interface)
+            for each in self._companions:
+                each.remove(interface)
 
 
 def _as_own_error(err: Exception) -> SimBridgeError:

@@ -14,6 +14,7 @@ from std_msgs.msg import Float64MultiArray
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.command.controller_states import ACTIVE, INACTIVE, Strictness, UNLOADED
+from sim_bridge.ros.services.standard.interfaces import names_of
 
 pytest_plugins = ['node_fixtures']
 
@@ -259,3 +260,48 @@ def test_the_calls_of_a_spawner_work(graph, start_node, tmp_path):
         lambda: activity and FORWARD in [each.name for each in activity[-1].controllers],
         'the activity',
     )
+
+
+def test_a_robot_spawned_at_run_time_brings_its_manager(graph, start_node, tmp_path):
+    """Offer the services below the spawned robot's namespace, and take them with the robot."""
+    from controller_manager_msgs.srv import ListControllers, SwitchController
+    from simulation_interfaces.srv import DeleteEntity, SpawnEntity
+
+    def call(kind, name, /, **fields):
+        client = graph.node.create_client(kind, name)
+        graph.wait(client.service_is_ready, f'service {name}')
+        future = client.call_async(kind.Request(**fields))
+        graph.wait(future.done, f'a response of {name}')
+        return future.result()
+
+    path = controlled_arm(tmp_path)
+    start_node(robot='pendulum', diagnostics_rate=0.0)
+    spawned = call(
+        SpawnEntity,
+        names_of('SpawnEntity')[1].replace('~', '/sim_bridge'),
+        name='second',
+        uri=path,
+        entity_namespace='second',
+    )
+    assert spawned.result.result == 1, spawned.result.error_message
+    root = '/second/controller_manager'
+    found = {
+        each.name: each.state
+        for each in call(ListControllers, f'{root}/list_controllers').controller
+    }
+    assert (found[ARM], found[FORWARD]) == ('active', 'inactive')
+    told = call(
+        SwitchController,
+        f'{root}/switch_controller',
+        activate_controllers=[FORWARD],
+        deactivate_controllers=[ARM],
+        strictness=SwitchController.Request.STRICT,
+    )
+    assert told.ok, told.message
+    left = graph.node.create_client(ListControllers, f'{root}/list_controllers')
+    graph.wait(left.service_is_ready, 'the services once more')
+    gone = call(
+        DeleteEntity, names_of('DeleteEntity')[1].replace('~', '/sim_bridge'), entity='second'
+    )
+    assert gone.result.result == 1, gone.result.error_message
+    graph.wait(lambda: not left.service_is_ready(), 'the end of its services')
