@@ -32,7 +32,7 @@ exit status:
 for example:
   sim_bridge convert your.urdf your.openplx
   sim_bridge convert arm arm.openplx --force         # a shipped robot, over a file
-  sim_bridge convert rover on_a_rig.openplx --fixed-base
+  sim_bridge convert rover on_a_rig.openplx --base fixed
   sim_bridge check your.openplx
 """
 
@@ -59,7 +59,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ),
         completers.files,
     )
-    parser.add_argument('--fixed-base', action='store_true', help='fix the root link to the world')
+    parser.add_argument(
+        '--base',
+        choices=('auto', 'fixed'),
+        default='auto',
+        help="'fixed': fix the root link to the world; 'auto': fix only a root link named world",
+    )
+    # former name, for --base fixed
+    parser.add_argument('--fixed-base', action='store_true', help=argparse.SUPPRESS)
     parser.add_argument('--force', action='store_true', help='overwrite an existing file')
     add_description(parser)
     parser.set_defaults(run=run)
@@ -67,6 +74,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and print the report; return the exit status."""
+    if args.fixed_base:
+        print('--fixed-base is an old name; write --base fixed', file=sys.stderr)
+    is_fixed = args.fixed_base or args.base == 'fixed'
     output = Path(args.output)
     path = find_robot(args.robot, package_paths=args.package_path)
     if path.suffix == OPENPLX_SUFFIX:
@@ -83,11 +93,11 @@ def run(args: argparse.Namespace) -> int:
                 raise InvalidValueError('robot', report.source, f'one that {finding.message}')
         return _refused(report)
     try:
-        apart = separated_links(description, args.fixed_base)
+        apart = separated_links(description, is_fixed)
     except DescriptionError as err:
         return _refused(err.report)
     text, report = openplx_text(
-        description, fixed_base=args.fixed_base, folder=output.parent, apart=apart
+        description, fixed_base=is_fixed, folder=output.parent, apart=apart
     )
     if text is None:
         return _refused(report)

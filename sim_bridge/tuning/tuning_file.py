@@ -12,6 +12,7 @@ import numpy as np
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.deprecation import warn_renamed
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.foundation.near_files import path_meant
 from sim_bridge.foundation.validation import finite_number, finite_vector, positive_number
@@ -20,7 +21,7 @@ from sim_bridge.tuning.measures import Constraint, Measure
 KEYS = (
     'robot',
     'scene',
-    'fixed_base',
+    'base',
     'gravity',
     'duration',
     'time_step',
@@ -32,6 +33,9 @@ KEYS = (
     'minimise',
     'constraints',
 )
+# former key for the base, with true or false
+_OLD_BASE = 'fixed_base'
+_BASES = {'fixed': True, 'free': False}
 ATTRIBUTES = {
     'p': 'kp',
     'd': 'kd',
@@ -116,7 +120,7 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     if not isinstance(content, Mapping):
         raise InvalidValueError('content', content, f'keys {", ".join(KEYS)}', place)
     for key in content:
-        if key not in KEYS:
+        if key not in (*KEYS, _OLD_BASE):
             raise UnknownNameError('key', key, KEYS, place)
     for key in ('duration', 'vary', 'minimise'):
         if key not in content:
@@ -129,14 +133,11 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     constraints = content.get('constraints') or ()
     if isinstance(constraints, str) or not isinstance(constraints, (list, tuple)):
         raise InvalidValueError('constraints', constraints, 'a list of constraints', place)
-    fixed_base = content.get('fixed_base')
-    if fixed_base not in (None, True, False):
-        raise InvalidValueError('fixed_base', fixed_base, 'true or false', place)
     return Tuning(
         place,
         str(content.get('robot', '')),
         str(content.get('scene', '')),
-        fixed_base,
+        _is_fixed(content, place),
         finite_vector('gravity', content.get('gravity', (0.0, 0.0, -9.81)), 3, place),
         positive_number('duration', content['duration'], 'a time above 0 [s]', place),
         time_step,
@@ -163,6 +164,20 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
         tuple(Constraint(text, f'{place}, constraints') for text in constraints),
         folder,
     )
+
+
+def _is_fixed(content: Mapping[str, Any], place: str) -> bool | None:
+    """Return whether the base is fixed; None for the choice by the robot's file."""
+    if _OLD_BASE in content and 'base' not in content:
+        warn_renamed(f'{place}: key {_OLD_BASE}', "base, with 'fixed' or 'free',")
+        given = content[_OLD_BASE]
+        if given not in (None, True, False):
+            raise InvalidValueError(_OLD_BASE, given, 'true or false', place)
+        return given
+    word = content.get('base')
+    if word not in (None, *_BASES):
+        raise InvalidValueError('base', word, f'one of {", ".join(_BASES)}', place)
+    return None if word is None else _BASES[word]
 
 
 def _content(path: Path) -> Any:

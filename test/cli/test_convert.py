@@ -20,9 +20,12 @@ def test_a_robot_is_written_once(tmp_path, capsys):
     assert main(['convert', 'floating_box', str(path)]) == 2
     assert '--force' in capsys.readouterr().err
     assert path.read_text(encoding='utf-8') == before
-    assert main(['convert', 'floating_box', str(path), '--force', '--fixed-base']) == 0
+    assert main(['convert', 'floating_box', str(path), '--force', '--base', 'fixed']) == 0
     [robot] = sb.World().load_openplx(path).robots
     assert (robot.name, robot.fixed_base) == ('floating_box', True)
+    capsys.readouterr()
+    assert main(['convert', 'floating_box', str(path), '--force', '--fixed-base']) == 0
+    assert 'write --base fixed' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,7 @@ def test_robots_take_the_arguments_of_load_urdf(tmp_path, repository):
 world:
   robots:
     shipped: {urdf: floating_box}
-    beside: {urdf: p.urdf, fixed_base: true, position: [1, 0, 0], namespace: ns/b}
+    beside: {urdf: p.urdf, base: fixed, position: [1, 0, 0], namespace: ns/b}
     packed:
       urdf: package://maker/urdf/p.urdf
       package_paths: [shelf]
@@ -465,11 +465,31 @@ def test_lines_are_reported(tmp_path):
     assert f'{path}:5: error:' in str(pytest.raises(sb.DescriptionError, read_scene, path).value)
 
 
+@pytest.mark.parametrize(
+    ('setting', 'is_fixed', 'codes'),
+    [
+        ({'base': 'fixed'}, True, []),
+        ({'base': 'free'}, False, []),
+        ({}, False, []),
+        ({'fixed_base': True}, True, ['deprecated-key']),
+        ({'fixed_base': False}, False, ['deprecated-key']),
+    ],
+)
+def test_the_base_has_one_name(setting, is_fixed, codes):
+    """Fix or free a robot by `base`; take the old name with a warning."""
+    scene = {'world': {'robots': {'box': {'urdf': 'floating_box', **setting}}}}
+    description = read_scene(scene)
+    assert [finding.code for finding in description.report.findings] == codes
+    world = sb.World()
+    world.load_scene(scene)
+    assert world.robots['box'].fixed_base is is_fixed
+
+
 def test_all_defects_are_reported_at_once():
     """Report every defect of a scene in one run."""
     scene = changed('world.materials.wood.friction', -1)
     scene['world']['objects']['cube']['box'] = 'big'
-    scene['world']['robots']['arm']['fixed_base'] = 'no'
+    scene['world']['robots']['arm']['base'] = 'no'
     assert len(errors_of(scene)) >= 3
 
 
@@ -575,7 +595,7 @@ def test_fields_of_force_act_in_a_world_of_a_scene():
                     'moon': {'type': 'point_gravity', 'strength': 2},
                 },
                 'objects': {'crate': {'box': [0.1, 0.1, 0.1], 'mass': 1.0}},
-                'robots': {'arm': {'urdf': 'arm', 'fixed_base': True}},
+                'robots': {'arm': {'urdf': 'arm', 'base': 'fixed'}},
             }
         }
     )

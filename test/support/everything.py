@@ -68,7 +68,7 @@ world:
         gps: {type: navsat, noise: {position: {stddev: 0.5}}}
     wheel: {cylinder: {radius: 0.2, length: 0.1}, position: [0, -2.8, 0.25], rpy: [1.5708, 0, 0]}
   robots:
-    arm: {urdf: pendulum, position: [-3, -3, 2], fixed_base: true, joint_positions: {pivot: 0.5},
+    arm: {urdf: pendulum, position: [-3, -3, 2], base: fixed, joint_positions: {pivot: 0.5},
           joints: {pivot: {damping: 0.05, friction: 0.02}}}
   joints:
     hinge: {type: hinge, between: [post, door], anchor: [0.06, 2, 0.7], lower: -1, upper: 1,

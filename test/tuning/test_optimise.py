@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.tuning.measures import Constraint, Measure
+from sim_bridge.tuning.tuning_file import read_tuning
 
 # pendulum inertia about its pivot, and servo stiffness
 INERTIA, P = 0.0833436 + 1.0 * 0.5**2, 50.0
@@ -169,6 +171,16 @@ def test_tuning_files_that_cannot_be_read_are_named(source, text):
     """Refuse other types, devices, and missing files."""
     with pytest.raises(sb.InvalidValueError, match=text):
         sb.optimise(source)
+
+
+def test_the_base_has_one_name():
+    """Take `base`, and the old name with a warning."""
+    assert read_tuning(step_response(base='fixed')).fixed_base is True
+    assert read_tuning(step_response(base='free')).fixed_base is False
+    with pytest.warns(DeprecationWarning, match='fixed_base is now called base'):
+        assert read_tuning(step_response(fixed_base=True)).fixed_base is True
+    with pytest.raises(InvalidValueError, match='one of fixed, free'):
+        read_tuning(step_response(base='loose'))
 
 
 def test_measures_equal_closed_forms():

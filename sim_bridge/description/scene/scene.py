@@ -48,7 +48,7 @@ Scenes: world contents, in YAML.
           controller: none               # on the ROS graph: one of CONTROLLERS; if absent, the one
                                          # in the parameters beside its file
           position: [0, 0.5, 0]
-          fixed_base: true
+          base: fixed
           joint_positions: {elbow: 1.2}  # rad or m
           sensors: {}                    # as in the node's parameter
           links: {hand: {gravity: false}}                  # attributes of `Link`
@@ -372,11 +372,20 @@ def _body(section: Section, folder: Path) -> SceneBody:
     )
 
 
+def _is_fixed(section: Section) -> bool | None:
+    """Return whether the base is fixed; None for the choice by the robot's file."""
+    if section.has('fixed_base') and not section.has('base'):
+        section.warn_deprecated('fixed_base', 'base: fixed, or base: free')
+        return section.flag('fixed_base', None)
+    word = section.choice('base', ('fixed', 'free'), '')
+    return {'fixed': True, 'free': False}.get(word)
+
+
 def _robot(section: Section, folder: Path) -> SceneRobot:
     packages = [str(folder / path) for path in section.texts('package_paths') or ()]
     urdf = _urdf(section, folder, packages)
     arguments: dict[str, object] = {
-        'fixed_base': section.flag('fixed_base', None),
+        'fixed_base': _is_fixed(section),
         **section.pose(),
         'collisions': section.choice('collisions', ('hull', 'hulls', 'mesh', 'none'), 'hull'),
         'missing_meshes': section.choice('missing_meshes', ('error', 'warning'), 'error'),

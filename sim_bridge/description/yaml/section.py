@@ -283,6 +283,16 @@ class Section:
             'unknown-key', self.place(key), 'is not simulated, ignored', key, str(self.peek(key))
         )
 
+    def warn_deprecated(self, key: str, new: str) -> None:
+        """Warn about a key with an old name. new: the present way to write it."""
+        self.findings.warning(
+            'deprecated-key',
+            self.place(key),
+            f'is an old name; write {new}',
+            key,
+            str(self.peek(key)),
+        )
+
     def ignore_unread(self) -> None:
         """Warn that the values of the unread keys are not simulated."""
         for key in self.unread():

@@ -77,7 +77,7 @@ PARAMETERS = {
             'position': [0.0, 0.0, 1.0],
             'gravity': [0.0, 0.0, -9.81],
             'initial_positions': [0.1, 0.2],
-            'fixed_base': True,
+            'base': 'fixed',
             'command_timeout': 0.2,
             'publish_truth': True,
             'lockstep': ['joint_commands'],
