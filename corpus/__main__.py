@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 
+from corpus.clients import told
 from corpus.robot_files import robot_files, RobotFile, spread
 from corpus.rows import Row, summary, table
 
@@ -57,6 +58,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         help='find packages in the other clones too, as in one workspace',
     )
     parser.add_argument(
+        '--clients',
+        action='store_true',
+        help='also run clients as MoveIt and Nav2 against the node of each loaded robot',
+    )
+    parser.add_argument(
         '--each',
         type=_count,
         metavar='NUMBER',
@@ -73,6 +79,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for each in files:
         if not each.skipped:
             rows.append(try_file(each, given.limit, others))
+            if given.clients and rows[-1].loads:
+                rows[-1].clients = told(each, others)
             print(f'| {" | ".join(rows[-1].cells())} |', flush=True)
     text = summary(rows, [each.skipped for each in files if each.skipped])
     given.output.parent.mkdir(parents=True, exist_ok=True)

@@ -19,6 +19,7 @@ _HEADER = (
     'sensors',
     'drives',
     'controllers',
+    'clients',
     'seconds',
 )
 
@@ -78,7 +79,8 @@ class Row:
     Result for a file.
 
     loads: whether the robot is in a world. reason: first error, or the process's end. base:
-    'fixed' or 'free'. stands: 'yes', or the motion. seconds: wall time.
+    'fixed' or 'free'. stands: 'yes', or the motion. clients: results by action, drive and topic.
+    seconds: wall time.
     """
 
     file: str
@@ -89,6 +91,7 @@ class Row:
     sensors: Parts = field(default_factory=Parts)
     drives: list[DriveResult] = field(default_factory=list)
     controllers: Parts = field(default_factory=Parts)
+    clients: str = ''
     seconds: float = 0.0
 
     def to_json(self) -> str:
@@ -115,6 +118,7 @@ class Row:
             self.sensors.text(),
             '; '.join(each.text() for each in self.drives),
             self.controllers.text(),
+            self.clients,
             f'{self.seconds:.1f}',
         ]
 

@@ -57,3 +57,17 @@ def test_a_gazebo_joint_of_a_gazebo_link_leaves_the_robot_whole():
     link, pin = report.warnings
     assert (link.attribute or link.subject, link.code) == ('gazebo <link>', 'unknown-tag')
     assert (pin.name, pin.message) == ('pin', "is not simulated, left out: nor is its link 'bar'")
+
+
+def test_a_gazebo_joint_with_the_name_of_a_robot_joint_is_left_out():
+    """Keep the joint of the robot, as Gazebo does, with a warning."""
+    extra = (
+        '<gazebo><joint name="turn" type="revolute"><parent>base</parent><child>arm</child>'
+        '<axis><xyz>0 0 1</xyz></axis></joint></gazebo>'
+    )
+    links = f'<link name="base">{INERTIAL}</link><link name="arm">{INERTIAL}</link>'
+    turn = '<joint name="turn" type="fixed"><parent link="base"/><child link="arm"/></joint>'
+    report = check_description(f'<robot name="r">{links}{turn}{extra}</robot>')
+    assert not report.errors
+    [warning] = report.warnings
+    assert (warning.code, warning.name) == ('duplicate-name', 'turn')

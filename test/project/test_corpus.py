@@ -192,6 +192,8 @@ def test_rows_survive_json_and_name_silent_parts():
         'a|b', True, '<x>', sensors=Parts(1, 0, ['gps']), drives=[DriveResult('d', 0.5, 0.25)]
     )
     assert Row.from_json(row.to_json()) == row
-    cells = 'a\\|b | yes | &lt;x> |  |  | 1+0/2, silent: gps | d: 50.0%, odometry 25.0% |  | 0.0'
+    cells = (
+        'a\\|b | yes | &lt;x> |  |  | 1+0/2, silent: gps | d: 50.0%, odometry 25.0% |  |  | 0.0'
+    )
     assert table([row]).splitlines()[2] == f'| {cells} |'
     assert summary([row], ['SDF', 'SDF']).endswith('skipped: 2 SDF')

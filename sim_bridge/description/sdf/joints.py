@@ -95,6 +95,10 @@ def read_gazebo_joints(
             message = 'ignored: a <gazebo> with a reference holds no joints'
             findings.warning('ignored-tag', place, message)
             continue
+        if place.name in description.joints:
+            message = f'is left out: joint {place.name!r} of the robot has this name'
+            findings.warning('duplicate-name', place, message, 'name', place.name)
+            continue
         missing = left_out.intersection(_ends(node))
         if missing:
             message = f'is not simulated, left out: nor is its link {min(missing)!r}'
