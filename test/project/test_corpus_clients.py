@@ -11,7 +11,7 @@ from sim_bridge.description import load_description
 
 _DRIVE = (
     '<gazebo><plugin name="wheels" filename="libgazebo_ros_diff_drive.so">'
-    '<left_joint>left</left_joint><right_joint>right</right_joint><tf_topic>/tf</tf_topic>'
+    '<left_joint>left</left_joint><right_joint>right</right_joint><publish_odom_tf>true</publish_odom_tf>'
     '<wheel_separation>0.4</wheel_separation><wheel_diameter>0.2</wheel_diameter>'
     '<command_topic>cmd_vel</command_topic><odometry_topic>odom</odometry_topic></plugin></gazebo>'
     '<gazebo reference="base_link"><sensor name="eye" type="ray"><topic>scan</topic><ray><scan>'
