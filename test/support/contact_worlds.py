@@ -66,6 +66,28 @@ def hinged_walker(tree, legs=4, **options):
     return world, hinges
 
 
+def add_rope(world, count, start=(0.0, 0.0, 0.01), heading=0.0, kind='ball'):
+    """
+    Add a level rope of capsules, 0.06 m long and 0.02 m thick; return its links and joints.
+
+    start: its middle [m]. heading: its turn about the vertical [rad]. kind: of joints; the axes
+    of hinges are level and vertical in turns.
+    """
+    along = np.array([np.cos(heading), np.sin(heading), 0.0])
+    across = np.array([-along[1], along[0], 0.0])
+    # turns z to the rope's direction
+    turn = np.array([*(across * np.sqrt(0.5)), np.sqrt(0.5)])
+    shape, links, joints = sb.Capsule(0.01, 0.04), [], []
+    for k in range(count):
+        place = np.array(start) + 0.06 * (k + 0.5 - 0.5 * count) * along
+        links.append(world.add_body(shape, mass=0.02, position=place, orientation=turn))
+        if k > 0:
+            axis = across if k % 2 else (0.0, 0.0, 1.0)
+            anchor = place - 0.03 * along
+            joints.append(world.add_joint(kind, *links[-2:], anchor, axis=axis, tree=True))
+    return links, joints
+
+
 def tilt(world, angle, heading):
     """Direct gravity as on a slope with `angle` falling towards `heading` [rad]."""
     world.gravity = G * np.array(

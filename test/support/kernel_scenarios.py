@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 from unittest import mock
 
-from contact_worlds import add_ball, add_block, grounded, leaning_books, tilt
+from contact_worlds import add_ball, add_block, add_rope, grounded, leaning_books, tilt
 from joint_robots import on_ball
 from linkages import body, frame, X, Y, Z
 from meshes import lumpy_ball, prism, sheet
@@ -842,6 +842,19 @@ def walls(watch):
         world.step()
 
 
+def ropes(watch):
+    """Drop a rope across another one that lies on the ground."""
+    world = grounded(LAWS[1])
+    add_rope(world, 14)
+    add_rope(world, 14, (0.0, 0.0, 0.031), 1.5)
+    for _ in range(200):
+        world.step()
+        if world.report.contacts > 40:
+            break
+    with watch():
+        world.step()
+
+
 def directions(watch):
     """Slide a block on a plate, both with a friction direction."""
     world = sb.World()
@@ -955,6 +968,7 @@ SCENARIOS = [
     many,
     laws,
     walls,
+    ropes,
     directions,
     solve_types,
     user_contacts,

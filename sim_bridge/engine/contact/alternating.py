@@ -26,7 +26,15 @@ from sim_bridge.engine.contact.newton import is_bounded_element
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.velocity_newton import factor_symmetric, substitute
 from sim_bridge.engine.data import contact_materials as material
-from sim_bridge.engine.data.contact_problem import Block, Bound, IN_ORDER, NO_LAW, ORDER_WORK, Row
+from sim_bridge.engine.data.contact_problem import (
+    Block,
+    Bound,
+    IN_ORDER,
+    NO_LAW,
+    ORDER_WORK,
+    Row,
+    TREE_WORK,
+)
 from sim_bridge.engine.math.vec3 import add, load_v, scale, store_v, sub
 
 # coordinates, and rows with friction; smaller islands are left to Newton steps
@@ -91,8 +99,10 @@ def is_large(laws, islands, direct, island):
     Return whether an island has so many bodies and rows with friction that iterations pay.
 
     Without friction, and in single robots with many contacts, Newton's method finds the pressing
-    and sliding contacts itself. The matrix needs room.
+    and sliding contacts itself. The matrix needs room. Newton steps along trees are cheap.
     """
+    if direct.size[TREE_WORK] >= 0:
+        return False
     if direct.size[IN_ORDER] < _MANY or direct.size[ORDER_WORK] < 0:
         return False
     size = 0

@@ -16,7 +16,7 @@ from sim_bridge.engine.contact.gauss_seidel import linear_velocities
 from sim_bridge.engine.contact.proximal import go_back, keep_impulses, take_round
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
-from sim_bridge.engine.data.contact_problem import Block, NO_LAW, ORDER_WORK, Row
+from sim_bridge.engine.data.contact_problem import Block, NO_LAW, ORDER_WORK, Row, TREE_WORK
 
 # first and later compliance, relative to the normal rows' inverse inertia: later rounds with 1e-4
 # leave residuals in tall stacks, a first round with 1e-6 has too much rounding to be symmetric
@@ -47,7 +47,7 @@ def share_load(laws, islands, rows, solution, direct, island, geometry, toleranc
     if not is_redundant(laws, islands, rows, solution, direct, island, geometry, tolerance):
         return
     order_coordinates(islands, rows, direct, island)
-    if direct.size[ORDER_WORK] < 0:
+    if direct.size[ORDER_WORK] < 0 and direct.size[TREE_WORK] < 0:
         return
     keep_impulses(islands, solution, island, direct.before)
     stiffness, gain = scale_of(laws, islands, rows, solution, island)

@@ -11,9 +11,11 @@ makes it robust.
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.banded import solve_banded
 from sim_bridge.engine.contact.cone import has_constant_bound, slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
+from sim_bridge.engine.contact.tree_newton import solve_along_trees
 from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import (
@@ -26,6 +28,7 @@ from sim_bridge.engine.data.contact_problem import (
     OF_ROW,
     ORDER_WORK,
     Row,
+    TREE_WORK,
 )
 from sim_bridge.engine.math.vec3 import load_v, scale
 
@@ -41,6 +44,12 @@ def find_direction(laws, islands, rows, solution, direct, island):
     size = list_unknowns(laws, islands, rows, solution, direct.unknown, island)
     if size <= 0:
         return size
+    trees = direct.size[TREE_WORK]
+    if trees >= 0:
+        islands.spent[island] += trees
+        if not solve_along_trees(laws, rows, solution, direct, size):
+            return -1
+        return size if is_finite_step(direct, size) else -1
     band, work = bandwidth(direct.unknown, size), direct.size[ORDER_WORK]
     if 0 <= work < size * (size + band * band) or size > direct.matrix.shape[0]:
         islands.spent[island] += work
@@ -337,39 +346,3 @@ def set_disk_equations(direct, i, normal, size, pressing, radius, impulse, veloc
     matrix[i + 1, normal] -= stiff * radius * d2
     right[i] = stiff * (bound * d1 - t)
     right[i + 1] = stiff * (bound * d2 - s)
-
-
-@subroutine
-def solve_banded(band, size, matrix_inout, x_inout):
-    """
-    Solve by Gaussian elimination with partial pivoting; return False for a singular matrix.
-
-    band: half bandwidth of the nonzero entries; row exchanges double it to the right.
-    """
-    for k in range(size):
-        last, right = min(k + band + 1, size), min(k + 2 * band + 1, size)
-        pivot = k
-        for i in range(k + 1, last):
-            if abs(matrix_inout[i, k]) > abs(matrix_inout[pivot, k]):
-                pivot = i
-        if not abs(matrix_inout[pivot, k]) > 0.0:
-            return False
-        if pivot != k:
-            for j in range(k, right):
-                other = matrix_inout[pivot, j]
-                matrix_inout[pivot, j] = matrix_inout[k, j]
-                matrix_inout[k, j] = other
-            other = x_inout[pivot]
-            x_inout[pivot] = x_inout[k]
-            x_inout[k] = other
-        for i in range(k + 1, last):
-            factor = matrix_inout[i, k] / matrix_inout[k, k]
-            if factor != 0.0:
-                for j in range(k + 1, right):
-                    matrix_inout[i, j] -= factor * matrix_inout[k, j]
-                x_inout[i] -= factor * x_inout[k]
-    for k in range(size - 1, -1, -1):
-        for j in range(k + 1, min(k + 2 * band + 1, size)):
-            x_inout[k] -= matrix_inout[k, j] * x_inout[j]
-        x_inout[k] /= matrix_inout[k, k]
-    return True

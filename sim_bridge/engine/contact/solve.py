@@ -33,6 +33,7 @@ from sim_bridge.engine.contact.solver_calls import (
     solve_by_pair_types,
     solve_normals,
 )
+from sim_bridge.engine.contact.tree_newton import lay_out_trees, work_along_trees
 from sim_bridge.engine.contact.warm_start import estimate_new_pairs
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
@@ -58,6 +59,7 @@ from sim_bridge.engine.math.spatial import ORIGIN
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, sub
 
 _FEW_SWEEPS = 12
+_FEWEST_SWEEPS, _CHEAP = 2, 0.3  # for islands where trees reduce a Newton step to this share
 _CLOSE = 0.01  # share of the tolerance needed for heavy bodies on light ones to stay in place
 _MOVING = 1e-2  # above this velocity nothing in an island has to stay in place [m/s, rad/s]
 _SLOW = 0.7  # relative to the last change; above it, friction and normals are solved together
@@ -267,6 +269,10 @@ def solve_direct(table, island, has_elements):
     state, rows, solution = world.state(table), world.rows(table), world.solution(table)
     size, newtons = island_rows(laws, islands, island), 0
     a_newton = newton_work(islands, rows, island)
+    lay_out_trees(table, island, a_newton)
+    along_trees = work_along_trees(islands, rows, world.direct(table), island, a_newton)
+    interval = _FEWEST_SWEEPS if along_trees < _CHEAP * a_newton else _FEW_SWEEPS
+    a_newton = along_trees
     affordable = affordable_work(
         options, state, laws, islands, rows, solution, has_elements, a_newton, island
     )
@@ -285,6 +291,8 @@ def solve_direct(table, island, has_elements):
         size,
         0.5 * max(tolerance, missed),
         affordable,
+        interval,
+        a_newton,
         is_settling,
     )
     if level == ROUGH and not is_solved:
@@ -434,7 +442,17 @@ def is_same_pair(contacts, contact):
 
 @kernel
 def sweep_while_worthwhile(
-    laws, islands, rows, solution, island, size, enough, affordable, is_settling
+    laws,
+    islands,
+    rows,
+    solution,
+    island,
+    size,
+    enough,
+    affordable,
+    interval,
+    a_newton,
+    is_settling,
 ):
     """
     Sweep until the changes are small.
@@ -443,8 +461,9 @@ def sweep_while_worthwhile(
     the changes are small.
 
     At regular intervals, the convergence rate predicts the sweeps left. Sweeping stops if these
-    would cost more than Newton steps, or more than is affordable. is_settling: small changes do
-    not suffice if sweeps converge slowly, see `settles`.
+    would cost more than Newton steps, or more than is affordable. interval: in sweeps. a_newton:
+    multiplications in a Newton step. is_settling: small changes do not suffice if sweeps converge
+    slowly, see `settles`.
     """
     before, sweeps, change, noise = 0.0, 0, _INFINITY, 0.0
     unshared = 0
@@ -452,7 +471,7 @@ def sweep_while_worthwhile(
         noise = _NOISE * greatest_gain(islands, rows, solution, island)
     work = sweep_work(islands, rows, island)
     most_of_rows = _SWEEPS_PER_ROW_2 * size * size
-    most = _NEWTONS * newton_work(islands, rows, island) / max(work, 1)
+    most = _NEWTONS * a_newton / max(work, 1)
     while True:
         last, change = change, sweep(laws, islands, rows, solution, island)
         sweeps += 1
@@ -472,9 +491,9 @@ def sweep_while_worthwhile(
             change = 2.0 * enough
         if sweeps == 1:
             before = change
-        if sweeps % _FEW_SWEEPS == 0:
+        if sweeps % interval == 0:
             rate = change / before
-            left = math.pow(rate, min(most, most_of_rows - sweeps) / _FEW_SWEEPS)
+            left = math.pow(rate, min(most, most_of_rows - sweeps) / interval)
             if not (rate < 1.0 and change * left <= enough):
                 return sweeps, unshared, False
             before = change

@@ -36,6 +36,7 @@ from sim_bridge.engine.contact.rows import build_rows
 from sim_bridge.engine.contact.sleep import set_kinds, wake_tied, wake_touched
 from sim_bridge.engine.contact.solve import set_biases, solve_contacts
 from sim_bridge.engine.contact.solver_calls import island_of_phase
+from sim_bridge.engine.contact.tree_newton import lay_out_trees, work_along_trees
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world
@@ -274,6 +275,8 @@ def newton(table, phase):
                 break
     order_coordinates(islands, rows, direct, island)
     a_newton = newton_work(islands, rows, island) + max(direct.size[ORDER_WORK], 0)
+    lay_out_trees(table, island, a_newton)
+    a_newton = work_along_trees(islands, rows, direct, island, a_newton)
     most = most_work(table, island, a_newton)
     newtons, is_ready = 0, True
     if is_large(laws, islands, direct, island):
@@ -314,6 +317,7 @@ def share(table, island):
     """Share an island's load among redundant contacts."""
     islands, rows = world.islands(table), world.rows(table)
     spent = islands.spent[island]
+    lay_out_trees(table, island, newton_work(islands, rows, island))
     share_load(
         world.laws(table),
         islands,

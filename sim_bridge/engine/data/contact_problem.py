@@ -21,7 +21,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from sim_bridge.engine.data.inertia import ARTICULATED_SIZE
+from sim_bridge.engine.data.inertia import ARTICULATED_SIZE, RIGID_SIZE
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import (
     body_count,
@@ -58,7 +58,7 @@ PENETRATION = 2  # [m]
 EXCESS = 3  # natural map relative to the island's tolerance [1]
 
 # entries in Direct.size
-IN_ORDER, ORDER_WORK = range(2)
+IN_ORDER, ORDER_WORK, TREE_BODIES, TREE_WORK = range(4)
 # columns in Direct.unknown
 OF_CONTACT, OF_ROW, LOWEST, HIGHEST = range(4)
 # first columns in Direct.kept
@@ -273,8 +273,12 @@ class Direct(NamedTuple):
     """Impulse, bias, softness and block of a contact before a proximal step."""
     before: Annotated[FloatMatrix, Dims('bounds', 6, unit='N s; N m s')]
     """Impulses before load sharing."""
-    size: Annotated[IntVector, Dims(2)]
-    """IN_ORDER and ORDER_WORK, about the ordered coordinates, see `velocity_newton`."""
+    size: Annotated[IntVector, Dims(4)]
+    """
+    IN_ORDER, ORDER_WORK: about the ordered coordinates, see `velocity_newton`.
+
+    TREE_BODIES, TREE_WORK: about the listed bodies, see `tree_newton`.
+    """
     group: Annotated[IntVector, Dims('whitened', points_at='whitened')]
     """
     First coordinate of the tree to which each coordinate belongs.
@@ -310,6 +314,52 @@ class Direct(NamedTuple):
     """Whitened velocity without the island's impulses, in the order of the coordinates."""
     next_search: Annotated[FloatVector, Dims('whitened', unit='SI')]
     """The right-hand side in `search` for the next iteration."""
+    in_island: Annotated[IntVector, Dims('nb')]
+    """1 at the first bodies in the island's trees, see `tree_newton`."""
+    item_of: Annotated[IntVector, Dims('nb')]
+    """A body's index in the list, -1 for none."""
+    body_of: Annotated[IntVector, Dims('whitened')]
+    """The same for a joint coordinate's body."""
+    above: Annotated[IntVector, Dims('nb')]
+    """For each listed body: index of its carrier, -1 for none."""
+    tree_of: Annotated[IntVector, Dims('nb', points_at='nb')]
+    """First body in its tree."""
+    joint_of: Annotated[IntVector, Dims('nb')]
+    """RIGID (also locked), ON_AXIS or FLOATING."""
+    rigid: Annotated[FloatMatrix, Dims('nb', RIGID_SIZE, unit='kg; kg m; kg m²')]
+    """Workspace.rigid."""
+    axis: Annotated[FloatMatrix, Dims('nb', 6, unit='1; m')]
+    """Workspace.axis; for a floating body its pivots without contacts."""
+    own_pivot: Annotated[FloatVector, Dims('nb', unit='kg; kg m²')]
+    """The joint's effective inertia without contacts."""
+    own_inertia: Annotated[FloatVector, Dims('nb', unit='kg; kg m²')]
+    """Part of it due to armature, springs and dampers."""
+    joint_inertia: Annotated[FloatVector, Dims('nb', unit='kg; kg m²')]
+    """The same with joint law elements."""
+    inertia: Annotated[FloatMatrix, Dims('nb', 36, unit='SI')]
+    """Articulated inertia with contacts, torque rows first; for a floating body its factors."""
+    column: Annotated[FloatMatrix, Dims('nb', 6, unit='SI')]
+    """Articulated inertia times the joint's axis."""
+    line: Annotated[FloatMatrix, Dims('nb', 6, unit='SI')]
+    """The joint's axis times the articulated inertia."""
+    pivot: Annotated[FloatVector, Dims('nb', unit='1/kg; 1/(kg m²)')]
+    """Inverse effective inertia with contacts."""
+    tree_force: Annotated[FloatMatrix, Dims('nb', 7, unit='N s m; N s')]
+    """Impulse on each body, then on its joint."""
+    tree_twist: Annotated[FloatMatrix, Dims('nb', 7, unit='rad/s; m/s')]
+    """Change in each body's spatial velocity, then in its joint's."""
+    probe_force: Annotated[FloatMatrix, Dims('nb', 7, unit='N s m; N s')]
+    """As tree_force, for an impulse at one coupled contact."""
+    probe_twist: Annotated[FloatMatrix, Dims('nb', 7, unit='rad/s; m/s')]
+    """As tree_twist, caused by probe_force."""
+    side: Annotated[IntMatrix, Dims('bounds', 2)]
+    """A contact's bodies in the list, or ON_GROUND; ON_JOINT for a joint element."""
+    arm: Annotated[FloatMatrix, Dims('bounds', 6, unit='m')]
+    """Contact point relative to O, for each body; a joint element's sign, in column 0."""
+    wrench: Annotated[FloatMatrix, Dims(6, 6, unit='1; m')]
+    """A contact's rows as unit wrenches on one body."""
+    coupled: Annotated[FloatVector, Dims('direct_rows', unit='N s; N m s')]
+    """Impulse changes between listed bodies."""
 
 
 class LawRows(NamedTuple):
