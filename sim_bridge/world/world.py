@@ -171,7 +171,7 @@ class World(DeclaredAttributes):
         solver: contact solver; stops, joint friction and mimic joints are always solved exactly.
             'direct': residual below 1e-9 m/s, within `step_budget`; for robots and what rests.
             'iterative': residual below 1e-6 m/s by 8 to 50 sweeps, completed by Newton steps,
-            except for piles and if `iterations` is given; for moving piles with hundreds of
+            except for moving piles and if `iterations` is given; for such piles with hundreds of
             bodies (figures in docs/performance.md, With contacts). 'split': residual below
             1e-6 m/s, by alternating a direct solve for normal forces and friction sweeps, and by
             solving both together if they do not converge. `report` tells whether the tolerance was

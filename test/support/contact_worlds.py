@@ -115,10 +115,10 @@ def lowest_point(world, robot, ground):
     return min(world.distance(geometry, surface).distance for geometry in robot.geometries)
 
 
-def leaning_books():
-    """Return a shelf with nine upright and three leaning books."""
+def leaning_books(time_step=2e-3, **options):
+    """Return a shelf with nine upright and three leaning books; options: as for `World`."""
     thickness, height, lean = 0.03, 0.24, 0.2
-    world = sb.World(2e-3)
+    world = sb.World(time_step, **options)
     world.materials.add(sb.Material('paper', friction=0.4))
     fixed = {'motion': 'static', 'material': 'paper'}
     world.add_body(sb.Box((1.2, 0.3, 0.02)), position=(0.5, 0.0, -0.01), **fixed)

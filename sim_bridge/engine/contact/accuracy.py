@@ -14,7 +14,12 @@ level at an island's coordinates, so a copied world takes the same decisions.
 """
 
 from sim_bridge.compiler.kernel import kernel
-from sim_bridge.engine.contact.budget import greatest_velocity, island_tolerance, MOST_WORK
+from sim_bridge.engine.contact.budget import (
+    greatest_velocity,
+    INVESTS,
+    island_tolerance,
+    MOST_WORK,
+)
 from sim_bridge.engine.data.contact_problem import ISLANDS
 from sim_bridge.engine.data.state import FAILURES, LEVEL, WAIT
 
@@ -29,8 +34,11 @@ _SETTLES = 100  # so many steps in a row may bring an island to rest by Newton s
 _WAIT, _LONGEST = 1, 8  # shortest wait, in steps, and how often it doubles at most
 _PAYS = 0.1  # Newton steps have missed the tolerance if they leave more than this share
 MORE = 10.0  # sweeps at level ROUGH may leave this multiple of State.missed
-_MOST_MISSED = 2e-5  # bound of this residual: larger ones would move bodies visibly [m/s]
-_SLOW = 1e-3  # slower islands are not solved at level ROUGH [m/s, rad/s]
+# bounds for this residual, since larger ones would move bodies visibly: [m/s], and relative to the
+# island's velocity
+_MOST_MISSED, _OF_VELOCITY = 2e-5, 1e-5
+_SLOW = 1.0  # slow islands: velocity per time step below this acceleration [m/s², rad/s²]
+_SLOW_WAIT = 16  # longest wait in slow islands, in steps
 _SLOWLY = 0.9  # State.missed falls in a step to this share at most
 
 
@@ -42,13 +50,22 @@ def find_level(options, state, islands, rows, island):
     if options.step_budget < MOST_WORK and state.v.shape[0] > 0:
         level, wait, failures = stored_level(state, islands, rows, island)
     islands.remembers[island] = int(level > FINE or failures > 0)
+    if level == ROUGH and is_slow(options, state, islands, rows, island):
+        wait = min(wait, _SLOW_WAIT)
+        # a solution brings a slow island to rest, and later steps need no Newton steps
+        if wait == 0:
+            islands.remembers[island] = INVESTS
+    islands.wait[island] = wait
     if wait == 0 and level > FINE:
         level -= 1
-    # sweeps would keep slow piles from coming to rest
-    if level == ROUGH and greatest_velocity(state, islands, rows, island) < _SLOW:
-        level = COARSE
     islands.level[island] = level
     return level
+
+
+@kernel
+def is_slow(options, state, islands, rows, island):
+    """Return whether an island moves slower than weight changes its velocity in a step."""
+    return greatest_velocity(state, islands, rows, island) < _SLOW * options.time_step
 
 
 @kernel
@@ -76,7 +93,11 @@ def level_tolerance(options, state, islands, rows, has_elements, island):
 
 @kernel
 def last_missed(state, islands, rows, island):
-    """Return the greatest residual in State.missed among the island's coordinates [m/s]."""
+    """
+    Return the greatest residual in State.missed among the island's coordinates [m/s].
+
+    Its bound is a share in the island's velocity, or a residual too small to move bodies visibly.
+    """
     left = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
@@ -84,7 +105,8 @@ def last_missed(state, islands, rows, island):
             at = rows.support[entry]
             if at < state.v.shape[0]:
                 left = max(left, state.missed[at])
-    return min(left, _MOST_MISSED)
+    moving = _OF_VELOCITY * greatest_velocity(state, islands, rows, island)
+    return min(left, max(_MOST_MISSED, moving))
 
 
 @kernel
@@ -112,7 +134,8 @@ def keep_levels(state, islands, rows, solution):
         level, result = islands.level[island], islands.result[island]
         if islands.remembers[island] == 0 and result <= CHEAP:
             continue
-        old, wait, failures = stored_level(state, islands, rows, island)
+        old, _, failures = stored_level(state, islands, rows, island)
+        wait = islands.wait[island]
         level, wait, failures = next_level(level, result, old, wait, failures)
         for place in range(islands.first[island], islands.first[island + 1]):
             contact = islands.order[place]

@@ -19,7 +19,7 @@ iterations come near the solution, from any start, and Newton steps end the last
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.contact.budget import greatest_velocity, NEAR_REST, sweep_work
+from sim_bridge.engine.contact.budget import greatest_velocity, INVESTS, NEAR_REST, sweep_work
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk
 from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities
 from sim_bridge.engine.contact.newton import is_bounded_element
@@ -120,6 +120,8 @@ def penalty_of(state, islands, rows, direct, island, allowed):
 
     allowed: multiplications allowed for the island.
     """
+    if islands.remembers[island] == INVESTS:
+        return _ALONE
     if greatest_velocity(state, islands, rows, island) >= NEAR_REST:
         return _IN_MOTION
     return _AT_REST if _NEWTONS * direct.size[ORDER_WORK] <= allowed else _ALONE

@@ -18,6 +18,9 @@ BAD = 0.05
 NEAR_REST = 1e-4
 """Greatest velocity of an island near rest [m/s, rad/s]."""
 
+INVESTS = 2
+"""Value in Islands.remembers: the island may take more work, see `contact.accuracy`."""
+
 OF_ENTRY_PAIR = 4
 """Multiplications for one pair of a contact's row entries, as Newton's matrix is built."""
 
@@ -28,10 +31,12 @@ _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 # solvers that alternate Newton's method with sweeps
 _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
+_INVESTED = 10  # factor on the budget for a slow island that missed its tolerance
 _NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
 _OF_VELOCITY = 1e-4  # residual relevant in a moving island, relative to its greatest velocity
 _AIM_IN_MOTION = 1e-6  # the solver aims at smaller residuals [m/s]
-_UNSEEN_AT_REST, _UNSEEN_IN_MOTION = 1e-7, 1e-4  # bounds of the accepted residual [m/s]
+_OF_CHANGE = 1e-3  # accepted residual relative to the velocity change in the step
+_UNSEEN_AT_REST, _UNSEEN_IN_MOTION = 1e-7, 1e-2  # bounds for the accepted residual [m/s]
 
 
 @kernel
@@ -55,6 +60,8 @@ def affordable_work(options, state, laws, islands, rows, solution, has_elements,
         larger = size / _PILE
         most = min(budget * larger * larger, float(_NEWTONS_OF_PILE) * a_newton)
         most = max(budget, min(most, _MORE * budget))
+    if islands.remembers[island] == INVESTS:
+        most = max(most, _INVESTED * budget)
     if greatest_velocity(state, islands, rows, island) < NEAR_REST:
         most = max(most, _NEWTONS_AT_REST * float(a_newton))
     return int(min(most, float(MOST_WORK)))
@@ -77,18 +84,33 @@ def island_tolerance(options, state, islands, rows, has_elements, island):
 
 
 @kernel
-def accepted_residual(options, state, islands, rows, has_elements, island):
+def accepted_residual(options, state, islands, rows, has_elements, island, change):
     """
     Return the residual up to which an island counts as converged [m/s].
 
-    A user sees no smaller ones: at rest it moves bodies by a third of a millimetre in an hour, in
-    motion by a tenth of a millimetre in a metre, and in a second at most.
+    change: greatest velocity change in the step. A user sees no smaller residuals: at rest they
+    move bodies by 0.3 mm in an hour, in motion by 0.1 mm in a metre. In impacts the instant within
+    the step is unknown, so positions are uncertain by half the change times the step; the residual
+    adds a five-hundredth to this.
     """
     if has_elements:
         return options.contact_tolerance
     in_motion = _OF_VELOCITY * greatest_velocity(state, islands, rows, island)
-    accepted = max(_UNSEEN_AT_REST, min(in_motion, _UNSEEN_IN_MOTION))
-    return max(options.contact_tolerance, accepted)
+    in_motion = min(max(in_motion, _OF_CHANGE * change), _UNSEEN_IN_MOTION)
+    return max(options.contact_tolerance, max(_UNSEEN_AT_REST, in_motion))
+
+
+@kernel
+def greatest_change(state, islands, rows, v_next, island):
+    """Return the greatest velocity change in an island; v_next: velocities at the step's end."""
+    greatest = 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        for entry in range(rows.first[contact], rows.first[contact + 1]):
+            at = rows.support[entry]
+            if at < state.v.shape[0]:
+                greatest = max(greatest, abs(v_next[at] - state.v[at]))
+    return greatest
 
 
 @kernel

@@ -36,6 +36,7 @@ def find_islands(model, ws, geometry, contacts, tied, laws, islands, solution):
     islands.spent[:number] = 0
     islands.left[:number] = 0.0
     islands.level[:number] = islands.remembers[:number] = islands.result[:number] = 0
+    islands.wait[:number] = 0
     sort_contacts(contacts.size[COUNT], number, islands)
 
 

@@ -226,6 +226,7 @@ def island_of_tree(model, islands, solution, body):
         islands.of_tree[leader] = number
         islands.spent[number], islands.left[number] = 0, 0.0
         islands.level[number] = islands.remembers[number] = islands.result[number] = 0
+        islands.wait[number] = 0
         solution.effort[ISLANDS] = number + 1
     return islands.of_tree[leader]
 

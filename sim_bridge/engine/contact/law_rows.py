@@ -205,7 +205,7 @@ def close_laws(table):
     first, h = world.contacts(table).size[COUNT], options.time_step
     for island in range(solution.effort[ISLANDS]):
         natural, _ = island_residual(laws, islands, rows, solution, island)
-        note_residual(options, state, islands, rows, solution, True, island, natural)
+        note_residual(options, state, islands, rows, solution, True, island, natural, 0.0)
         # the contacts alone have another residual
         islands.residual[island, NATURAL] = math.nan
     element = 0

@@ -44,10 +44,14 @@ def island_residual(laws, islands, rows, solution, island):
 
 
 @kernel
-def note_residual(options, state, islands, rows, solution, has_elements, island, natural):
-    """Update the world's greatest residual, and the greatest one relative to the accepted one."""
+def note_residual(options, state, islands, rows, solution, has_elements, island, natural, change):
+    """
+    Update the world's greatest residual, and the greatest one relative to the accepted one.
+
+    change: as for `accepted_residual`.
+    """
     residual = solution.residual
-    accepted = accepted_residual(options, state, islands, rows, has_elements, island)
+    accepted = accepted_residual(options, state, islands, rows, has_elements, island, change)
     residual[NATURAL] = max(residual[NATURAL], natural)
     residual[EXCESS] = max(residual[EXCESS], natural / accepted)
 

@@ -6,6 +6,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.accuracy import (
     find_level,
     FINE,
+    is_slow,
     last_missed,
     level_tolerance,
     MORE,
@@ -216,7 +217,8 @@ def solve_island(table, island, is_new):
         return
     has_elements = world.law_rows(table).size[ELEMENTS] > 0
     # motors couple friction and normals too much for separate solutions
-    if options.solver == DIRECT or options.solver == SPLIT and has_elements:
+    is_direct = options.solver == DIRECT or options.solver == SPLIT and has_elements
+    if is_direct or not has_elements and needs_rest(table, island):
         sweeps, newtons, unshared = solve_direct(table, island, has_elements)
     elif options.solver == SPLIT:
         sweeps, newtons = solve_split(table, island)
@@ -231,6 +233,21 @@ def solve_island(table, island, is_new):
         share_impulses(options, table, island)
         residual[island, NATURAL] = math.nan
     effort[SWEEPS], effort[NEWTONS] = max(effort[SWEEPS], sweeps), max(effort[NEWTONS], newtons)
+
+
+@kernel
+def needs_rest(table, island):
+    """
+    Return whether `iterative` solves an island as `direct` does: a large one that hardly moves.
+
+    Its few sweeps would let it sink. Given iterations are kept.
+    """
+    options, islands, rows = world.options(table), world.islands(table), world.rows(table)
+    if options.solver != ITERATIVE or options.newton_rows == 0:
+        return False
+    if island_rows(world.laws(table), islands, island) <= options.newton_rows:
+        return False
+    return is_slow(options, world.state(table), islands, rows, island)
 
 
 @kernel
@@ -282,6 +299,9 @@ def solve_direct(table, island, has_elements):
     )
     tolerance = level_tolerance(options, state, islands, rows, has_elements, island)
     missed = last_missed(state, islands, rows, island) if level == ROUGH else 0.0
+    aim = max(tolerance, missed)
+    if level == ROUGH and is_slow(options, state, islands, rows, island):
+        aim = tolerance
     sweeps, unshared, is_solved = sweep_while_worthwhile(
         laws,
         islands,
@@ -289,14 +309,14 @@ def solve_direct(table, island, has_elements):
         solution,
         island,
         size,
-        0.5 * max(tolerance, missed),
+        0.5 * aim,
         affordable,
         interval,
         a_newton,
         is_settling,
     )
     if level == ROUGH and not is_solved:
-        sweeps, is_solved = sweep_roughly(table, island, sweeps, max(tolerance, missed), missed)
+        sweeps, is_solved = sweep_roughly(table, island, sweeps, aim, missed)
     if not is_solved and has_elements:
         newtons = solve_by_newton(options, table, island)
     elif not is_solved:

@@ -9,6 +9,7 @@ from sim_bridge.engine.contact.blocked import find_blocked
 from sim_bridge.engine.contact.budget import (
     affordable_work,
     BAD,
+    greatest_change,
     island_tolerance,
     newton_work,
     sweep_work,
@@ -40,7 +41,7 @@ from sim_bridge.engine.contact.tree_newton import lay_out_trees, work_along_tree
 from sim_bridge.engine.contact.velocity_newton import order_coordinates
 from sim_bridge.engine.contact.warm_start import reuse_impulses
 from sim_bridge.engine.data import world_table as world
-from sim_bridge.engine.data.contact_materials import DIRECT
+from sim_bridge.engine.data.contact_materials import SPLIT
 from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import (
     COMPLEMENTARITY,
@@ -196,7 +197,9 @@ def project_positions(table):
     contacts, laws, rows = world.contacts(table), world.laws(table), world.rows(table)
     islands, solution = world.islands(table), world.solution(table)
     response, h = world.response(table), options.time_step
-    update_residuals(options, world.state(table), contacts, laws, islands, rows, solution)
+    update_residuals(
+        options, world.state(table), contacts, laws, islands, rows, solution, ws.v_next
+    )
     for body in range(response.origin.shape[0]):
         store3(response.origin, body, 0, load3(ws.pose, body, ORIGIN))
     if not find_missing(options, world.contact_materials(table), contacts, laws, rows, solution):
@@ -217,7 +220,7 @@ def keep(table):
     count = contacts.size[COUNT]
     state.contact_size[COUNT] = count
     # without contacts the islands are those of an earlier step
-    if count > 0 and world.options(table).solver == DIRECT:
+    if count > 0 and world.options(table).solver != SPLIT:
         keep_levels(state, world.islands(table), world.rows(table), solution)
     keep_wrenches(model, count > 0, world.response(table), state)
     state.contact_geometry[:count] = contacts.geometry[:count]
@@ -238,8 +241,12 @@ def keep(table):
 
 
 @kernel
-def update_residuals(options, state, contacts, laws, islands, rows, solution):
-    """Record the bodies' penetration depth, and the contact solution's residuals."""
+def update_residuals(options, state, contacts, laws, islands, rows, solution, v_next):
+    """
+    Record the bodies' penetration depth, and the contact solution's residuals.
+
+    v_next: velocities at the step's end.
+    """
     residual = solution.residual
     for contact in range(contacts.size[COUNT]):
         if laws.rows[contact] > 0:
@@ -250,7 +257,8 @@ def update_residuals(options, state, contacts, laws, islands, rows, solution):
         complementarity = islands.residual[island, COMPLEMENTARITY]
         if not natural >= 0.0:
             natural, complementarity = island_residual(laws, islands, rows, solution, island)
-        note_residual(options, state, islands, rows, solution, False, island, natural)
+        change = greatest_change(state, islands, rows, v_next, island)
+        note_residual(options, state, islands, rows, solution, False, island, natural, change)
         residual[COMPLEMENTARITY] = max(residual[COMPLEMENTARITY], complementarity)
 
 

@@ -160,7 +160,9 @@ class Islands(NamedTuple):
     left: Annotated[FloatVector, Dims('bounds', unit='m/s')]
     """Residual at level ROUGH, or after Newton steps; 0 otherwise."""
     remembers: Annotated[IntVector, Dims('bounds')]
-    """1 if the last step has left a level or failures."""
+    """1 if the last step has left a level or failures, 2 if more work may end them."""
+    wait: Annotated[IntVector, Dims('bounds')]
+    """Steps until the next finer level is tried, see `contact.accuracy`."""
     result: Annotated[IntVector, Dims('bounds')]
     """Worst result of the Newton steps in this step, see `contact.accuracy`."""
     rests: Annotated[IntVector, Dims('nb')]

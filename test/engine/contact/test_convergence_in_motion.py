@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.engine.contact.budget import accepted_residual, island_tolerance
+from sim_bridge.engine.contact.budget import accepted_residual, greatest_change, island_tolerance
 
 BENT = {
     'leg_left_3_joint': -0.411354,
@@ -60,23 +60,28 @@ def test_a_swaying_robot_converges(robots_folder):
 
 
 @pytest.mark.parametrize(
-    ('speed', 'aim', 'accepted'),
+    ('speed', 'change', 'aim', 'accepted'),
     [
-        (0.0, 1e-9, 1e-7),
-        (1e-6, 1e-9, 1e-7),
-        (-1e-3, 1e-7, 1e-7),
-        (0.02, 1e-6, 2e-6),
-        (2.0, 1e-6, 1e-4),
+        (0.0, 0.0, 1e-9, 1e-7),
+        (1e-6, 0.0, 1e-9, 1e-7),
+        (-1e-3, 0.0, 1e-7, 1e-7),
+        (0.02, 0.0, 1e-6, 2e-6),
+        (2.0, 0.0, 1e-6, 2e-4),
+        (2.0, 1.0, 1e-6, 1e-3),
+        (0.0, 1.0, 1e-9, 1e-3),
+        (2.0, 1e3, 1e-6, 1e-2),
     ],
 )
-def test_residuals_are_judged_by_the_motion(speed, aim, accepted):
-    """Aim at the solver's tolerance at rest, else at a bounded share of the greatest velocity."""
+def test_residuals_are_judged_by_the_motion(speed, change, aim, accepted):
+    """Aim at a share of the velocity; accept this share, or a share of the velocity change."""
     options = SimpleNamespace(contact_tolerance=1e-9)
     state = SimpleNamespace(v=np.array([0.0, speed]))
     islands = SimpleNamespace(first=[0, 1], order=[0])
     # the last entry belongs to a compliant joint, which has no velocity
     rows = SimpleNamespace(first=[0, 3], support=[0, 1, 2])
-    assert island_tolerance(options, state, islands, rows, False, 0) == pytest.approx(aim)
-    assert accepted_residual(options, state, islands, rows, False, 0) == pytest.approx(accepted)
-    assert island_tolerance(options, state, islands, rows, True, 0) == 1e-9
-    assert accepted_residual(options, state, islands, rows, True, 0) == 1e-9
+    judged = options, state, islands, rows
+    assert greatest_change(state, islands, rows, state.v + [0.0, change], 0) == change
+    assert island_tolerance(*judged, False, 0) == pytest.approx(aim)
+    assert accepted_residual(*judged, False, 0, change) == pytest.approx(accepted)
+    assert island_tolerance(*judged, True, 0) == 1e-9
+    assert accepted_residual(*judged, True, 0, change) == 1e-9
