@@ -52,7 +52,8 @@ class TrajectorySettings:
     way and at the goal [rad or m]. goal_time: [s]; 0 for no limit. stopped_velocity: at the goal
     [rad/s or m/s]. gains: by joint. monitor_rate: feedback rate [Hz]. state_rate: rate of the
     state topic [Hz]; 0 for the manager's rate. allows_part, allows_moving_end: goals accepted.
-    interpolates: False for jumps to the next point.
+    interpolates: False for jumps to the next point. decelerations: by joint,
+    for canceled trajectories [rad/s² or m/s²]; empty to stop at once.
     """
 
     joints: tuple[str, ...]
@@ -66,6 +67,7 @@ class TrajectorySettings:
     allows_part: bool = False
     allows_moving_end: bool = False
     interpolates: bool = True
+    decelerations: Mapping[str, float] = field(default_factory=_nothing)
 
     @property
     def claims(self) -> tuple[str, ...]:

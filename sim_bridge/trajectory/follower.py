@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.foundation.arrays import FloatArray, IntArray
+from sim_bridge.foundation.arrays import FloatArray, IntArray, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName
-from sim_bridge.foundation.validation import instance_of, items_of
+from sim_bridge.foundation.validation import finite_vector, instance_of, items_of
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.change import Change
 from sim_bridge.trajectory.gains import Gains
@@ -228,12 +228,15 @@ class TrajectoryFollower(DeclaredAttributes):
         start_ns: int = 0,
         tolerances: Tolerances | None = None,
         interpolates: bool = True,
+        decelerations: Vector | None = None,
     ) -> Run:
         """
         Follow a trajectory.
 
         time_ns: now. start_ns: start time; 0 for now. Until then, the joints continue as before.
         interpolates: False for jumps: the motion between two points is the second point.
+        decelerations: for a run that is canceled or violates a tolerance, above 0
+        [rad/s² or m/s²]; None to stop at once.
         Raises UnknownNameError for an unknown joint, InvalidValueError if the trajectory is
         already over, or for arguments with a wrong type.
         """
@@ -252,19 +255,33 @@ class TrajectoryFollower(DeclaredAttributes):
                 f'{len(columns)}, one for each joint of the trajectory',
             )
         run = Run(trajectory, columns, start_ns, tolerances, interpolates=interpolates)
+        if decelerations is not None:
+            run.decelerations = finite_vector(
+                'decelerations', decelerations, len(columns), 'trajectory'
+            )
+            if not run.decelerations.min() > 0.0:
+                raise InvalidValueError('decelerations', decelerations, 'numbers above 0')
         with _Whole(self):
             self._await(run)
         return run
 
     def cancel(self, run: Run) -> None:
-        """End a run; its joints hold their position. Raises InvalidValueError for no Run."""
+        """
+        End a run; its joints hold their position, after stopping with their decelerations.
+
+        Raises InvalidValueError for no Run.
+        """
         instance_of('run', run, Run, 'a Run returned by `start`')
         with _Whole(self):
             if run in self._waiting:
                 self._waiting.remove(run)
                 run.end(CANCELED, 'canceled before it began')
-            elif run in self._runs:
-                self._stop(run, CANCELED, 'canceled')
+            elif run in self._runs and not run.outcome:
+                if run.decelerations is None:
+                    self._stop(run, CANCELED, 'canceled')
+                else:
+                    # `drive` knows the motion from which the joints stop
+                    run.end(CANCELED, 'canceled')
 
     def give_way(self, commanded: np.ndarray, by_effort: np.ndarray) -> None:
         """
@@ -307,7 +324,7 @@ class TrajectoryFollower(DeclaredAttributes):
             self._lent.copy(),
             self._wanted.copy(),
             self._integral.copy(),
-            tuple(run.later(0) for run in self.runs),
+            tuple(_copied(run, 0) for run in self.runs),
             time_ns,
         )
 
@@ -325,7 +342,7 @@ class TrajectoryFollower(DeclaredAttributes):
         for name, k in self._index.items():
             self._controls[k] = self._robot.joint(name).control
         for run in saved.runs:
-            again = run.later(time_ns - saved.time_ns)
+            again = _copied(run, time_ns - saved.time_ns)
             (self._waiting if again.spline is None else self._runs).append(again)
 
     def restart(self, words: str = 'the simulation was reset') -> None:
@@ -375,7 +392,10 @@ class TrajectoryFollower(DeclaredAttributes):
         q, dq = robot.q, robot.dq
         for run in list(self._runs):
             self._wanted[:, run.columns] = run.motion.at(time_ns)
-            self._judge(run, time_ns)
+            if not run.outcome:
+                self._judge(run, time_ns)
+            if run.outcome and run in self._runs:
+                self._brake(run, time_ns)
         error = np.where(self._mine, self._wanted[:2] - (q, dq), 0.0)
         following, step = self._wanted.copy(), step_ns * 1e-9
         for run in self._runs:
@@ -384,7 +404,8 @@ class TrajectoryFollower(DeclaredAttributes):
 
     def _end_runs(self, words: str) -> None:
         for run in self.runs:
-            run.end(REPLACED, words)
+            if not run.outcome:
+                run.end(REPLACED, words)
         self._runs, self._waiting = [], []
 
     def _begin_runs(self, time_ns: int) -> None:
@@ -447,10 +468,29 @@ class TrajectoryFollower(DeclaredAttributes):
             self._stop(run, GOAL_VIOLATED, f'{words} {late:g} s after its end')
 
     def _stop(self, run: Run, outcome: str, words: str) -> None:
-        """End a run early: its joints hold their position."""
-        self._runs.remove(run)
+        """End a run early: its joints hold their position, now or after `_brake`."""
         run.end(outcome, words)
-        self._rest(run.columns)
+        if run.decelerations is None:
+            self._runs.remove(run)
+            self._rest(run.columns)
+
+    def _brake(self, run: Run, time_ns: int) -> None:
+        """Replace an ended run by constant decelerations to rest, one run a joint."""
+        self._runs.remove(run)
+        assert run.decelerations is not None, 'it stops at once'
+        for joint, column, most in zip(
+            run.trajectory.joints, run.columns.tolist(), run.decelerations.tolist(), strict=True
+        ):
+            q, dq = self._wanted[:2, [column]]
+            time = abs(float(dq[0])) / most
+            if time * 1e9 < 1.0:
+                self._wanted[VELOCITY:, column] = 0.0
+                continue
+            # the cubic through these states has a constant acceleration
+            stop = Trajectory([joint], [time], [q + 0.5 * time * dq], [[0.0]])
+            braking = Run(stop, np.array([column]), time_ns, unlimited(1))
+            braking.spline = stop.spline(time_ns, time_ns, q, dq)
+            self._runs.append(braking)
 
     def _rest(self, columns: np.ndarray) -> None:
         self._wanted[:, columns] = 0.0
@@ -462,9 +502,13 @@ class TrajectoryFollower(DeclaredAttributes):
         for run in [each for each in self._runs if taken[each.columns].any()]:
             left = ~taken[run.columns]
             self._runs.remove(run)
-            run.end(REPLACED, words)
+            is_canceled = bool(run.outcome)
+            if not is_canceled:
+                run.end(REPLACED, words)
             if left.any():
                 self._runs.append(run.part(left))
+                if is_canceled:
+                    self._runs[-1].end(run.outcome, run.words)
 
     def _drive_these(self, joints: np.ndarray) -> None:
         self._mine, self._drives_any = joints, bool(joints.any())
@@ -579,6 +623,14 @@ class _Whole:
                 setattr(self._follower, name, value)
             for run, attributes in self._runs:
                 vars(run).update(attributes)
+
+
+def _copied(run: Run, by_ns: int) -> Run:
+    """Return a copy with all times later by `by_ns` [ns]; it has ended if the run has."""
+    copy = run.later(by_ns)
+    if run.outcome:
+        copy.end(run.outcome, run.words)
+    return copy
 
 
 def _instant(what: str, time_ns: int) -> int:

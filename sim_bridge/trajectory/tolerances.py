@@ -90,6 +90,8 @@ class Run:
     the end, then one of the outcomes above; words: explanation for people. states: (3, n) desired
     and (3, n) actual joint motion at the latest step, and its time [ns]. beyond: text naming the
     positions out of reach, '' if there are none. interpolates: see `Trajectory.spline`.
+    decelerations: (n,), with which the joints stop if the run ends early [rad/s² or m/s²]; None if
+    they stop at once.
     """
 
     trajectory: Trajectory
@@ -102,6 +104,7 @@ class Run:
     states: tuple[FloatArray, FloatArray, int] | None = field(default=None, repr=False)
     beyond: str = ''
     interpolates: bool = True
+    decelerations: FloatArray | None = None
 
     @property
     def motion(self) -> Spline:
@@ -125,6 +128,7 @@ class Run:
             self.tolerances,
             spline,
             interpolates=self.interpolates,
+            decelerations=self.decelerations,
         )
 
     def part(self, left: np.ndarray) -> Run:
@@ -137,6 +141,7 @@ class Run:
             Tolerances(tolerances.path[:, left], tolerances.goal[:, left], tolerances.goal_time),
             self.motion.of(left),
             interpolates=self.interpolates,
+            decelerations=None if self.decelerations is None else self.decelerations[left],
         )
 
 

@@ -338,6 +338,36 @@ def test_a_canceled_run_leaves_its_joints_where_they_are():
     following.follower.cancel(waiting)
 
 
+def test_a_canceled_run_stops_with_its_decelerations():
+    """
+    Stop each joint at v² / (2 a), after v / a, along a parabola.
+
+    A snapshot taken between cancel and step goes on equally.
+    """
+    most = np.array([1.0, 2.0])
+    following = Following()
+    run = following.start(*SWING, decelerations=most)
+    following.run(500)
+    q, dq = following.robot.q.copy(), following.robot.dq.copy()
+    assert np.abs(dq).min() > 0.01
+    following.follower.cancel(run)
+    assert run.outcome == 'canceled'
+    world, saved = following.world.save(), following.follower.save(following.now)
+    time = np.arange(3001)[:, None] * 1e-3
+    time = np.minimum(time, np.abs(dq) / most)
+    expected = q + dq * time - 0.5 * np.sign(dq) * most * time**2
+    found = following.run(3000)
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+    np.testing.assert_allclose(found[-1], q + np.sign(dq) * dq**2 / (2.0 * most), atol=2e-4)
+    assert not following.follower.runs
+    assert np.abs(following.robot.dq).max() < 1e-6
+    following.world.restore(world)
+    following.follower.restore(saved, following.now)
+    np.testing.assert_allclose(following.run(3000), found, atol=1e-9)
+    with pytest.raises(InvalidValueError, match='decelerations'):
+        following.start(*SWING, decelerations=[0.5, 0.0])
+
+
 def test_commands_take_joints_and_give_motors_back():
     """Leave a joint to an effort, with its original control; the other continues."""
     following = Following()

@@ -46,11 +46,7 @@ _GAINS = (
     'activate_state_publisher',
 )
 # keys with an effect that is not simulated, by their defaults; other values are warnings
-_TRAJECTORY_DEFAULTS = {
-    'command_joints': None,
-    'cmd_timeout': 0.0,
-    'allow_integration_in_goal_trajectories': False,
-}
+_TRAJECTORY_DEFAULTS = {'command_joints': None, 'allow_integration_in_goal_trajectories': False}
 
 
 def read_settings(
@@ -95,8 +91,9 @@ def _check_joint(joint: str, section: Section, description: RobotDescription) ->
 def _trajectory(section: Section) -> TrajectorySettings:
     joints = _joints(section, 'joints')
     section.knows('state_interfaces')
-    # the motion starts from the desired state in any case
+    # the motion starts from the desired state in any case, and joints hold a trajectory's end
     for key in (
+        'cmd_timeout',
         'open_loop_control',
         'interpolate_from_desired_state',
         'set_last_command_interface_value_as_state_on_activation',
@@ -110,6 +107,7 @@ def _trajectory(section: Section) -> TrajectorySettings:
             _is_default(speed_scaling, key, {'initial_scaling_factor': 1.0}.get(key, ''))
     method = section.choice('interpolation_method', ('splines', 'none'), 'splines')
     constraints = section.section('constraints')
+    decelerations = {} if constraints is None else _decelerations(constraints, joints)
     goal_time, stopped, tolerances = (
         (0.0, 0.01, {}) if constraints is None else _constraints(constraints, joints)
     )
@@ -125,14 +123,38 @@ def _trajectory(section: Section) -> TrajectorySettings:
         allows_part=section.flag('allow_partial_joints_goal', False),
         allows_moving_end=section.flag('allow_nonzero_velocity_at_trajectory_end', False),
         interpolates=method == 'splines',
+        decelerations=decelerations,
     )
+
+
+def _decelerations(section: Section, joints: tuple[str, ...]) -> dict[str, float]:
+    """Return decelerations for canceled trajectories, by joint; {} for stops at once."""
+    if not section.flag('decelerate_on_cancel', False):
+        return {}
+    found = {}
+    for joint in joints:
+        inner = section.section(joint)
+        found[joint] = (
+            0.0 if inner is None else _at_least(inner, 'max_deceleration_on_cancel', 0.0)
+        )
+    lacking = [joint for joint, most in found.items() if not most > 0.0]
+    if lacking:
+        section.findings.warning(
+            'not-simulated',
+            section.place('decelerate_on_cancel'),
+            'has no effect, as in ros2_control: max_deceleration_on_cancel is missing for '
+            + ', '.join(lacking),
+            'decelerate_on_cancel',
+            'true',
+        )
+        return {}
+    return found
 
 
 def _constraints(
     section: Section, joints: tuple[str, ...]
 ) -> tuple[float, float, dict[str, tuple[float, float]]]:
     """Return goal time, velocity at the goal, and tolerances by joint."""
-    _is_default(section, 'decelerate_on_cancel', False)
     tolerances = {}
     for joint in joints:
         inner = section.section(joint)

@@ -35,7 +35,7 @@ class TrajectoryController:
     allows_moving_end: whether a trajectory may end with a velocity. interpolates: False for jumps
     to the next point. state_rate: rate of the state topic [Hz], 0 for every control step.
     quantities: commanded quantities; () for those of the joints' control modes. manager: names the
-    topics.
+    topics. decelerations: joint by joint, for a canceled trajectory; () to stop at once.
     """
 
     name: str
@@ -49,6 +49,7 @@ class TrajectoryController:
     state_rate: float = 0.0
     quantities: tuple[str, ...] = ()
     manager: ControllerManagerDescription = _NO_MANAGER
+    decelerations: tuple[float, ...] = ()
 
     def topic(self, name: str) -> str:
         """Return the name of one of its topics, relative to the robot's."""
@@ -119,6 +120,9 @@ def _of_file(declared: DeclaredController) -> TrajectoryController:
         settings.state_rate or declared.manager.update_rate,
         settings.command_interfaces,
         declared.manager,
+        tuple(settings.decelerations[joint] for joint in settings.joints)
+        if settings.decelerations
+        else (),
     )
 
 

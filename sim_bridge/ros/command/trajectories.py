@@ -40,7 +40,8 @@ class Order:
 
     number: identifies the order. start_ns: simulated start time [ns]; 0: at once. interpolates:
     False for jumps to the next point. run: None until the order is passed to the follower, or
-    permanently if the follower refused it; then `refusal` holds the reason.
+    permanently if the follower refused it; then `refusal` holds the reason. decelerations: see
+    `TrajectoryFollower.start`; () for none.
     """
 
     number: int
@@ -50,6 +51,7 @@ class Order:
     interpolates: bool = True
     run: Run | None = None
     refusal: str = ''
+    decelerations: tuple[float, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -211,6 +213,7 @@ class Trajectories:
             message.stamp_ns,
             select(tolerances or controller.tolerances, controller.joints, trajectory.joints),
             controller.interpolates,
+            decelerations=_chosen(controller, trajectory.joints),
         )
 
     def follow(self, order: Order, source: Message | None = None) -> Order:
@@ -230,6 +233,7 @@ class Trajectories:
                     order.start_ns,
                     order.tolerances,
                     order.interpolates,
+                    order.decelerations or None,
                 )
             except InvalidValueError as err:  # its start time has passed meanwhile
                 order.refusal = str(err)
@@ -280,6 +284,12 @@ class Trajectories:
         return InputNote(kind, {'robot': self._robot.name, **values})
 
 
+def _chosen(controller: TrajectoryController, joints: Iterable[str]) -> tuple[float, ...]:
+    """Return a controller's decelerations for these joints; () if it has none."""
+    by_joint = dict(zip(controller.joints, controller.decelerations, strict=False))
+    return tuple(by_joint[joint] for joint in joints) if by_joint else ()
+
+
 def select(tolerances: Tolerances, joints: Sequence[str], names: Iterable[str]) -> Tolerances:
     """Return the tolerances for a subset of joints."""
     columns = [joints.index(name) for name in names]
@@ -302,6 +312,7 @@ def to_values(order: Order) -> dict[str, Any]:
         'goal': tolerances.goal.tolist(),
         'goal_time': tolerances.goal_time,
         **({} if order.interpolates else {'interpolates': False}),
+        **({'decelerations': list(order.decelerations)} if order.decelerations else {}),
     }
 
 
@@ -316,6 +327,7 @@ def from_values(values: Mapping[str, Any]) -> Order:
         values['start_ns'],
         Tolerances(values['path'], values['goal'], values['goal_time']),
         values.get('interpolates', True),
+        decelerations=tuple(values.get('decelerations', ())),
     )
 
 
