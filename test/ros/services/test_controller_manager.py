@@ -175,6 +175,7 @@ def test_the_calls_of_a_spawner_work(graph, start_node, tmp_path):
         ListHardwareComponents,
         ListHardwareInterfaces,
         LoadController,
+        ReloadControllerLibraries,
         SetHardwareComponentState,
         SwitchController,
         UnloadController,
@@ -241,6 +242,7 @@ def test_the_calls_of_a_spawner_work(graph, start_node, tmp_path):
     assert not call(UnloadController, 'unload_controller', name=FORWARD).ok
     assert call(UnloadController, 'unload_controller', name=ARM).ok
     assert ARM not in listed()
+    assert not call(ReloadControllerLibraries, 'reload_controller_libraries').ok
     types = call(ListControllerTypes, 'list_controller_types')
     assert 'pid_controller/PidController' in types.types
     assert len(types.types) == len(types.base_classes)
