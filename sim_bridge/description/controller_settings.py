@@ -176,7 +176,7 @@ class JointStateSettings:
 @dataclass(frozen=True)
 class SensorBroadcasterSettings:
     """
-    Settings of an IMU, force-torque or GPS sensor broadcaster.
+    Settings for an IMU, force-torque or GPS sensor broadcaster.
 
     sensor: sensor name. frame_id: frame of the messages, '' for the sensor's.
     """

@@ -124,7 +124,7 @@ def magnetic_field(
     axes = math.sin(latitude), math.cos(latitude), math.sin(longitude), math.cos(longitude)
     p = ecef_of(*axes, height)
     distance, radius = math.hypot(p[0], p[1]), math.hypot(*p)
-    # spherical coordinates of the geocentre
+    # geocentric coordinates
     spherical = p[2] / radius, distance / radius, axes[2], axes[3]
     field = _spherical_field(*spherical[:2], longitude, radius, year - FIRST_YEAR)
     east, north, up = mul_mv(east_north_up(*axes), mul_tv(east_north_up(*spherical), field))
@@ -137,7 +137,7 @@ def _spherical_field(
     """
     Return the field [T] along geocentric east, north and up.
 
-    c, s: cosine and sine of the colatitude. elapsed: years since FIRST_YEAR.
+    c, s: colatitude cosine and sine. elapsed: years since FIRST_YEAR.
     """
     p, slope, p_over_s = _legendre(c, s)
     east = north = up = 0.0

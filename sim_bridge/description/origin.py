@@ -1,4 +1,4 @@
-"""Place of a world on the Earth (WGS 84), which sensors of position and magnetic field need."""
+"""World places on the Earth (WGS 84), for position and magnetic field sensors."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Origin:
     Place of the world's origin on the WGS 84 ellipsoid, as in SDF's `spherical_coordinates`.
 
     latitude, longitude: geodetic [deg]. elevation: above the ellipsoid [m]. heading: angle from
-    east to the world's x axis, counter-clockwise seen from above [deg]. year: decimal year of the
-    magnetic field, within the World Magnetic Model 2025. Raises InvalidValueError.
+    east to the world's x axis, counter-clockwise seen from above [deg]. year: decimal year for
+    the magnetic field, within the World Magnetic Model 2025. Raises InvalidValueError.
 
     The world's z axis points along the ellipsoid's normal at the origin.
     """
@@ -50,7 +50,7 @@ class Origin:
             object.__setattr__(self, each.name, value)
 
     def geodetic(self, position: Vector) -> _Triple:
-        """Return latitude [deg], longitude [deg] and altitude [m] of a world position (3,) [m]."""
+        """Return latitude and longitude [deg], altitude [m] for a world position (3,) [m]."""
         p = finite_vector('position', position, 3, 'Origin.geodetic').tolist()
         return _geodetic(add(self._center, mul_tv(self._axes, p)))
 
@@ -82,7 +82,7 @@ class Origin:
 
     @property
     def _place(self) -> tuple[float, float, float, float]:
-        """Sine and cosine of the latitude, then of the longitude."""
+        """Latitude sine and cosine, then longitude sine and cosine."""
         latitude, longitude = math.radians(self.latitude), math.radians(self.longitude)
         # exact at the poles: the cosine of pi/2 is not 0
         cosine = 0.0 if abs(self.latitude) == 90.0 else math.cos(latitude)

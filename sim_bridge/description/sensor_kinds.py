@@ -190,9 +190,9 @@ class NavSatSettings:
     """
     Settings for a satellite navigation receiver.
 
-    origin: place of the world's origin for this sensor alone; None: the world's. status, service:
-    words of FIX_STATUS and FIX_SERVICES. velocity_axes: one of VELOCITY_AXES, 'nwu' for north,
-    west, up. velocity_message: one of VELOCITY_MESSAGES. velocity_topic: '' for the default.
+    origin: the world origin's place for this sensor alone; None: the world's. status, service:
+    words in FIX_STATUS and FIX_SERVICES. velocity_axes: word in VELOCITY_AXES, 'nwu' for north,
+    west, up. velocity_message: word in VELOCITY_MESSAGES. velocity_topic: '' for the default.
     """
 
     origin: Origin | None = None
@@ -339,14 +339,14 @@ _GAZEBO_FIELD = (5.5645e-6, 22.8758e-6, -42.3884e-6)
 
 
 def _magnetic_numbers(settings: MagneticSettings, origin: Origin | None) -> Sequence[float]:
-    """Return the field of the world (3,) [T]."""
+    """Return the world's field (3,) [T]."""
     if settings.magnetic_field is not None:
         return settings.magnetic_field
     return _GAZEBO_FIELD if origin is None else origin.magnetic_field
 
 
 def _pressure_numbers(settings: PressureSettings, origin: Origin | None) -> Sequence[float]:
-    """Return the altitude of the world's origin (1,) [m]."""
+    """Return the world origin's altitude (1,) [m]."""
     if settings.reference_altitude is not None:
         return (settings.reference_altitude,)
     return (0.0 if origin is None else origin.elevation,)
@@ -361,7 +361,7 @@ def _fix_numbers(settings: NavSatSettings, origin: Origin | None) -> Sequence[fl
 
 
 def _build_fix(values: Mapping[str, Any], place: Place, findings: Findings) -> NavSatSettings:
-    """Return a receiver's settings; the keys of `origin` are those of `Origin`."""
+    """Return a receiver's settings; `origin` has the keys in `Origin`."""
     given = dict(values)
     keys = given.pop('origin', None)
     if keys is None:

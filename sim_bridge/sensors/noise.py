@@ -144,7 +144,7 @@ class Noise:
 
     @property
     def variance(self) -> np.ndarray:
-        """(n,) variance of a sample about the truth: white part, initial and drifting bias."""
+        """(n,) sample variance about the truth: white part, initial and drifting bias."""
         return np.array(
             [
                 _bias_variance(model) + s * s
@@ -225,6 +225,6 @@ def _sample_stddev(model: NoiseDescription, sample_rate: float) -> float:
 
 
 def _bias_variance(model: NoiseDescription) -> float:
-    """Return the variance of the initial bias and of the drift around it, at rest."""
+    """Return the larger variance: initial bias, or drift at rest."""
     drift = model.dynamic_bias_stddev**2 * model.dynamic_bias_correlation_time / 2.0
     return max(model.bias_stddev**2, drift)

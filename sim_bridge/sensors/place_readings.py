@@ -28,7 +28,7 @@ CODES = {
 _SEA_LEVEL, _LAPSE = 101325.0, 0.0065 / 288.15
 _DEGREES = 180.0 / math.pi
 
-# settings for NAVSAT: ECEF position of the world's origin, world axes in ECEF and along east,
+# settings for NAVSAT: the world origin's ECEF position, world axes in ECEF and along east,
 # north and up, by rows; whether velocities are north, west, up
 _CENTER, _AXES, _HEADING, _IS_NWU = 0, 3, 12, 21
 # sample for NAVSAT: position (east, north, up from the origin), velocity; then latitude, longitude

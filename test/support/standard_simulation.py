@@ -39,6 +39,10 @@ CHANGES_IN_2 = (
         'Resource entity_resource\nstring entity_namespace',
     ),
     (
+        'string uri\nstring resource_string\nbool fail_on_unsupported_element',
+        'Resource world_resource\nbool fail_on_unsupported_element',
+    ),
+    (
         'string entity\nEntityState state\n---',
         (
             'string entity\nEntityState state\nbool set_pose\nbool set_twist\nbool '
@@ -53,6 +57,16 @@ SERVICES_OF_2 = (
     'GetEntityState',
     'GetSpawnables',
     'GetSimulatorFeatures',
+    'GetSimulationState',
+    'GetEntities',
+    'SetEntityInfo',
+    'GetEntityInfo',
+    'GetNamedPoses',
+    'GetNamedPoseBounds',
+    'LoadWorld',
+    'UnloadWorld',
+    'GetCurrentWorld',
+    'GetAvailableWorlds',
 )
 MESSAGES_OF_2 = (
     'Result',
@@ -63,6 +77,11 @@ MESSAGES_OF_2 = (
     'SimulatorFeatures',
     'SimulationState',
     'EntityCategory',
+    'EntityInfo',
+    'EntityFilters',
+    'TagsFilter',
+    'NamedPose',
+    'WorldResource',
 )
 
 
@@ -98,6 +117,12 @@ class Simulation:
     def __call__(self, kind: str, **fields: Any) -> dict[str, Any]:
         """Call a service by its type's name."""
         return self._call(kind, fields)
+
+    def load_world(self, resource: str, **fields: Any) -> dict[str, Any]:
+        """Load a world from a name, file or text, in the version's format."""
+        key = 'resource_string' if '\n' in resource else 'uri'
+        text = {key: resource}
+        return self('LoadWorld', **fields, **({'world_resource': text} if self.is_2 else text))
 
     def spawn(self, resource: str, **fields: Any) -> dict[str, Any]:
         """Spawn from a name, file or text, in the version's format."""

@@ -2,7 +2,7 @@
 Place of the world on the Earth, in scenes and in the node's parameter `origin`.
 
     origin: {latitude: 47.479, longitude: 19.058, elevation: 112.0, heading: 0.0, year: 2026.5}
-    origin: {file: worlds/field.sdf}     # spherical_coordinates of a Gazebo world
+    origin: {file: worlds/field.sdf}     # a Gazebo world's spherical_coordinates
 
 latitude, longitude [deg]; elevation above the WGS 84 ellipsoid [m]; heading from east to x,
 counter-clockwise [deg]; year of the magnetic field.
@@ -30,7 +30,7 @@ def read_origin(
     """
     Return the place at the key `origin`; None if it is absent or, with errors noted, invalid.
 
-    folder: start of relative paths; None: the working folder. package_paths: for package://.
+    folder: where relative paths start; None: the working folder. package_paths: for package://.
     """
     section = world.section(KEY)
     if section is None:

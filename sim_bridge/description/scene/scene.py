@@ -3,6 +3,8 @@ Scenes: world contents, in YAML.
 
     world:
       description: Two arms at a table   # for users
+      tags: [indoor, arms]               # for clients that choose a world
+      named_poses: {dock: {position: [1, 2, 0]}}         # see `scene.named_poses`
       solver: direct                     # integrator, sleep, iterations, contact_margin, erp,
                                          # cfm, step_budget: of World; unchanged if absent
       origin: {latitude: 47.48, longitude: 19.06}        # on the Earth; see `scene.origin`
@@ -97,6 +99,7 @@ from sim_bridge.description.scene.model import (
     SceneOpenPlx,
     SceneRobot,
 )
+from sim_bridge.description.scene.named_poses import read_named_poses
 from sim_bridge.description.scene.origin import read_origin
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
 from sim_bridge.description.scene.values import read_link, read_robot, read_settings
@@ -175,7 +178,7 @@ def _with_values(content: Mapping[str, object], text: str) -> Mapping[str, objec
 
 def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     settings, gravity = read_settings(world), _gravity(world)
-    origin = read_origin(world, folder)
+    origin, named_poses = read_origin(world, folder), read_named_poses(world)
     force_fields = read_fields(world, 'force_fields')
     library = _library(world, folder)
     materials = tuple(
@@ -194,7 +197,7 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     robots = tuple(_robot(section, folder) for section in world.sections('robots'))
     openplx = tuple(_openplx(section, folder) for section in world.sections('openplx'))
     joints = read_joints(world, 'joints')
-    description = world.text('description', '')
+    description, tags = world.text('description', ''), world.texts('tags') or ()
     world.close()
     return SceneDescription(
         label,
@@ -211,6 +214,8 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
         settings,
         description=description,
         origin=origin,
+        named_poses=named_poses,
+        tags=tags,
     )
 
 

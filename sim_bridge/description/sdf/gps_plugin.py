@@ -57,7 +57,7 @@ def is_gps_plugin(node: Element) -> bool:
 def read_gps_plugin(
     node: Element, links: Collection[str | None], findings: Findings
 ) -> SensorDescription:
-    """Return the receiver of a hector_gazebo plugin; links: names of the robot's links."""
+    """Return a hector_gazebo plugin's receiver; links: the robot's link names."""
     name = node.get('name') or 'gps'
     place = Place('plugin', name, node.line)
     models = [f'{prefix}{word}' for prefix, word in _models()]
@@ -111,7 +111,7 @@ def _text(node: Element, tag: str) -> str:
 
 
 def _origin(given: Mapping[str, float], place: Place, findings: Findings) -> Origin | None:
-    """Return the reference place; in hector_gazebo the heading of x counts from the north."""
+    """Return the reference place; in hector_gazebo x has a heading from the north."""
     latitude, longitude, altitude, heading = (given.get(key, _PLACE[key]) for key in _PLACE)
     try:
         return Origin(latitude, longitude, altitude, 90.0 - heading)
@@ -128,7 +128,7 @@ def _word(
     place: Place,
     findings: Findings,
 ) -> str:
-    """Return the word for a number of sensor_msgs/NavSatStatus."""
+    """Return the word for a number in sensor_msgs/NavSatStatus."""
     number = given.get(key, float(words[default]))
     word = next((word for word, own in words.items() if own == number), '')
     if not word:
@@ -139,7 +139,7 @@ def _word(
 
 
 def _models() -> Iterator[tuple[str, str]]:
-    """Yield prefix and name for each number of the error models."""
+    """Yield prefix and name for each number in the error models."""
     for word in _MODEL:
         yield '', word
         yield 'velocity', word[0].upper() + word[1:]
@@ -149,10 +149,10 @@ def _noise(
     node: Element, quantity: str, prefix: str, place: Place, findings: Findings
 ) -> dict[str, NoiseDescription]:
     """
-    Return the noise by channel of hector_gazebo's error model.
+    Return the noise by channel, from hector_gazebo's error model.
 
     The drift is a Gauss-Markov process: `drift` is its standard deviation, `driftFrequency` the
-    reciprocal of its correlation time. The axes in the file are north, west and up.
+    reciprocal correlation time. The axes in the file are north, west and up.
     """
     offset, drift, frequency, white = (
         _triple(node, f'{prefix}{word[0].upper() + word[1:]}' if prefix else word, place, findings)

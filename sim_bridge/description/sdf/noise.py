@@ -42,9 +42,9 @@ def read_noise_group(
     findings: Findings,
 ) -> dict[str, NoiseDescription]:
     """
-    Return the noise of a quantity whose models are for several axes each, as of a `navsat`.
+    Return the noise for a quantity whose models are for several axes each, as in `navsat`.
 
-    axes: by the tag of the element with the `<noise>`.
+    axes: by tag, for the element around the `<noise>`.
     """
     warn_of_unknown(node, axes, place, findings)
     channels: dict[str, NoiseDescription] = {}

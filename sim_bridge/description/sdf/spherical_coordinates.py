@@ -28,7 +28,7 @@ def read_spherical_coordinates(
     """
     Return the place in a `<spherical_coordinates>` element; None, with an error noted, if invalid.
 
-    year: of the magnetic field, which SDF does not have; None: the default.
+    year: for the magnetic field; SDF has none; None: the default.
     """
     place = Place(TAG, '', node.line)
     warn_of_unknown(node, {*_KEYS, *_WORDS}, place, findings)
@@ -55,7 +55,7 @@ def read_spherical_coordinates(
 def origin_of_world_file(
     path: Path, findings: Findings, year: float | None = None
 ) -> Origin | None:
-    """Return the place of a Gazebo world file; None, with an error noted, if it has none."""
+    """Return a Gazebo world file's place; None, with an error noted, if it has none."""
     _, content = read_source(path, findings)
     document = None if content is None else parse_document(content, findings)
     if document is None:

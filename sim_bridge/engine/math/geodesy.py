@@ -12,7 +12,7 @@ from sim_bridge.compiler.kernel import kernel
 EQUATORIAL_RADIUS = 6378137.0
 """Semi-major axis [m] (NIMA TR8350.2)."""
 FLATTENING = 1.0 / 298.257223563
-# polar share, squares of first and second eccentricity
+# polar share, first and second eccentricity squared
 _POLAR = 1.0 - FLATTENING
 _E2 = FLATTENING * (2.0 - FLATTENING)
 _EP2 = _E2 / (_POLAR * _POLAR)
@@ -39,7 +39,7 @@ def ecef_of(
 @kernel
 def geodetic_of(p):
     """
-    Return sine and cosine of latitude, sine and cosine of longitude, and height [m] for an ECEF p.
+    Return latitude sine and cosine, longitude sine and cosine, and height [m] for an ECEF p.
 
     Bowring's iteration on the parametric latitude (Survey Review 181, 1976): each step shrinks the
     error by more than 300. Four steps reach rounding from 1000 km below the surface on.

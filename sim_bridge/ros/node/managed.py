@@ -37,15 +37,15 @@ class ManagedNode(PollingMixin, LifecycleNode):
 
     def on_cleanup(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Unload."""
-        return self._attempt(self.program.unload)
+        return self._attempt(self.program.cleanup)
 
     def on_shutdown(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Unload permanently."""
-        return self._attempt(self.program.unload)
+        return self._attempt(self.program.cleanup)
 
     def on_error(self, state: LifecycleState) -> TransitionCallbackReturn:
         """Unload everything, so that the node can be configured again."""
-        return self._attempt(self.program.unload)
+        return self._attempt(self.program.cleanup)
 
     def _attempt(self, transition: Callable[[], None]) -> TransitionCallbackReturn:
         try:
@@ -82,10 +82,22 @@ class ManagedSimBridge(SimBridge):
     def __init__(self, node: ManagedNode) -> None:
         """Wait to be configured; raises InvalidValueError for invalid parameters."""
         node.program = self
+        self._is_active = False
         super().__init__(node)
 
     def begin(self) -> None:
         """Do nothing; a transition starts the simulation."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the node is active."""
+        return self._is_active
+
+    @property
+    def why_no_loading(self) -> str:
+        """Reason why no other world can be loaded now; '' for none."""
+        is_configured = self.has_world or self.worlds.is_unloaded
+        return '' if is_configured else 'the managed node is unconfigured; configure it first'
 
     def configure(self) -> None:
         """Load and compile; raises SimBridgeError and then leaves nothing on the graph."""
@@ -97,9 +109,20 @@ class ManagedSimBridge(SimBridge):
 
     def activate(self) -> None:
         """Run, unless the parameter `paused` is set."""
-        plays = not self.parameters.paused
-        self.pacer.submit(lambda: self.control.activate(plays))
+        self._is_active = True
+        if self.has_world:
+            plays = not self.parameters.paused
+            self.pacer.submit(lambda: self.control.activate(plays))
 
     def deactivate(self) -> None:
         """Pause, even during other operations."""
-        self.pacer.submit(self.control.deactivate)
+        self._is_active = False
+        if self.has_world:
+            self.pacer.submit(self.control.deactivate)
+
+    def cleanup(self) -> None:
+        """Unload, also the services without a world."""
+        self._is_active = False
+        self.worlds.forget()
+        self.unload()
+        self.forget_other()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 import contextlib
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, TYPE_CHECKING
 
 from rclpy.clock import Clock, ClockType
 from rclpy.parameter import Parameter
@@ -25,7 +25,9 @@ from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.node.neighbours import Neighbours
 from sim_bridge.ros.node.paced_simulation import PacedSimulation
+from sim_bridge.ros.node.worlds import Worlds
 from sim_bridge.ros.params.declaration import declare
+from sim_bridge.ros.params.parameter_table import specifications
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.process import realtime
 from sim_bridge.ros.process.background import Background
@@ -45,12 +47,13 @@ from sim_bridge.ros.services.standard import offer_standard_services
 from sim_bridge.ros.session.diagnostics import Diagnostics
 from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.session.remarks import base_text, left_out_text, missing_place_text
-from sim_bridge.ros.session.simulator import Simulator
+from sim_bridge.ros.session.simulator import SETTINGS, Simulator
 from sim_bridge.ros.wire.qos import optional_messages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from sim_bridge.description.scene.model import SceneDescription
     from sim_bridge.ros.page.live_page import LivePage
 
 # longest delay of the first message to a new subscriber [s]
@@ -78,10 +81,62 @@ class SimBridge:
         # callbacks for ending the simulation, and for removing its entities from the graph
         self._running, self._announced = contextlib.ExitStack(), contextlib.ExitStack()
         self._paced: PacedSimulation | None = None
+        # parameters for a world loaded later, by name
+        self._others: dict[str, Any] = {}
+        self.scene: SceneDescription | None = None
         self.parameters = declare(node, SimulatorParameters, self._prepare).in_namespace(
             node.get_namespace()
         )
+        self._at_start = self._given = self.parameters
+        self.worlds = Worlds(self)
         self.begin()
+
+    @property
+    def node(self) -> PollingMixin:
+        """The node with all topics and services."""
+        return self._node
+
+    @property
+    def has_world(self) -> bool:
+        """Whether a world is loaded."""
+        return self._paced is not None
+
+    @property
+    def why_no_loading(self) -> str:
+        """Reason why no other world can be loaded now; '' for none."""
+        return ''
+
+    @property
+    def given_world(self) -> str:
+        """The parameter `world`, whether or not another world was loaded since."""
+        return self._given.world
+
+    def forget_other(self) -> None:
+        """Load the world of the parameters next."""
+        self._others, self.parameters = {}, self._given
+
+    def load_other(self, values: Mapping[str, Any]) -> None:
+        """
+        Load another world, paused at its start; on the executor's thread, after `unload`.
+
+        values: parameters by name, None for their defaults. Raises SimBridgeError, and then
+        leaves nothing running.
+        """
+        known = specifications(SimulatorParameters)
+        checked = {
+            name: known[name].check(known[name].default if value is None else value)
+            for name, value in values.items()
+        }
+        # settings of the former scene, which the parameters follow, do not stay
+        self._set_parameters({name: getattr(self._at_start, name) for name in SETTINGS})
+        self._others = {**checked, 'paused': True}
+        self.parameters = replace(self._given, **self._others)
+        self.load(self.is_active)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether a world may run."""
+        return True
 
     def begin(self) -> None:
         """Load at once; raises the errors of `load`."""
@@ -164,6 +219,7 @@ class SimBridge:
         node, parameters = self._node, self.parameters
         closing, error = self._running.callback, StateError('the simulation is being unloaded')
         simulator = self._make_simulator()
+        self.scene = simulator.scene
         self._announced.callback(simulator.close)
         closing(DELIVERY.wait)
         closing(simulator.retire, str(error))
@@ -258,12 +314,13 @@ class SimBridge:
 
     def _prepare(self, parameters: SimulatorParameters) -> Callable[[], None]:
         """Return a function that applies parameters set at run time; raises SimBridgeError."""
-        parameters = parameters.in_namespace(self._node.get_namespace())
+        given = parameters.in_namespace(self._node.get_namespace())
+        parameters = replace(given, **self._others)
         pass_on = self._paced.prepare(parameters) if self._paced is not None else lambda: None
 
         def apply() -> None:
             pass_on()
-            self.parameters = parameters
+            self._given, self.parameters = given, parameters
 
         return apply
 
@@ -284,12 +341,16 @@ class SimBridge:
         }
         if others and self._paced is not None:
             self._paced.follow(replace(self.parameters, **others))
-            self._node.set_parameters(
-                [
-                    Parameter(name, value=list(value) if isinstance(value, tuple) else value)
-                    for name, value in others.items()
-                ]
-            )
+            self._set_parameters(others)
+
+    def _set_parameters(self, values: Mapping[str, Any]) -> None:
+        """Set parameters of the node to values from a table."""
+        self._node.set_parameters(
+            [
+                Parameter(name, value=list(value) if isinstance(value, tuple) else value)
+                for name, value in values.items()
+            ]
+        )
 
     def _log_left_out(self, simulator: Simulator) -> None:
         """Log each robot's parts without simulation, and missing places on the Earth."""

@@ -95,7 +95,7 @@ def _check_sensors(name: str, block: Mapping[str, Any]) -> None:
 
 
 def _check_origin(name: str, block: Mapping[str, Any]) -> None:
-    # the file of a world needs the package paths, which are another parameter
+    # a world file needs the package paths, another parameter
     if not block.get('file'):
         origin_from_mapping(block, f'parameter {name!r}')
 

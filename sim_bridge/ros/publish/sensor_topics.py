@@ -154,7 +154,7 @@ def _has_rows(device: Device, parameters: SimulatorParameters) -> bool:
 
 
 def _velocity_as(message: str) -> Callable[[Device, SimulatorParameters], bool]:
-    """Return whether a receiver's velocity has a message type, as a function of the device."""
+    """Return whether a receiver's velocity has a message type, as a device function."""
     return lambda device, parameters: device.description.settings.velocity_message == message
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TYPE_CHECKING
+from typing import NamedTuple, Protocol, TYPE_CHECKING
 
 import numpy as np
 
@@ -77,6 +77,14 @@ class Companion(Protocol):
         """Remove a removed robot's parts."""
 
 
+class EntityNote(NamedTuple):
+    """Information on an entity that a client has set; category: number in EntityCategory."""
+
+    category: int
+    description: str
+    tags: tuple[str, ...]
+
+
 class Entities:
     """
     Robots and objects in the world; called on the physics thread.
@@ -104,6 +112,8 @@ class Entities:
         self._boxes: dict[str, np.ndarray | None] = {}
         self._loaded = simulator.world.census()
         self._spawned: set[str] = set()
+        self.notes: dict[str, EntityNote] = {}
+        """Information set by clients, by entity name."""
 
     def accompany(self, companion: Companion) -> None:
         """Tell something about each robot that comes and goes from now on."""
@@ -179,6 +189,7 @@ class Entities:
         for part in self.parts(name) or [self.get(name).name]:
             self._calls.call(partial(self._withdraw, part))
             self._spawned.discard(part)
+            self.notes.pop(part, None)
 
     def parts(self, name: str) -> list[str]:
         """Return the entity names in the OpenPLX scene with this name; [] if there is none."""

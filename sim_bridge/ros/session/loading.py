@@ -15,7 +15,7 @@ from sim_bridge.description.model import JointType
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
 from sim_bridge.description.scene.fields import fields_from_text, SceneField
-from sim_bridge.description.scene.model import SceneBody, SceneRobot
+from sim_bridge.description.scene.model import SceneBody, SceneDescription, SceneRobot
 from sim_bridge.description.scene.origin import origin_from_mapping
 from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.engine.collision.probe import measure_convex_pairs
@@ -90,10 +90,15 @@ class HasNamespace(Protocol):
 
 @dataclass(frozen=True)
 class LoadedWorld:
-    """A world, and the robots in it; its other contents are objects."""
+    """
+    A world, and the robots in it; its other contents are objects.
+
+    scene: its scene file's content, None without a scene.
+    """
 
     world: sb.World
     robots: tuple[LoadedRobot, ...]
+    scene: SceneDescription | None = None
 
 
 def load_world(parameters: SimulatorParameters) -> LoadedWorld:
@@ -114,8 +119,10 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
         sb.Material(DEFAULT, friction=parameters.friction, restitution=parameters.restitution)
     )
     robots: list[LoadedRobot] = []
+    content = None
     if parameters.world:
-        robots += _load_scene(world, parameters)
+        content, loaded = _load_scene(world, parameters)
+        robots += loaded
     if parameters.origin:
         world.origin = origin_from_mapping(
             parameters.origin, "parameter 'origin'", parameters.package_paths
@@ -129,12 +136,14 @@ def load_world(parameters: SimulatorParameters) -> LoadedWorld:
     _check_namespaces(robots)
     build([*world.simulation.cache.early_units, *message_units()])
     world.simulation.runner.prepare_step()
-    return LoadedWorld(world, tuple(robots))
+    return LoadedWorld(world, tuple(robots), content)
 
 
 @sharing()
-def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRobot]:
-    """Add a scene; return its robots, and its objects with sensors."""
+def _load_scene(
+    world: sb.World, parameters: SimulatorParameters
+) -> tuple[SceneDescription, list[LoadedRobot]]:
+    """Add a scene; return its content, its robots, and its objects with sensors."""
 
     def start(each: SceneRobot) -> None:
         # before it is joined to other bodies
@@ -147,7 +156,7 @@ def _load_scene(world: sb.World, parameters: SimulatorParameters) -> list[Loaded
     if parameters.world.endswith(PROJECT_SUFFIX):
         # the parameter contains the project's solver, unless the user has overridden it
         world.solver = parameters.solver
-    return [
+    return scene, [
         LoadedRobot(world.robots[each.name], each.namespace)
         for each in scene.placed
         if _has_topics(each) or world.robots[each.name].devices()

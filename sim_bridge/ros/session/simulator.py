@@ -76,7 +76,7 @@ class Simulator:
         """Open /clock and all topics for the robots and the world."""
         # callers that know the node's namespace have applied it already
         parameters = parameters.in_namespace('')
-        self.world = loaded.world
+        self.world, self.scene = loaded.world, loaded.scene
         # attributes instead of the world's properties: these are read in each tick
         self._simulation = loaded.world.simulation
         self._step_ns: int = loaded.world.time_step_ns

@@ -59,7 +59,7 @@ class FixMessage(PreparedMessage):
 
 
 def _place_of_status(message: NavSatFix) -> int:
-    """Return the index of the status in the serialized message: its byte alone changes."""
+    """Return the status index in the serialized message: its byte alone changes."""
     own, status = serialize_cleanly(message), message.status.status
     message.status.status = status - 1 if status > -1 else 0
     other = serialize_cleanly(message)

@@ -13,13 +13,13 @@ from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.ros.process.deferred import Answer, Handler
 from sim_bridge.ros.services.bounds import box_around, why_boundless
-from sim_bridge.ros.services.entities import Entities
+from sim_bridge.ros.services.entities import Entities, EntityNote
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
-    FEATURE_UNSUPPORTED,
     fill_bounds,
     Interfaces,
     OPERATION_FAILED,
+    passes_tags,
     say,
 )
 from sim_bridge.ros.services.standard.name_filter import NameFilter
@@ -34,6 +34,9 @@ _CATEGORIES = {
     'kinematic': 'CATEGORY_DYNAMIC_OBJECT',
     'dynamic': 'CATEGORY_OBJECT',
 }
+
+
+_NO_ACCELERATION = 'the acceleration was not set: it follows from the forces in each step'
 
 
 class EntityServices:
@@ -51,26 +54,21 @@ class EntityServices:
             'GetEntityState': self._get_state,
             'SetEntityState': self._set_state,
             'GetEntityInfo': self._get_info,
+            'SetEntityInfo': self._set_info,
             'GetEntityBounds': self._get_bounds,
         }
 
     def _list(self, request: Any, response: Any, answer: Answer) -> None:
-        names = self._matching(request.filters, response)
-        if names is not None:
-            response.entities = names
-            agree(response)
-        answer(response)
+        response.entities = self._matching(request.filters)
+        answer(agree(response))
 
     def _list_states(self, request: Any, response: Any, answer: Answer) -> None:
-        names = self._matching(request.filters, response)
-        if names is not None:
-            response.entities = names
-            for name in names:
-                state = self._msg.EntityState()
-                self._fill(state, self._entities.get(name))
-                response.states.append(state)
-            agree(response)
-        answer(response)
+        response.entities = self._matching(request.filters)
+        for name in response.entities:
+            state = self._msg.EntityState()
+            self._fill(state, self._entities.get(name))
+            response.states.append(state)
+        answer(agree(response))
 
     def _get_state(self, request: Any, response: Any, answer: Answer) -> None:
         self._fill(response.state, self._entities.get(request.entity))
@@ -83,6 +81,7 @@ class EntityServices:
         sets_pose, sets_twist = (
             getattr(request, f'set_{part}', True) for part in ('pose', 'twist')
         )
+        sets_acceleration = getattr(request, 'set_acceleration', False)
         try:
             pose = self._entities.pose_in_world(
                 frame, _vector(state.pose.position), _quaternion(state.pose.orientation)
@@ -103,15 +102,30 @@ class EntityServices:
                 )
             )
             return
+        if sets_acceleration and not moves and _has_acceleration(state):
+            answer(
+                say(
+                    response,
+                    OPERATION_FAILED,
+                    f'acceleration of {robot.name!r}: expected zero for an entity that cannot '
+                    'move by itself',
+                )
+            )
+            return
         self._simulator.move(
             robot.name, pose if sets_pose else None, twist if sets_twist and moves else None
         )
         self._simulator.publish_state()
-        answer(agree(response))
+        answer(agree(response, _NO_ACCELERATION if sets_acceleration else ''))
 
     def _get_info(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
         response.info.category.category = self._category(robot)
+        note = self._entities.notes.get(robot.name)
+        if note is not None:
+            response.info.description, response.info.tags = note.description, list(note.tags)
+            answer(agree(response))
+            return
         parts = ', '.join(
             counted(len(each), thing)
             for each, thing in (
@@ -125,6 +139,17 @@ class EntityServices:
         )
         answer(agree(response))
 
+    def _set_info(self, request: Any, response: Any, answer: Answer) -> None:
+        robot, info = self._entities.get(request.entity), request.info
+        category, known = info.category.category, self._categories()
+        if category not in known:
+            raise InvalidValueError(
+                'category', category, ', '.join(f'{n} ({name})' for n, name in known.items())
+            )
+        note = EntityNote(category, info.description, tuple(info.tags))
+        self._entities.notes[robot.name] = note
+        answer(agree(response))
+
     def _get_bounds(self, request: Any, response: Any, answer: Answer) -> None:
         robot = self._entities.get(request.entity)
         box = box_around(robot)
@@ -133,20 +158,8 @@ class EntityServices:
 
     # --- inside ----------------------------------------------------------------------------------
 
-    def _matching(self, filters: Any, response: Any) -> list[str] | None:
-        """
-        Return the names passing all filters; None, with a response, for a filter by tags.
-
-        Raises InvalidValueError for another invalid filter.
-        """
-        if filters.tags.tags:
-            say(
-                response,
-                FEATURE_UNSUPPORTED,
-                f'filter tags = {list(filters.tags.tags)}: entities have no tags here; filter by '
-                'name, category or bounds',
-            )
-            return None
+    def _matching(self, filters: Any) -> list[str]:
+        """Return the names passing all filters; raises InvalidValueError for an invalid one."""
         # a filter with bounded time, since the physics thread waits meanwhile
         by_name = NameFilter(filters.filter)
         world, inside = self._entities.world, None
@@ -159,10 +172,24 @@ class EntityServices:
             for name, robot in world.robots.items()
             if by_name.matches(name)
             and (not categories or self._category(robot) in categories)
+            and passes_tags(filters.tags, self._tags(name))
             and (inside is None or name in inside)
         ]
 
+    def _tags(self, name: str) -> tuple[str, ...]:
+        note = self._entities.notes.get(name)
+        return () if note is None else note.tags
+
+    def _categories(self) -> dict[int, str]:
+        """Return the category names in the installed version, by number."""
+        kind, prefix = self._msg.EntityCategory, 'CATEGORY_'
+        names = [name for name in dir(kind) if name.startswith(prefix)]
+        return {getattr(kind, name): name.removeprefix(prefix).lower() for name in names}
+
     def _category(self, robot: sb.Robot) -> int:
+        note = self._entities.notes.get(robot.name)
+        if note is not None:
+            return note.category
         is_robot = self._entities.is_robot(robot.name)
         name = 'CATEGORY_ROBOT' if is_robot else _CATEGORIES[robot.motion]
         return int(getattr(self._msg.EntityCategory, name))
@@ -201,6 +228,11 @@ class EntityServices:
             return v, w
         carried = link.v + np.cross(link.w, position - link.p)
         return carried + link.R @ v, link.w + link.R @ w
+
+
+def _has_acceleration(state: Any) -> bool:
+    parts = (state.acceleration.linear, state.acceleration.angular)
+    return any(_vector(part).any() for part in parts)
 
 
 def _shape_of(bounds: Any) -> tuple[sb.Shape, np.ndarray]:

@@ -8,6 +8,7 @@ missing in the installed version are neither offered nor listed.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 import importlib
 import re
 from types import ModuleType
@@ -19,7 +20,7 @@ import numpy as np
 from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 
 # simulation_interfaces/Result; service-specific codes are above 100
-FEATURE_UNSUPPORTED, OK, NOT_FOUND, OPERATION_FAILED = 0, 1, 2, 4
+FEATURE_UNSUPPORTED, OK, NOT_FOUND, INCORRECT_STATE, OPERATION_FAILED = range(5)
 
 
 class Interfaces(NamedTuple):
@@ -60,6 +61,12 @@ def fill_bounds(bounds: Any, box: np.ndarray | None) -> None:
     # in the standard, the upper right corner comes first
     bounds.type = bounds.TYPE_BOX
     bounds.points = [Vector3(x=x, y=y, z=z) for x, y, z in (upper, lower)]
+
+
+def passes_tags(wanted: Any, tags: Collection[str]) -> bool:
+    """Return whether tags pass a TagsFilter; a filter without tags passes all."""
+    has = [tag in tags for tag in wanted.tags]
+    return not has or (all(has) if wanted.filter_mode == wanted.FILTER_MODE_ALL else any(has))
 
 
 def agree(response: Any, message: str = '') -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from sim_bridge.foundation.version import __version__
@@ -18,6 +19,7 @@ from sim_bridge.ros.services.standard.interfaces import (
     names_of,
     refuse,
 )
+from sim_bridge.ros.services.standard.named_poses import NamedPoseServices
 from sim_bridge.ros.services.standard.simulation import SimulationServices
 from sim_bridge.ros.services.standard.spawning import SPAWN_FORMATS, SpawnServices
 from sim_bridge.ros.services.standard.stepping import STEPPING, SteppingAction
@@ -34,7 +36,10 @@ FEATURES = {
     'GetEntityState': ('ENTITY_STATE_GETTING',),
     'SetEntityState': ('ENTITY_STATE_SETTING',),
     'GetEntityInfo': ('ENTITY_INFO_GETTING',),
+    'SetEntityInfo': ('ENTITY_INFO_SETTING', 'ENTITY_TAGS'),
     'GetEntityBounds': ('ENTITY_BOUNDS',),
+    'GetNamedPoses': ('NAMED_POSES',),
+    'GetNamedPoseBounds': ('POSE_BOUNDS',),
     'ResetSimulation': (
         'SIMULATION_RESET',
         'SIMULATION_RESET_TIME',
@@ -45,6 +50,10 @@ FEATURES = {
     'SetSimulationState': ('SIMULATION_STATE_SETTING', 'SIMULATION_STATE_PAUSE'),
     'StepSimulation': ('STEP_SIMULATION_SINGLE', 'STEP_SIMULATION_MULTIPLE'),
     STEPPING: ('STEP_SIMULATION_ACTION',),
+    'LoadWorld': ('WORLD_LOADING', 'WORLD_RESOURCE_STRING'),
+    'UnloadWorld': ('WORLD_UNLOADING',),
+    'GetCurrentWorld': ('WORLD_INFO_GETTING',),
+    'GetAvailableWorlds': ('AVAILABLE_WORLDS', 'WORLD_TAGS'),
 }
 
 
@@ -57,12 +66,21 @@ def handlers_of(
         SimulationServices(interfaces, control),
         EntityServices(interfaces, entities, simulator),
         SpawnServices(interfaces, entities, simulator),
+        NamedPoseServices(interfaces, simulator),
     ):
         handlers.update(services.handlers())
     offered = {name: each for name, each in handlers.items() if hasattr(interfaces.srv, name)}
-    names = [*offered, *([STEPPING] if hasattr(interfaces.action, STEPPING) else [])]
-    offered['GetSimulatorFeatures'] = _tell_features(interfaces, names)
+    offered['GetSimulatorFeatures'] = _tell_features(interfaces)
     return offered
+
+
+def offered_names(interfaces: Interfaces) -> list[str]:
+    """Return the services and actions in the installed version, for a node with a world."""
+    return [
+        name
+        for name in FEATURES
+        if hasattr(interfaces.action if name == STEPPING else interfaces.srv, name)
+    ]
 
 
 def offer_standard_services(
@@ -91,22 +109,27 @@ def offer_standard_services(
             )
 
 
-def _tell_features(interfaces: Interfaces, names: list[str]) -> Handler:
+def features_message(interfaces: Interfaces, names: Iterable[str]) -> Any:
+    """Return the SimulatorFeatures implied by some services and actions."""
     known = interfaces.msg.SimulatorFeatures
-    features = sorted(
-        getattr(known, feature)
-        for name in names
-        for feature in FEATURES[name]
-        if hasattr(known, feature)
+    return known(
+        features=sorted(
+            getattr(known, feature)
+            for name in names
+            for feature in FEATURES[name]
+            if hasattr(known, feature)
+        ),
+        spawn_formats=list(SPAWN_FORMATS),
+        custom_info=f'sim_bridge {__version__}; services are named after their types, in the '
+        'namespace of the node and below the node; a reset of the time sets /clock back',
     )
 
+
+def _tell_features(interfaces: Interfaces) -> Handler:
+    features = features_message(interfaces, offered_names(interfaces))
+
     def tell(request: Any, response: Any, answer: Answer) -> None:
-        response.features.features = features
-        response.features.spawn_formats = list(SPAWN_FORMATS)
-        response.features.custom_info = (
-            f'sim_bridge {__version__}; services are named after their types, in the namespace of '
-            'the node and below the node; a reset of the time sets /clock back'
-        )
+        response.features = features
         answer(response)
 
     return tell

@@ -12,6 +12,7 @@ from sim_bridge.ros.services.standard.interfaces import (
     agree,
     fill_bounds,
     NOT_FOUND,
+    OK,
     OPERATION_FAILED,
     say,
 )
@@ -64,7 +65,8 @@ class SpawnServices:
                 self._entities.spawn(_request_of(waiting[len(results)]), on_done)
                 return
             response.results = results
-            failed = [each for each in results if each.result.error_message]
+            # a message alone is no failure: it names the entities of a scene
+            failed = [each for each in results if each.result.result != OK]
             if failed:
                 say(
                     response,
