@@ -11,6 +11,9 @@ from vehicles import car, CHASSIS, plugin, RADIUS, skid_steered, steering, vehic
 
 import sim_bridge as sb
 from sim_bridge.description import drives_from_mapping, load_description
+from sim_bridge.description.report import Findings
+from sim_bridge.description.yaml.drives import read_drive
+from sim_bridge.description.yaml.section import Section
 from sim_bridge.drives.drive import Drive
 
 STEP = 0.002
@@ -269,6 +272,18 @@ TRICYCLE = {
     'wheel_radius': RADIUS,
     'steering': {'max_position': 1.57},
 }
+
+
+def test_limits_of_a_tricycle_without_effect_are_named():
+    """Warn of limits for the steering's rate; NaN stands for no limit."""
+    limits = {'max_position': 1.57, 'max_velocity': 1.0, 'min_velocity': math.nan}
+    findings = Findings()
+    mapping = {'base': TRICYCLE | {'steering': limits}}
+    [section] = Section({'drives': mapping}, '', findings).sections('drives')
+    description = load_description(vehicle(steering('steer', 0.2, 0.0, 1.57)))
+    assert read_drive(section, TRICYCLE['type'], description, findings)
+    [warning] = findings.report('').warnings
+    assert (warning.attribute, warning.value) == ('max_velocity', '1.0')
 
 
 def test_a_tricycle_with_a_driven_front_wheel_follows_its_closed_forms():

@@ -260,16 +260,17 @@ def _tricycle_controller(section: Section, description: RobotDescription) -> Dri
     for key in ('odom_only_twist', 'publish_ackermann_command'):
         if section.flag(key, False):
             section.ignore(key)
+    limits = SpeedLimits() if along is None else _traction_limits(along, radius)
+    for part in filter(None, (inner, along)):
+        for key in part.unread():
+            if _given(part, key) is not None:
+                part.ignore(key)
     return DriveDescription(
         section.name,
         'tricycle',
         wheels,
         axles,
-        limits=(
-            SpeedLimits() if along is None else _traction_limits(along, radius),
-            SpeedLimits(),
-            SpeedLimits(),
-        ),
+        limits=(limits, SpeedLimits(), SpeedLimits()),
         # this controller alone has milliseconds
         timeout=1e-3 * _number(section, 'cmd_vel_timeout', 500.0, 0.0, _LARGEST, ' ms'),
         steering_limit=math.inf if most is None else abs(most),
