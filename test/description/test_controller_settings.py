@@ -155,4 +155,4 @@ def test_parameters_without_effect_are_named(tmp_path):
         },
     )
     told = {each.attribute: each.code for each in load_description(path).report.findings}
-    assert told == {'cmd_timeout': 'unknown-key', 'sparkle': 'unknown-key'}
+    assert told == {'sparkle': 'unknown-key'}

@@ -92,7 +92,7 @@ def test_a_limited_number_of_files_of_each_clone_is_tried():
 
 
 def test_the_table_tells_straight_drives_from_wrong_ones(tmp_path, capsys):
-    """Declare half the wheel diameter: true distance twice the command, odometry as commanded."""
+    """Declare half the wheel diameter: the distance, and Gazebo's true odometry, are doubled."""
     write(
         tmp_path,
         r__right_urdf=wheeled(0.2),
@@ -107,7 +107,7 @@ def test_the_table_tells_straight_drives_from_wrong_ones(tmp_path, capsys):
     right, wrong = rows['r/right.urdf'], rows['r/wrong.urdf']
     assert right[1:6] == ['yes', '', 'free', 'yes', '1+1/2']
     assert right[6] == 'diff_drive: 0.0%, odometry 0.0%'
-    assert wrong[6] == 'diff_drive: 100.0%, odometry 0.0%'
+    assert wrong[6] == 'diff_drive: 100.0%, odometry 100.0%'
     assert '2 of 3 files load; 2 stand still; 1 of 2 drives within 2%' in text
     assert 'sensors: 2 simulated and 2 named of 4' in text
     assert capsys.readouterr().out.count('\n') == 5

@@ -19,7 +19,8 @@ from swimming import swimming
 import sim_bridge as sb
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, IDENTITY, PINHOLE, RADIAL, TANGENT
 from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
-from sim_bridge.engine.image.lens import fill_rays, make_lens, project_points
+from sim_bridge.engine.image.lens import fill_rays, project_points
+from sim_bridge.engine.image.make_lens import make_lens
 from sim_bridge.robots.start import put_at_start
 from sim_bridge.simulation import cache, late_stages
 

@@ -9,7 +9,7 @@ from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.image.cover import clear, cover, finish, POLYGON_SIZE
 from sim_bridge.engine.image.lens import fill_rays
-from sim_bridge.engine.image.view import make_picture, make_views
+from sim_bridge.engine.image.make_view import make_picture, make_views
 
 ALL = np.zeros(0, np.int64)
 FAR = 1e4

@@ -118,6 +118,8 @@ class RobotTwin(Twin):
             text = text.replace('<robot', '<robot name="robot"', 1)
         if not mimics:
             text = re.sub(r'<mimic\b[^>]*/>', '', text)
+        # Pinocchio knows no plugins
+        text = re.sub(r'<plugin\b[^>]*mimic.*?</plugin>', '', text, flags=re.DOTALL)
         path = tmp_path / path.name
         path.write_text(text)
         root = [pin.JointModelFreeFlyer()] if free else []

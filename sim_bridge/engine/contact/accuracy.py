@@ -50,7 +50,7 @@ def find_level(options, state, islands, rows, island):
     if options.step_budget < MOST_WORK and state.v.shape[0] > 0:
         level, wait, failures = stored_level(state, islands, rows, island)
     islands.remembers[island] = int(level > FINE or failures > 0)
-    if level == ROUGH and is_slow(options, state, islands, rows, island):
+    if level == ROUGH and is_slow_island(options, state, islands, rows, island):
         wait = min(wait, _SLOW_WAIT)
         # a solution brings a slow island to rest, and later steps need no Newton steps
         if wait == 0:
@@ -63,7 +63,7 @@ def find_level(options, state, islands, rows, island):
 
 
 @kernel
-def is_slow(options, state, islands, rows, island):
+def is_slow_island(options, state, islands, rows, island):
     """Return whether an island moves slower than weight changes its velocity in a step."""
     return greatest_velocity(state, islands, rows, island) < _SLOW * options.time_step
 

@@ -6,7 +6,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.accuracy import (
     find_level,
     FINE,
-    is_slow,
+    is_slow_island,
     last_missed,
     level_tolerance,
     MORE,
@@ -247,7 +247,7 @@ def needs_rest(table, island):
         return False
     if island_rows(world.laws(table), islands, island) <= options.newton_rows:
         return False
-    return is_slow(options, world.state(table), islands, rows, island)
+    return is_slow_island(options, world.state(table), islands, rows, island)
 
 
 @kernel
@@ -300,7 +300,7 @@ def solve_direct(table, island, has_elements):
     tolerance = level_tolerance(options, state, islands, rows, has_elements, island)
     missed = last_missed(state, islands, rows, island) if level == ROUGH else 0.0
     aim = max(tolerance, missed)
-    if level == ROUGH and is_slow(options, state, islands, rows, island):
+    if level == ROUGH and is_slow_island(options, state, islands, rows, island):
         aim = tolerance
     sweeps, unshared, is_solved = sweep_while_worthwhile(
         laws,

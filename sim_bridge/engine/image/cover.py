@@ -316,16 +316,16 @@ def _is_box_aside(box, row, place, band):
     half, (X, Y, Z) = scale(0.5, sub(high, low)), place[0]
     x_low, x_high, y_low, y_high = band
     return (
-        middle[2] + _reach(Z, half) <= 0.0
-        or middle[0] - x_high * middle[2] > _reach(sub(X, scale(x_high, Z)), half)
-        or x_low * middle[2] - middle[0] > _reach(sub(X, scale(x_low, Z)), half)
-        or middle[1] - y_high * middle[2] > _reach(sub(Y, scale(y_high, Z)), half)
-        or y_low * middle[2] - middle[1] > _reach(sub(Y, scale(y_low, Z)), half)
+        middle[2] + _half_width(Z, half) <= 0.0
+        or middle[0] - x_high * middle[2] > _half_width(sub(X, scale(x_high, Z)), half)
+        or x_low * middle[2] - middle[0] > _half_width(sub(X, scale(x_low, Z)), half)
+        or middle[1] - y_high * middle[2] > _half_width(sub(Y, scale(y_high, Z)), half)
+        or y_low * middle[2] - middle[1] > _half_width(sub(Y, scale(y_low, Z)), half)
     )
 
 
 @kernel
-def _reach(axis, half):
+def _half_width(axis, half):
     """Return a box's half extent along a vector in the box's frame, times the vector's length."""
     return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
 

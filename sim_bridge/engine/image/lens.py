@@ -9,25 +9,12 @@ the first s at which r stops growing. With tangential terms, Newton's method in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 import math
-
-import numpy as np
 
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel, subroutine
-from sim_bridge.engine.data.lens import (
-    BROWN,
-    COEFFICIENTS,
-    EQUIDISTANT,
-    IDENTITY,
-    Lens,
-    PINHOLE,
-    RADIAL,
-    SINE,
-    TANGENT,
-)
+from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, Lens, PINHOLE, RADIAL, SINE, TANGENT
 from sim_bridge.engine.math.vec3 import load3, store3
 
 _SAMPLES = 1024  # values tried for s in the search for the greatest r
@@ -35,43 +22,6 @@ _MOST_STEPS = 60  # a Newton step between bounds at least halves the interval
 _CONVERGED = 1e-16  # relative change in the last Newton step
 _EXACT = 1e-12  # distance on the normalized image accepted as a solution
 _NOWHERE = (math.nan, math.nan, math.nan)
-
-
-def intrinsics_of(
-    width: int, height: int, horizontal_fov: float
-) -> tuple[float, float, float, float]:
-    """
-    Return fx, fy, cx, cy [px] for a pinhole camera with square pixels.
-
-    horizontal_fov: angle [rad] between the outer edges at the leftmost and rightmost pixels. The
-    optical axis meets the image's middle, at ((width - 1) / 2, (height - 1) / 2) because pixel
-    centres are whole numbers.
-    """
-    focal = 0.5 * width / math.tan(0.5 * horizontal_fov)
-    return focal, focal, 0.5 * (width - 1), 0.5 * (height - 1)
-
-
-def make_lens(
-    model: int,
-    intrinsics: Sequence[float],
-    coefficients: Sequence[float] = (),
-    *,
-    skew: float = 0.0,
-    function: int = IDENTITY,
-    cutoff: float = math.pi,
-) -> Lens:
-    """
-    Return a lens.
-
-    intrinsics: fx, fy, cx, cy [px]. coefficients: the model's numbers, see `data.lens`; the
-    missing ones are 0. function: SINE …, for RADIAL. cutoff: greatest angle [rad] from the axis,
-    for EQUIDISTANT and RADIAL.
-    """
-    numbers = np.zeros(COEFFICIENTS)
-    numbers[: len(coefficients)] = coefficients
-    fx, fy, cx, cy = map(float, intrinsics)
-    lens = Lens(model, function, fx, fy, cx, cy, float(skew), float(cutoff), numbers)
-    return lens._replace(limit=find_limit(lens))
 
 
 @entry

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 import signal
-import tempfile
 from typing import Any, Protocol, TYPE_CHECKING
 
 from sim_bridge.foundation.errors import SimBridgeError
@@ -35,6 +34,8 @@ from sim_bridge.ros.services.standard.worlds import (
 )
 
 if TYPE_CHECKING:
+    import tempfile
+
     from sim_bridge.description.scene.model import SceneDescription
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.polling import PollingMixin
@@ -263,6 +264,8 @@ class Worlds:
 
     def _folder_for_texts(self) -> Path:
         if self._texts is None:
+            import tempfile  # late import: most nodes never need it
+
             self._texts = tempfile.TemporaryDirectory(prefix='sim_bridge_world_')
         return Path(self._texts.name)
 

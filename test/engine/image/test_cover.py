@@ -16,8 +16,8 @@ from sim_bridge.compiler.reference import Reference
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.image import cover as cover_kernels
-from sim_bridge.engine.image.lens import intrinsics_of, make_lens
-from sim_bridge.engine.image.view import make_picture, make_views
+from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
+from sim_bridge.engine.image.make_view import make_picture, make_views
 
 URDF = Path(__file__).resolve().parents[3] / 'urdf'
 SIZE = (72, 55)

@@ -10,8 +10,9 @@ import sim_bridge as sb
 from sim_bridge.compiler.reference import Reference
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
 from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
-from sim_bridge.engine.image.lens import fill_rays, make_lens
-from sim_bridge.engine.image.view import make_picture
+from sim_bridge.engine.image.lens import fill_rays
+from sim_bridge.engine.image.make_lens import make_lens
+from sim_bridge.engine.image.make_view import make_picture
 
 SIZE = (40, 31)
 NEAR = 0.9

@@ -17,7 +17,8 @@ from sim_bridge.engine.data.lens import (
     SINE,
     TANGENT,
 )
-from sim_bridge.engine.image.lens import fill_rays, intrinsics_of, make_lens, project_points
+from sim_bridge.engine.image.lens import fill_rays, project_points
+from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
 
 WIDTH, HEIGHT = 64, 48
 CAMERA = (53.1, 52.4, 31.25, 23.5)

@@ -80,6 +80,16 @@ HASHES = {
     'simulation_interfaces/srv/ResetSimulation': '4ce285d7ff9b8ac7',
     'simulation_interfaces/action/SimulateSteps': 'f0837c898e1219cd',
     'tf2_msgs/msg/TFMessage': 'e369d0f05a23ae52',
+    'controller_manager_msgs/srv/ReloadControllerLibraries': '485cd0040f8a343a',
+    'simulation_interfaces/msg/NamedPose': 'b32da2a039b1840f',
+    'simulation_interfaces/msg/WorldResource': 'e3b65ecf904b9b11',
+    'simulation_interfaces/srv/SetEntityInfo': '867fe2b6812f3e02',
+    'simulation_interfaces/srv/GetNamedPoses': 'c3d12ab920115bfd',
+    'simulation_interfaces/srv/GetNamedPoseBounds': '59fa8dd2c68ba677',
+    'simulation_interfaces/srv/LoadWorld': 'f210682338f195f6',
+    'simulation_interfaces/srv/UnloadWorld': 'ac7f9a73df1b5b15',
+    'simulation_interfaces/srv/GetCurrentWorld': '79ed4e910e1b7a1c',
+    'simulation_interfaces/srv/GetAvailableWorlds': 'ce5589b5523f2732',
 }
 
 

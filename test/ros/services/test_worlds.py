@@ -58,7 +58,7 @@ def test_worlds_are_loaded_and_unloaded(start, version):
 
     shipped = simulation.load_world('gallery/dominoes')
     assert (result(shipped), shipped['world']['name']) == (OK, 'gallery/dominoes')
-    assert 'ball' not in simulation('GetEntities')['entities']
+    assert 'stone_12' in simulation('GetEntities')['entities']
     spawned = simulation.spawn('pendulum', name='guest')
     assert result(spawned) == OK, spawned
     assert end(simulation.process)[0] == 0

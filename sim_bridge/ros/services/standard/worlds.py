@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-import tempfile
 from typing import Any, NamedTuple
 
 from sim_bridge.description import load_description
@@ -209,6 +208,8 @@ def _file_of_text(text: str, folder: Path) -> Path:
         message = 'resource_string: expected the text of a YAML scene; spawn URDF by SpawnEntity'
         raise WorldError(UNSUPPORTED_FORMAT, message)
     # a refused text must not replace the file of the present world
+    import tempfile  # late import: most nodes never need it
+
     path = Path(tempfile.mkdtemp(dir=folder)) / 'world.yaml'
     path.write_text(text, encoding='utf-8')
     return path
