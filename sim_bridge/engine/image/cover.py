@@ -263,12 +263,12 @@ def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
 @kernel
 def _pixels_around(geometry, g, place, frustum, polygon_out):
     """Return the pixels around a geometry's bounding box, as `_pixels_of`."""
-    _, view, band, rows = frustum
+    _, view, band, row_span = frustum
     middle, half = load3(geometry.bounds, g, 0), load3(geometry.bounds, g, 3)
     origin = sub(mul_tv(place[0], scale(-1.0, place[1])), middle)
     if abs(origin[0]) <= half[0] and abs(origin[1]) <= half[1] and abs(origin[2]) <= half[2]:
-        return 0, view.ray.shape[1], rows[0], rows[1]
-    first_column, end_column, first_row, end_row = view.ray.shape[1], 0, rows[1], rows[0]
+        return 0, view.ray.shape[1], row_span[0], row_span[1]
+    first_column, end_column, first_row, end_row = view.ray.shape[1], 0, row_span[1], row_span[0]
     # two triangles on each side hold the outline in the image
     for axis in range(3):
         for sign in (-1.0, 1.0):
@@ -336,7 +336,7 @@ def _half_width(axis, half):
 @kernel
 def _pixels_of(a, b, c, frustum, polygon_out):
     """Return first and end column, first and end row around a triangle's image."""
-    lens, view, band, rows = frustum
+    lens, view, band, row_span = frustum
     if lens.model == PINHOLE:
         is_plain = min(a[2], b[2], c[2]) > _NEAREST * max(_size(a), _size(b), _size(c))
     else:
@@ -347,9 +347,9 @@ def _pixels_of(a, b, c, frustum, polygon_out):
         store3(polygon_out, 0, 0, a)
         store3(polygon_out, 1, 0, b)
         store3(polygon_out, 2, 0, c)
-        return _box_around(lens, view, rows, 0, 3, polygon_out)
+        return _box_around(lens, view, row_span, 0, 3, polygon_out)
     first, count = _clip(a, b, c, band, polygon_out)
-    return _box_around(lens, view, rows, first, count, polygon_out)
+    return _box_around(lens, view, row_span, first, count, polygon_out)
 
 
 @kernel
@@ -409,7 +409,7 @@ def _inwards(p, side, band):
 
 
 @kernel
-def _box_around(lens, view, rows, first, count, polygon):
+def _box_around(lens, view, row_span, first, count, polygon):
     """Return the pixels around a polygon in front, as `_pixels_of`."""
     width = view.ray.shape[1]
     u_low, u_high, v_low, v_high = math.inf, -math.inf, math.inf, -math.inf
@@ -418,7 +418,7 @@ def _box_around(lens, view, rows, first, count, polygon):
         p = load3(polygon, k, 0)
         if not p[2] > _NEAREST * _size(p):
             # the origin itself is in the polygon's plane
-            return 0, width, rows[0], rows[1]
+            return 0, width, row_span[0], row_span[1]
         if lens.model == PINHOLE:
             share = 1.0 / p[2]
             x, y = share * p[0], share * p[1]
@@ -433,6 +433,6 @@ def _box_around(lens, view, rows, first, count, polygon):
     return (
         max(math.ceil(u_low - room), 0),
         min(math.floor(u_high + room) + 1, width),
-        max(math.ceil(v_low - room), rows[0]),
-        min(math.floor(v_high + room) + 1, rows[1]),
+        max(math.ceil(v_low - room), row_span[0]),
+        min(math.floor(v_high + room) + 1, row_span[1]),
     )
