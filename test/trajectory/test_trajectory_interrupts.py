@@ -8,6 +8,8 @@ import sim_bridge as sb
 
 STEP_NS = 1_000_000
 LATER_NS = 500_000_000
+# interrupted lines; the long suite has the lines between
+STRIDE = 6
 
 
 class Scene:
@@ -65,15 +67,18 @@ CALLS = {
 }
 
 
+@pytest.mark.parametrize(
+    'first', [0, *(pytest.param(k, marks=pytest.mark.long) for k in range(1, STRIDE))]
+)
 @pytest.mark.parametrize('name', CALLS)
-def test_interrupted_call_of_a_follower_finishes_or_does_nothing(name):
-    """Interrupt a call at each of its lines; a call without effect is repeated."""
+def test_interrupted_call_of_a_follower_finishes_or_does_nothing(name, first):
+    """Interrupt a call at every STRIDE-th of its lines; a call without effect is repeated."""
     scene = Scene()
     before = scene.picture()
     with Interrupt() as watched:
         CALLS[name](scene)
     after, end = scene.picture(), scene.go_on()
-    for line in watched.places():
+    for line in watched.places()[first::STRIDE]:
         scene = Scene()
         with pytest.raises(KeyboardInterrupt), Interrupt(line) as interrupt:
             CALLS[name](scene)
