@@ -20,7 +20,8 @@ def test_fixes_follow_the_commanded_path(graph, start_node):
     """Drive ahead, which the heading turns to the north, and read the way from the fixes."""
     process = start_node(
         robot='rover',
-        real_time_factor=0.0,
+        # paced: commands must not time out between two calls of the test
+        real_time_factor=1.0,
         **{
             'origin.latitude': 47.47895,
             'origin.longitude': 19.057785,
