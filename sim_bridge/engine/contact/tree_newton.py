@@ -232,7 +232,7 @@ def solve_along_trees(laws, rows, solution, direct, size):
     at = 0
     while at < size:
         end = end_of_contact(direct, at, size)
-        find_changes_along_trees(laws, direct, at, end)
+        find_changes_along_trees(laws, direct, at, end, at, direct.right)
         at = end
     return True
 
@@ -446,8 +446,12 @@ def velocity_along(laws, direct, contact, row, twist):
 
 
 @kernel
-def find_changes_along_trees(laws, direct, at, end):
-    """Write k - K J dv into direct.right, for one contact."""
+def find_changes_along_trees(laws, direct, at, end, first, change_out):
+    """
+    Find k - K J dv for one contact, dv from tree_twist.
+
+    change_out: row i of the contact is in element first + i.
+    """
     contact, width, local = direct.unknown[at, OF_CONTACT], end - at, direct.local
     kept = direct.linearized[contact]
     for i in range(width):
@@ -458,7 +462,7 @@ def find_changes_along_trees(laws, direct, at, end):
         total = kept[COMPLIANCE_ROW * i + width]
         for j in range(width):
             total -= kept[COMPLIANCE_ROW * i + j] * local[j, 0]
-        direct.right[at + i] = total
+        change_out[first + i] = total
 
 
 @kernel
@@ -495,7 +499,8 @@ def add_coupled(laws, direct, size, coupled):
                         force[item, :] = 0.0
                 fill_coupled_column(laws, direct, size, column, tree, other)
                 column += 1
-            fill_coupled_right(laws, direct, at, end, column - (end - at))
+            first = column - (end - at)
+            find_changes_along_trees(laws, direct, at, end, first, direct.coupled)
         at = end
     if not solve_banded(coupled, coupled, matrix, direct.coupled):
         return False
@@ -551,19 +556,3 @@ def velocity_in(laws, direct, contact, row, tree, other):
                 part += direct.wrench[0, k] * direct.probe_twist[item, k]
             total += (1.0 - 2.0 * side) * part
     return total
-
-
-@kernel
-def fill_coupled_right(laws, direct, at, end, line):
-    """Write one contact's k - K J dv₀ into direct.coupled, from `line` on."""
-    contact, width, local = direct.unknown[at, OF_CONTACT], end - at, direct.local
-    kept = direct.linearized[contact]
-    for i in range(width):
-        local[i, 0] = velocity_along(
-            laws, direct, contact, direct.unknown[at + i, OF_ROW], direct.tree_twist
-        )
-    for i in range(width):
-        total = kept[COMPLIANCE_ROW * i + width]
-        for j in range(width):
-            total -= kept[COMPLIANCE_ROW * i + j] * local[j, 0]
-        direct.coupled[line + i] = total
