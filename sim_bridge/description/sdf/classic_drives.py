@@ -24,7 +24,8 @@ from sim_bridge.description.mechanism.drives import (
     steered,
     wheel_radius,
 )
-from sim_bridge.description.sdf.drive_tags import DriveTags, NOT_NEGATIVE, POSITIVE
+from sim_bridge.description.sdf.drive_tags import joints_of, SIZE, topic_of
+from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
 
 # variance for unmeasured components
 _UNMEASURED = 1e12
@@ -34,9 +35,9 @@ _STEEPEST = 1.57
 _PLANAR_ROS1 = ('commandTopic', 'odometryTopic', 'odometryFrame', 'odometryRate', 'robotBaseFrame')
 
 
-def read_diff_drive(tags: DriveTags) -> DriveDescription:
+def read_diff_drive(tags: PluginTags) -> DriveDescription:
     """Return a differential drive with one wheel pair or several."""
-    left, right = tags.joints('left_joint'), tags.joints('right_joint')
+    left, right = joints_of(tags, 'left_joint'), joints_of(tags, 'right_joint')
     separations = _of_pairs(tags, 'wheel_separation', 0.34, len(left))
     diameters = _of_pairs(tags, 'wheel_diameter', 0.15, len(left))
     most = tags.number('max_wheel_acceleration', 0.0, NOT_NEGATIVE) or math.inf
@@ -49,30 +50,30 @@ def read_diff_drive(tags: DriveTags) -> DriveDescription:
     return replace(
         _with_settings(drive, tags, is_published, is_ros1),
         limits=(along, SpeedLimits(), about),
-        is_true=tags.text('odometry_source', '1').lower() in ('1', 'world'),
+        is_true=tags.text('odometry_source', default='1').lower() in ('1', 'world'),
     )
 
 
-def read_skid_steer(tags: DriveTags) -> DriveDescription:
+def read_skid_steer(tags: PluginTags) -> DriveDescription:
     """Return a differential drive with four wheels, from ROS 1's plugin."""
     left, right = (
         [
-            tags.text(f'{side}{end}Joint', f'{side}_{end.lower()}_joint')
+            tags.text(f'{side}{end}Joint', default=f'{side}_{end.lower()}_joint')
             for end in ('Front', 'Rear')
         ]
         for side in ('left', 'right')
     )
-    separation = tags.number('wheel_separation', 0.4, POSITIVE)
-    diameter = tags.number('wheel_diameter', 0.15, POSITIVE)
+    separation = tags.number('wheel_separation', 0.4, SIZE)
+    diameter = tags.number('wheel_diameter', 0.15, SIZE)
     wheels = _pairs(tags, left, right, [separation] * 2, [diameter] * 2, 'torque')
     drive = DriveDescription('skid_steer_drive', 'differential', wheels, is_true=True)
     return _with_settings(drive, tags, True, tags.flag('broadcastTF', False), (1e-4, 1e-4, 0.01))
 
 
-def read_ackermann(tags: DriveTags) -> DriveDescription:
+def read_ackermann(tags: PluginTags) -> DriveDescription:
     """Return a car with driven rear wheels, whose commands have a steering angle."""
     front, rear, steering = (
-        [tags.text(f'{names}_joint', f'{names}_joint') for names in pair]
+        [tags.text(f'{names}_joint', default=f'{names}_joint') for names in pair]
         for pair in (
             ('front_left', 'front_right'),
             ('rear_left', 'rear_right'),
@@ -92,7 +93,7 @@ def read_ackermann(tags: DriveTags) -> DriveDescription:
         'fixed',
     )
     most = tags.number('max_speed', 20.0, NOT_NEGATIVE)
-    angle = min(tags.number('max_steer', 0.6, POSITIVE), _STEEPEST)
+    angle = min(tags.number('max_steer', 0.6, SIZE), _STEEPEST)
     for tag in ('max_steering_angle', 'steering_wheel_joint'):
         tags.text(tag)
     drive = DriveDescription(
@@ -108,7 +109,7 @@ def read_ackermann(tags: DriveTags) -> DriveDescription:
     return _with_settings(drive, tags, tags.flag('publish_odom', False), False)
 
 
-def read_planar_move(tags: DriveTags) -> DriveDescription:
+def read_planar_move(tags: PluginTags) -> DriveDescription:
     """Return a base's planar motion."""
     is_ros1 = any(map(tags.has, _PLANAR_ROS1))
     update_rate = tags.number('update_rate', 20.0, NOT_NEGATIVE)
@@ -129,7 +130,7 @@ def read_planar_move(tags: DriveTags) -> DriveDescription:
 
 def _with_settings(
     drive: DriveDescription,
-    tags: DriveTags,
+    tags: PluginTags,
     is_published: bool,
     has_tf: bool,
     variances: tuple[float, float, float] = (1e-5, 1e-5, 1e-3),
@@ -145,7 +146,7 @@ def _with_settings(
         for word, usual in zip(('x', 'y', 'yaw'), variances, strict=True)
     )
     covariance = (x, y, _UNMEASURED, _UNMEASURED, _UNMEASURED, yaw)
-    topic = tags.topic(('odometry_topic',), 'odom')
+    topic = topic_of(tags, ('odometry_topic',), 'odom')
     for tag in ('publish_distance', 'publish_steerangle'):
         if tags.flag(tag, False):
             tags.ignore(tag)
@@ -157,14 +158,14 @@ def _with_settings(
         provides_tf=tags.flag('publish_odom_tf', has_tf),
         odom_frame=tags.text('odometry_frame'),
         base_frame=tags.text('robot_base_frame'),
-        command_topic=tags.topic(('command_topic',), 'cmd_vel'),
+        command_topic=topic_of(tags, ('command_topic',), 'cmd_vel'),
         odom_topic=topic or ('odom' if is_published else ''),
         line=tags.node.line,
     )
 
 
 def _pairs(
-    tags: DriveTags,
+    tags: PluginTags,
     left: Sequence[str],
     right: Sequence[str],
     separations: Sequence[float],
@@ -182,14 +183,14 @@ def _pairs(
     )
 
 
-def _of_pairs(tags: DriveTags, tag: str, usual: float, count: int) -> list[float]:
+def _of_pairs(tags: PluginTags, tag: str, usual: float, count: int) -> list[float]:
     """
     Return each wheel pair's length [m]; pairs without one have the last given length.
 
     usual: length if none is given. Gazebo has it for each pair without its own length, and such
     pairs then work against each other.
     """
-    return _filled(tags.numbers(tag, POSITIVE) or [usual], count)
+    return _filled(tags.numbers(tag, SIZE) or [usual], count)
 
 
 def _filled(values: Sequence[float], count: int) -> list[float]:

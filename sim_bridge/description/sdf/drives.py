@@ -26,7 +26,14 @@ from sim_bridge.description.sdf.classic_drives import (
     read_planar_move,
     read_skid_steer,
 )
-from sim_bridge.description.sdf.drive_tags import DriveTags, NOT_NEGATIVE, POSITIVE
+from sim_bridge.description.sdf.drive_tags import (
+    joints_of,
+    ROS1_TAGS,
+    SIZE,
+    topic_of,
+    WITHOUT_EFFECT,
+)
+from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
 from sim_bridge.description.xml.document import Element
 
 
@@ -41,9 +48,9 @@ def read_gazebo_drives(
                 continue
             place = Place('gazebo/plugin', node.get('name', ''), node.line)
             own = Findings()
-            tags = DriveTags(node, place, description, own)
+            tags = PluginTags(node, place, description, own, ROS1_TAGS)
             drive = _read(node.get('filename', ''), tags)
-            tags.close()
+            tags.close(WITHOUT_EFFECT)
             is_usable = findings.take_part(own, 'drive')
             count = counts[drive.name] = counts.get(drive.name, 0) + 1
             if count > 1:
@@ -58,7 +65,7 @@ def is_drive(node: Element) -> bool:
     return any(word in filename for word in (*_READERS, *_CLASSIC_READERS))
 
 
-def _read(filename: str, tags: DriveTags) -> DriveDescription:
+def _read(filename: str, tags: PluginTags) -> DriveDescription:
     for word, read in _CLASSIC_READERS.items():
         if word in filename:
             return read(tags)
@@ -66,39 +73,43 @@ def _read(filename: str, tags: DriveTags) -> DriveDescription:
     return _with_settings(read(tags), tags)
 
 
-def _differential(tags: DriveTags) -> DriveDescription:
-    separation = tags.number('wheel_separation', 1.0, POSITIVE)
-    radius = tags.number('wheel_radius', 0.2, POSITIVE)
+def _differential(tags: PluginTags) -> DriveDescription:
+    separation = tags.number('wheel_separation', 1.0, SIZE)
+    radius = tags.number('wheel_radius', 0.2, SIZE)
     return DriveDescription(
         'diff_drive',
         'differential',
         differential(
-            tags.joints('left_joint'), tags.joints('right_joint'), separation, radius, radius
+            joints_of(tags, 'left_joint'),
+            joints_of(tags, 'right_joint'),
+            separation,
+            radius,
+            radius,
         ),
     )
 
 
-def _mecanum(tags: DriveTags) -> DriveDescription:
+def _mecanum(tags: PluginTags) -> DriveDescription:
     joints = [
-        tags.joints(f'{end}_joint')[0]
+        joints_of(tags, f'{end}_joint')[0]
         for end in ('front_left', 'front_right', 'back_right', 'back_left')
     ]
     wheels = mecanum(
         joints,
-        tags.number('wheelbase', 1.0, POSITIVE),
-        tags.number('wheel_separation', 1.0, POSITIVE),
-        tags.number('wheel_radius', 0.2, POSITIVE),
+        tags.number('wheelbase', 1.0, SIZE),
+        tags.number('wheel_separation', 1.0, SIZE),
+        tags.number('wheel_radius', 0.2, SIZE),
     )
     return DriveDescription('mecanum_drive', 'mecanum', wheels)
 
 
-def _ackermann(tags: DriveTags) -> DriveDescription:
-    left, right = tags.joints('left_joint'), tags.joints('right_joint')
-    steering = [tags.joints(f'{side}_steering_joint')[0] for side in ('left', 'right')]
-    separation = tags.number('wheel_separation', 1.0, POSITIVE)
-    kingpins = tags.number('kingpin_width', 0.8, POSITIVE)
-    wheelbase = tags.number('wheel_base', 1.0, POSITIVE)
-    radius = tags.number('wheel_radius', 0.2, POSITIVE)
+def _ackermann(tags: PluginTags) -> DriveDescription:
+    left, right = joints_of(tags, 'left_joint'), joints_of(tags, 'right_joint')
+    steering = [joints_of(tags, f'{side}_steering_joint')[0] for side in ('left', 'right')]
+    separation = tags.number('wheel_separation', 1.0, SIZE)
+    kingpins = tags.number('kingpin_width', 0.8, SIZE)
+    wheelbase = tags.number('wheel_base', 1.0, SIZE)
+    radius = tags.number('wheel_radius', 0.2, SIZE)
     wheels, axles = steered(
         [left[0], right[0]], steering, wheelbase, (separation, kingpins), radius, 'fixed'
     )
@@ -119,7 +130,7 @@ def _ackermann(tags: DriveTags) -> DriveDescription:
         )
     if tags.flag('steering_only', False):
         tags.ignore('steering_only')
-    limit = tags.number('steering_limit', 0.5, POSITIVE)
+    limit = tags.number('steering_limit', 0.5, SIZE)
     return DriveDescription(
         'ackermann_steering',
         'ackermann',
@@ -130,16 +141,16 @@ def _ackermann(tags: DriveTags) -> DriveDescription:
     )
 
 
-def _velocity_control(tags: DriveTags) -> DriveDescription:
-    if tags.texts('link_name'):
+def _velocity_control(tags: PluginTags) -> DriveDescription:
+    if tags.children('link_name'):
         tags.ignore('link_name')
-    (x, y, z), (roll, pitch, yaw) = tags.vector('initial_linear'), tags.vector('initial_angular')
+    (x, y, z), (roll, pitch, yaw) = (tags.vector('initial_linear'), tags.vector('initial_angular'))
     motion = BaseMotionDescription(is_spatial=True, initial=(x, y, yaw, z, roll, pitch))
     return DriveDescription('velocity_control', 'spatial', (), is_true=True, base_motion=motion)
 
 
 def _wheel(
-    tags: DriveTags,
+    tags: PluginTags,
     joint: str,
     side: int,
     steered_links: set[str],
@@ -158,13 +169,13 @@ def _wheel(
     )
 
 
-_READERS: dict[str, Callable[[DriveTags], DriveDescription]] = {
+_READERS: dict[str, Callable[[PluginTags], DriveDescription]] = {
     'diff-drive-system': _differential,
     'mecanum-drive-system': _mecanum,
     'ackermann-steering-system': _ackermann,
     'velocity-control-system': _velocity_control,
 }
-_CLASSIC_READERS: dict[str, Callable[[DriveTags], DriveDescription]] = {
+_CLASSIC_READERS: dict[str, Callable[[PluginTags], DriveDescription]] = {
     'gazebo_ros_diff_drive': read_diff_drive,
     'gazebo_ros_skid_steer_drive': read_skid_steer,
     'gazebo_ros_ackermann_drive': read_ackermann,
@@ -172,7 +183,7 @@ _CLASSIC_READERS: dict[str, Callable[[DriveTags], DriveDescription]] = {
 }
 
 
-def _with_settings(drive: DriveDescription, tags: DriveTags) -> DriveDescription:
+def _with_settings(drive: DriveDescription, tags: PluginTags) -> DriveDescription:
     """Return a drive with the limits, topics and frames common to these plugins."""
     linear, lateral, angular = (
         _limits(tags, middle, own)
@@ -185,8 +196,8 @@ def _with_settings(drive: DriveDescription, tags: DriveTags) -> DriveDescription
         drive,
         limits=(linear, lateral, angular),
         rate=rate,
-        command_topic=tags.topic(('topic', 'command_topic'), 'cmd_vel'),
-        odom_topic=tags.topic(('odom_topic', 'odometry_topic'), 'odom'),
+        command_topic=topic_of(tags, ('topic', 'command_topic'), 'cmd_vel'),
+        odom_topic=topic_of(tags, ('odom_topic', 'odometry_topic'), 'odom'),
         odom_frame=tags.text('frame_id') or tags.text('odometry_frame'),
         base_frame=tags.text('child_frame_id') or tags.text('robot_base_frame'),
         # Gazebo's own plugins always publish the frame, on this topic
@@ -195,7 +206,7 @@ def _with_settings(drive: DriveDescription, tags: DriveTags) -> DriveDescription
     )
 
 
-def _limits(tags: DriveTags, middle: str, own: SpeedLimits) -> SpeedLimits:
+def _limits(tags: PluginTags, middle: str, own: SpeedLimits) -> SpeedLimits:
     """
     Return limits for one velocity component, with values for this component before general ones.
 

@@ -48,7 +48,7 @@ def _flight(tags: PluginTags) -> FlightInput:
             tags.findings.error('missing-tag', place, 'missing')
     for tag in _NOISE:
         child = tags.last(tag)
-        if child is not None and any(tags.vector(tag, (0.0, 0.0, 0.0))):
+        if child is not None and any(tags.vector(tag)):
             message = 'is not simulated, ignored'
             tags.findings.warning('not-simulated', tags.at(child), message, value=child.text)
     namespace = tags.text('robotNamespace', default=tags.description.name)

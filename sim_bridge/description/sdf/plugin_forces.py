@@ -255,7 +255,7 @@ def _wing(tags: PluginTags, names: _Names, moment_slope: float = 0.0) -> Effect:
         tags.number('air_density', 1.2041),
         tags.number('area', 1.0),
         tags.number('a0', 0.0),
-        tags.vector('cp', (0.0, 0.0, 0.0)),
+        tags.vector('cp'),
         tags.vector('forward', (1.0, 0.0, 0.0)),
         tags.vector('upward', (0.0, 0.0, 1.0)),
         '' if control is None else control.name,
@@ -289,9 +289,7 @@ def _hull(tags: PluginTags, names: _Names) -> Effect:
     if tags.flag('disable_added_mass'):
         added[:] = 0.0
     coriolis = not tags.flag('disable_coriolis')
-    hull = Hydrodynamics(
-        added, linear, quadratic, mixed, tags.vector('default_current', (0.0, 0.0, 0.0)), coriolis
-    )
+    hull = Hydrodynamics(added, linear, quadratic, mixed, tags.vector('default_current'), coriolis)
     namespace = tags.text('namespace')
     topic = f'model/{namespace}/ocean_current' if namespace else 'ocean_current'
     field = names.new(link)
@@ -365,7 +363,7 @@ def _classic_buoyancy(tags: PluginTags, names: _Names) -> Effect:
         inner = tags.inside(child)
         link = child.get('name', '')
         volume = inner.number('volume', 0.0, NOT_NEGATIVE)
-        center = inner.vector('center_of_volume', (0.0, 0.0, 0.0))
+        center = inner.vector('center_of_volume')
         inner.close()
         if link not in tags.description.links:
             message = 'no link has this name, ignored'

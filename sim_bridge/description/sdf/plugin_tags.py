@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from sim_bridge.description.model import JointDescription, ONE_AXIS, RobotDescription
@@ -22,13 +22,15 @@ class PluginTags:
     """
     A plugin's children; the last one counts among equal tags.
 
-    findings: this plugin's defects. read: tags read so far.
+    findings: this plugin's defects. aliases: older names of tags, read if the newer ones are
+    absent. read: tags read so far.
     """
 
     node: Element
     place: Place
     description: RobotDescription
     findings: Findings
+    aliases: Mapping[str, str] = field(default_factory=dict)
     read: set[str] = field(default_factory=set)
 
     def inside(self, node: Element) -> PluginTags:
@@ -40,9 +42,14 @@ class PluginTags:
         return self.place.child(child.tag, child.line)
 
     def children(self, tag: str) -> list[Element]:
-        """Return the children with a tag."""
-        self.read.add(tag)
-        return list(self.node.findall(tag))
+        """Return the children with a tag, or else with its alias."""
+        alias = self.aliases.get(tag, tag)
+        self.read |= {tag, alias}
+        return list(self.node.findall(tag) or self.node.findall(alias))
+
+    def has(self, tag: str) -> bool:
+        """Return whether there is a child with exactly this tag."""
+        return self.node.find(tag) is not None
 
     def last(self, *tags: str) -> Element | None:
         """Return the last child with the first tag found among these."""
@@ -57,17 +64,18 @@ class PluginTags:
     def number(self, tag: str, default: float, allowed: Numbers = ANY) -> float:
         """Return the number in a child."""
         child = self.last(tag)
-        if child is None:
-            return default
-        values = parse_numbers(name_in(child), allowed, self.at(child), self.findings, '')
+        values = None if child is None else self._numbers_in(child, allowed)
         return default if values is None else values[0]
 
-    def vector(self, tag: str, default: tuple[float, ...]) -> tuple[float, ...]:
+    def numbers(self, tag: str, allowed: Numbers = ANY) -> list[float]:
+        """Return the numbers in all children with a tag, without defective ones."""
+        found = [self._numbers_in(child, allowed) for child in self.children(tag)]
+        return [values[0] for values in found if values is not None]
+
+    def vector(self, tag: str, default: tuple[float, ...] = (0.0, 0.0, 0.0)) -> tuple[float, ...]:
         """Return the three numbers in a child."""
         child = self.last(tag)
-        if child is None:
-            return default
-        values = parse_numbers(name_in(child), Numbers(3), self.at(child), self.findings, '')
+        values = None if child is None else self._numbers_in(child, Numbers(3))
         return default if values is None else tuple(values)
 
     def flag(self, tag: str, default: bool = False) -> bool:
@@ -113,11 +121,19 @@ class PluginTags:
         """Return a valid topic name, without a slash at its beginning."""
         return read_topic(text.lstrip('/'), self._place(*tags), self.findings)
 
+    def ignore(self, tag: str) -> None:
+        """Warn about a tag whose effect is not simulated."""
+        for child in self.node.findall(tag)[-1:]:
+            self.findings.warning('not-simulated', self.at(child), 'is not simulated, ignored')
+
     def close(self, without_effect: Collection[str] = ()) -> None:
         """Warn about unread tags."""
         for child in self.node:
             if child.tag not in self.read and child.tag not in without_effect:
                 self.findings.warning('unknown-tag', self.at(child), 'is not simulated, ignored')
+
+    def _numbers_in(self, child: Element, allowed: Numbers) -> list[float] | None:
+        return parse_numbers(name_in(child), allowed, self.at(child), self.findings, '')
 
     def _place(self, *tags: str) -> Place:
         child = self.last(*tags)
