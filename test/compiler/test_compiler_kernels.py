@@ -106,7 +106,7 @@ def wrong_for_others(recorder: Recorder, machines: Machines) -> tuple[list[str],
     return wrong, tried
 
 
-# takes a minute on an idle machine
+# takes five minutes on a busy machine
 @pytest.mark.timeout(1200)
 def test_every_kernel_equals_cpython():
     """
