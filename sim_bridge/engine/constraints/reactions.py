@@ -51,16 +51,20 @@ def sum_rows(root, pose, loops, first, end, rate, work, wrench_out):
 
 
 @kernel
-def keep_means(root, loops, work, state):
-    """Store the joints' mean wrenches in the state; joints of sleepers keep the earlier ones."""
+def keep_wrenches(root, loops, wrench, idle, wrench_inout):
+    """
+    Store the joints' wrenches of a step; joints of sleepers keep the earlier ones.
+
+    wrench: (nk, 6) wrenches of the step. idle: as State.idle. wrench_inout: (nk, 6) a field of the
+    state.
+    """
     for joint in range(loops.body.shape[0]):
         sleeps = False
         for side in range(2):
             body = loops.body[joint, side]
-            sleeps = sleeps or body >= 0 and state.idle[root[body]] < 0
+            sleeps = sleeps or body >= 0 and idle[root[body]] < 0
         if not sleeps:
-            for k in range(6):
-                state.loop_mean[joint, k] = work.mean[joint, k]
+            wrench_inout[joint, :] = wrench[joint]
 
 
 @kernel

@@ -17,8 +17,6 @@ from sim_bridge.engine.data.contact_points import COUNT
 from sim_bridge.engine.data.contact_problem import Row
 from sim_bridge.engine.data.geometry import SENSOR, STATIC
 from sim_bridge.engine.data.model import (
-    BALL,
-    BALL_STAGE,
     FIRST_SAMPLE,
     FREE,
     GROUND,
@@ -28,19 +26,9 @@ from sim_bridge.engine.data.model import (
     SAMPLES,
     SLOW,
     SLOW_TURN,
-    WELD,
 )
 from sim_bridge.engine.data.state import ASLEEP, BY_EFFORT, TARGET_VELOCITY
-
-
-@kernel
-def coordinates_of(kind):
-    """Return the numbers of position and velocity coordinates of a joint kind."""
-    if kind >= FREE:
-        return 7, 6
-    if kind == BALL_STAGE or kind == BALL:
-        return (4, 1) if kind == BALL else (0, 1)
-    return (1, 1) if kind > WELD else (0, 0)
+from sim_bridge.engine.dynamics.articulated import coordinates_of
 
 
 @subroutine

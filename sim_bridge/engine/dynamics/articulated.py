@@ -34,6 +34,8 @@ from sim_bridge.engine.data.joint_laws import (
 )
 from sim_bridge.engine.data.model import (
     ARMATURE,
+    BALL,
+    BALL_STAGE,
     DAMPING,
     FREE,
     FREE_SINGLE,
@@ -77,6 +79,16 @@ def is_immobile(joint):
 def has_axis(joint):
     """Return whether a joint kind has one velocity coordinate, about or along its axis."""
     return WELD < joint < FREE
+
+
+@kernel
+def coordinates_of(kind):
+    """Return the numbers of position and velocity coordinates of a joint kind."""
+    if kind >= FREE:
+        return 7, 6
+    if kind == BALL_STAGE or kind == BALL:
+        return (4, 1) if kind == BALL else (0, 1)
+    return (1, 1) if kind > WELD else (0, 0)
 
 
 @kernel
@@ -238,8 +250,8 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
     (nb, 6) on entry the force needed by each body at zero joint accelerations, on return the
     accumulated joint forces. constraint_out: (nv,) effort that keeps a locked joint at its
     acceleration, 0 for a loose joint. ddq_out: (nv,) joint accelerations; a free body's entries
-    are its spatial acceleration, equal to its origin's acceleration less w x v. Writes the bodies'
-    spatial accelerations into ws.acceleration.
+    are its spatial acceleration, equal to its origin's acceleration less w x v; a sleeper's are 0.
+    Writes the other bodies' spatial accelerations into ws.acceleration.
     """
     for body in range(model.parent.shape[0] - 1, -1, -1):
         joint = ws.kind[body]
@@ -262,9 +274,11 @@ def solve(model, ws, rhs, force_inout, ddq_out, constraint_out):
 
     for body in range(model.parent.shape[0]):
         joint = ws.kind[body]
-        if joint == GROUND:
-            continue
         at = model.v_index[body]
+        if joint == GROUND:
+            for own in range(at, at + coordinates_of(model.kind[body])[1]):
+                ddq_out[own], constraint_out[own] = 0.0, 0.0
+            continue
         if joint == KINEMATIC:
             ws.acceleration[body, :] = 0.0
             ddq_out[at : at + 6] = 0.0

@@ -9,13 +9,7 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
 from sim_bridge.engine.collision.broad.ahead import may_outrun, outruns_reach
-from sim_bridge.engine.contact.sleep import (
-    coordinates_of,
-    fall_asleep,
-    set_kinds,
-    wake_tied,
-    wake_written,
-)
+from sim_bridge.engine.contact.sleep import fall_asleep, set_kinds, wake_tied, wake_written
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.collision_scratch import ABSENT, PairCount
 from sim_bridge.engine.data.fields import FAILED, STAGE
@@ -35,6 +29,7 @@ from sim_bridge.engine.dynamics.active_set import (
     update_active_set,
     VELOCITY_SLACK,
 )
+from sim_bridge.engine.dynamics.articulated import coordinates_of
 from sim_bridge.engine.dynamics.audit import kinetic_energy_at, work_of_step
 from sim_bridge.engine.dynamics.evaluate import (
     accelerate,
@@ -380,10 +375,8 @@ def advance_velocities(model, options, state, ws, table, touching):
     for turn in range(passes):
         accelerate(model, ws.v, ws.wrench, state.v, 1.0 / h, ws, ws.ddq)
         to_origin_acceleration(ws.kind, model.v_index, ws.v, ws.ddq)
-        rest_sleepers(options, ws)
         if options.loops != 0:
             obey_loops(options, table)
-            rest_sleepers(options, ws)
         if touching > 0:
             if turn == 0 or h * greatest_difference(ws.ddq, ws.ddq_smooth) > MIDDLE_SLACK:
                 for joint in range(ws.v.shape[0]):
@@ -395,7 +388,6 @@ def advance_velocities(model, options, state, ws, table, touching):
                 obey_loops_after_contacts(options, table)
             else:
                 obey_mimic(model, state.v, 1.0 / h, ws, ws.ddq)
-            rest_sleepers(options, ws)
         for joint in range(ws.v.shape[0]):
             ws.v_next[joint] = state.v[joint] + h * ws.ddq[joint]
         change = 0.0
@@ -433,15 +425,6 @@ def greatest_magnitude(vector):
     for at in range(vector.shape[0]):
         greatest = max(greatest, abs(vector[at]))
     return greatest
-
-
-@kernel
-def rest_sleepers(options, ws):
-    """Set the sleepers' accelerations to zero."""
-    if options.sleeps != 0:
-        for joint in range(ws.ddq.shape[0]):
-            if ws.still[joint] != 0:
-                ws.ddq[joint] = 0.0
 
 
 @kernel
