@@ -542,7 +542,7 @@ class Robot(DeclaredAttributes):
         if isinstance(name, bool) or not isinstance(name, (int, np.integer)):
             return name
         if not 0 <= name < len(names):
-            raise UnknownNameError(kind, str(name), map(str, range(len(names))), self._place)
+            raise UnknownNameError(kind, int(name), map(str, range(len(names))), self._place)
         return names[int(name)]
 
     def _assign(self, what: str, view: FloatArray, value: object) -> None:
