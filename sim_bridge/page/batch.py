@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import viser
 
-from sim_bridge.page.appearance import Appearance
+from sim_bridge.foreign.appearance import Appearance
 from sim_bridge.page.records import Part
 from sim_bridge.page.render_meshes import merged, mirrored, model_of, with_creases
 from sim_bridge.page.widgets import update_node

@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sim_bridge.foreign.appearance import Color
 from sim_bridge.foundation.arrays import FloatArray
-
-Color = tuple[float, float, float, float]
-"""Red, green, blue, opacity, each 0 to 1."""
 
 
 class Mesh(NamedTuple):

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.page.appearance import Appearance, Piece
-from sim_bridge.page.records import Color
+from sim_bridge.foreign.appearance import Appearance, Color, Piece
 
 _CREASE = np.cos(np.radians(40.0))
 _MOST_ROUNDS = 8

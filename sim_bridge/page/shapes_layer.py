@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import viser
 
-from sim_bridge.page.appearance import Appearance, Library, Piece
+from sim_bridge.foreign.appearance import Appearance, Piece
+from sim_bridge.page.appearance_library import Library
 from sim_bridge.page.batch import Batch, Style
 from sim_bridge.page.channel import Frame
 from sim_bridge.page.layer import Context, PlainLayer, ROOT

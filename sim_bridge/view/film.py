@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
+from sim_bridge.foreign.appearance import Piece, read_appearance
 from sim_bridge.foreign.reader_process import ReadingError
 from sim_bridge.foundation.errors import extra_hint, MissingPackageError
 from sim_bridge.page import records
-from sim_bridge.page.appearance import Piece, read_appearance
 from sim_bridge.page.poses import Poses
 from sim_bridge.page.tape import AWAY, extent, Moment, Take, Tape
 from sim_bridge.view.picture import ANGLE, Part, save, Stage, View

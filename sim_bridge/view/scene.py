@@ -18,13 +18,13 @@ from sim_bridge.foundation.validation import (
     real_array,
     whole_number,
 )
+from sim_bridge.robots.default_colors import FIXED, GROUND, moves, MOVING
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.outlines import revolved, Surface
 from sim_bridge.shapes.shapes import Box, Plane, Sphere
 from sim_bridge.shapes.tessellation import tessellated
-from sim_bridge.view.colors import FIXED, GROUND, moves, MOVING
 from sim_bridge.view.picture import ANGLE, draw, Part, View
 from sim_bridge.world.contact_points import contact_axes, ContactPoints
 from sim_bridge.world.world import World

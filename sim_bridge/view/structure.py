@@ -7,12 +7,14 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.foreign.appearance import Color
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.page.channel import Sizes
-from sim_bridge.page.records import Color, JointRecord, LinkRecord, Mesh, MeshFile, Part, Structure
+from sim_bridge.page.records import JointRecord, LinkRecord, Mesh, MeshFile, Part, Structure
 from sim_bridge.robots.body_type import motion_of_link
+from sim_bridge.robots.default_colors import color_of
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
@@ -24,7 +26,6 @@ from sim_bridge.shapes.tessellation import tessellated
 from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
 from sim_bridge.view.belts import Belts
-from sim_bridge.view.colors import color_of
 from sim_bridge.view.odometry import Odometry
 from sim_bridge.view.signals import signals_of
 from sim_bridge.world.world import World

@@ -10,8 +10,9 @@ from PIL import Image
 import pytest
 import trimesh
 
+from sim_bridge.foreign.appearance import read_appearance
 from sim_bridge.foreign.reader_process import ReadingError, sharing
-from sim_bridge.page.appearance import Library, read_appearance
+from sim_bridge.page.appearance_library import Library
 from sim_bridge.page.render_meshes import model_of, with_creases
 from sim_bridge.shapes.mesh_files import load_mesh
 

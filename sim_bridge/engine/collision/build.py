@@ -61,6 +61,8 @@ class GeometryRecord:
     """
     polytope: Polytope | None = None
     """For a HULL: the result of `polytope` for its vertices and triangles, if known."""
+    surface: SurfaceMesh | None = None
+    """For a MESH: the result of `surface_mesh` for its vertices and triangles, if known."""
     heights: np.ndarray | None = None
     """For a HEIGHT_FIELD: (rows, columns) [m], rows along y and columns along x, both upwards."""
     bottom: float | None = None
@@ -103,7 +105,9 @@ def build_geometry(
         for r in records
     ]
     meshes = [
-        surface_mesh(r.vertices, r.triangles, r.bottom is not None) if r.shape == MESH else None
+        (r.surface or surface_mesh(r.vertices, r.triangles, r.bottom is not None))
+        if r.shape == MESH
+        else None
         for r in records
     ]
     fields = [

@@ -8,7 +8,12 @@ import numpy as np
 
 
 class SurfaceMesh(NamedTuple):
-    """One mesh's rows in the `Geometry` pools, counted from 0."""
+    """
+    One mesh's rows in the `Geometry` pools, counted from 0.
+
+    source: given row of each triangle. is_inverted: whether all triangles have their given corners
+    in reversed order.
+    """
 
     vertex: np.ndarray
     ring_start: np.ndarray
@@ -18,6 +23,8 @@ class SurfaceMesh(NamedTuple):
     tree_box: np.ndarray
     depth: int
     is_solid: bool
+    source: np.ndarray
+    is_inverted: bool
 
 
 def surface_mesh(
@@ -30,7 +37,9 @@ def surface_mesh(
     is_terrain: turn all triangles to face upwards along z; the space below them is solid.
     """
     vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
-    triangle = _without_folded(np.ravel(inverse)[np.asarray(triangles, np.int64)])
+    triangle = np.ravel(inverse)[np.asarray(triangles, np.int64)]
+    source = np.flatnonzero(_is_kept(triangle))
+    triangle, is_inverted = triangle[source], False
     is_solid = is_terrain or _is_closed(triangle)
     if is_terrain:
         a, b, c = (vertex[triangle[:, k], :2] for k in range(3))
@@ -42,7 +51,7 @@ def surface_mesh(
         volume = np.einsum('ij,ij->', corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))
         is_solid = bool(volume != 0.0)
         if volume < 0.0:
-            triangle = triangle[:, ::-1]
+            triangle, is_inverted = triangle[:, ::-1], True
 
     order, depth = _tree_order(vertex[triangle])
     triangle = np.ascontiguousarray(triangle[order])
@@ -58,12 +67,14 @@ def surface_mesh(
         _tree_boxes(vertex[triangle], depth),
         depth,
         is_solid,
+        source[order],
+        is_inverted,
     )
 
 
-def _without_folded(triangle: np.ndarray) -> np.ndarray:
+def _is_kept(triangle: np.ndarray) -> np.ndarray:
     """
-    Remove triangles with two equal corners that add nothing to the surface.
+    Return False for triangles with two equal corners that add nothing to the surface.
 
     A degenerate triangle is kept, as a segment or point in space, if it is not an edge of a proper
     triangle.
@@ -71,12 +82,12 @@ def _without_folded(triangle: np.ndarray) -> np.ndarray:
     ends = np.sort(triangle, axis=1)
     is_folded = (ends[:, 0] == ends[:, 1]) | (ends[:, 1] == ends[:, 2])
     if not is_folded.any():
-        return triangle
+        return ~is_folded
     proper = ends[~is_folded]
     present = {(int(t[i]), int(t[j])) for t in proper for i, j in ((0, 1), (1, 2), (0, 2))}
     present |= {(int(corner), int(corner)) for corner in np.unique(proper)}
     adds = np.array([(int(t[0]), int(t[2])) not in present for t in ends])
-    return triangle[~is_folded | adds]
+    return ~is_folded | adds
 
 
 def _edges(triangle: np.ndarray) -> np.ndarray:

@@ -1,8 +1,8 @@
-"""Default colours."""
+"""Default colours of robots and bodies."""
 
 from __future__ import annotations
 
-from sim_bridge.robots.robot import Robot
+from sim_bridge.robots.owners import Robot
 
 FIXED, GROUND = (0.72, 0.73, 0.75), (0.88, 0.88, 0.86)
 MOVING = (

@@ -1,0 +1,63 @@
+"""Threads for one picture: each takes one band of rows after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from sim_bridge.foundation import forks
+
+Band = tuple[int, int]
+"""First row, and the row after the last."""
+
+
+class Bands:
+    """
+    Bands in an image, and the threads beside the calling one.
+
+    A band's results depend neither on its thread nor on other bands.
+    """
+
+    def __init__(self, height: int, threads: int, rows: int):
+        """Divide an image; rows: band height; a single thread has one band."""
+        rows = height if threads == 1 else rows
+        self._bands = [(row, min(row + rows, height)) for row in range(0, height, rows)]
+        self.threads = min(threads, len(self._bands))
+        self._pool: ThreadPoolExecutor | None = None
+        forks.in_child(self, Bands._forget)
+
+    def run(self, work: Callable[[int, Band], None]) -> None:
+        """Call work(thread, band) for all bands; `thread` counts from 0."""
+        # the interpreter lock makes `next` atomic
+        bands = iter(self._bands)
+        if self.threads == 1:
+            _take(work, 0, bands)
+            return
+        if self._pool is None:
+            self._pool = ThreadPoolExecutor(self.threads - 1, 'sight')
+        others = [
+            self._pool.submit(_take, work, thread, bands) for thread in range(1, self.threads)
+        ]
+        try:
+            _take(work, 0, bands)
+        finally:
+            # an interrupted picture leaves no thread behind
+            for _ in bands:
+                pass
+            for other in others:
+                other.result()
+
+    def close(self) -> None:
+        """End the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()
+            self._pool = None
+
+    def _forget(self) -> None:
+        """Start other threads at the next picture, in a forked child process."""
+        self._pool = None
+
+
+def _take(work: Callable[[int, Band], None], thread: int, bands: Iterator[Band]) -> None:
+    for band in bands:
+        work(thread, band)

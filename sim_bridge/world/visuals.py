@@ -1,0 +1,66 @@
+"""Visuals and link poses of a world, for `sight`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from sim_bridge.foreign.appearance import Color
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.robots.default_colors import color_of, GROUND
+from sim_bridge.robots.link import Link
+from sim_bridge.shapes.line import Line
+from sim_bridge.shapes.shapes import Plane
+from sim_bridge.sight.read_visuals import visuals_of_link
+from sim_bridge.sight.visual import Visual
+from sim_bridge.world.world import World
+
+
+def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
+    """
+    Return all visuals; links without visuals show their collision shapes, without sensors.
+
+    warn: called with a text for each visual that cannot be seen. The bodies of the visuals are
+    rows of `link_poses`. The instance is the robot's or body's number in the world, from 1.
+    """
+    found: list[Visual] = []
+    for number, robot in enumerate(world.robots.values()):
+        color = color_of(robot, number)
+        for link in robot.links:
+            description = robot.description.links.get(link.name)
+            own = (
+                []
+                if description is None
+                else visuals_of_link(
+                    description,
+                    link.slot.site,
+                    lambda text, name=robot.name: warn(f'robot {name!r}, {text}'),  # type: ignore[misc]
+                    color,
+                    instance=number + 1,
+                )
+            )
+            found += own or _shapes_of(link, color, number + 1)
+    return found
+
+
+def link_poses(world: World) -> FloatArray:
+    """Return (n, 12) pose of each link at the present state: rotation by rows, origin [m]."""
+    return np.ascontiguousarray(world.simulation.observation.sites()[:, :12])
+
+
+def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:
+    return [
+        Visual(
+            each.shape,
+            link.slot.site,
+            matrix_from_quaternion(each.orientation),
+            each.position,
+            color=(*GROUND, 1.0) if isinstance(each.shape, Plane) else color,
+            instance=instance,
+            name=each.name,
+        )
+        for each in link.geometries
+        if not each.sensor and not isinstance(each.shape, Line)
+    ]

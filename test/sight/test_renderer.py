@@ -1,0 +1,181 @@
+"""Pictures of visuals, beside ray casts against static twins of the visuals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from meshes import lumpy_ball
+import numpy as np
+from picturing import cast_picture, looking
+import pytest
+
+import sim_bridge as sb
+from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
+from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
+from sim_bridge.foreign.appearance import Piece
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.sight.optics import Optics
+from sim_bridge.sight.renderer import Renderer
+from sim_bridge.sight.scenery import Scenery
+from sim_bridge.sight.visual import Visual
+from sim_bridge.world.visuals import link_poses, visuals_of
+
+URDF = Path(__file__).resolve().parents[2] / 'urdf'
+SIZE = (61, 83)
+LENSES = {
+    'pinhole': make_lens(PINHOLE, intrinsics_of(*SIZE, 1.1)),
+    'plumb_bob': make_lens(BROWN, intrinsics_of(*SIZE, 1.1), (-0.2, 0.05, 0.001, -0.001)),
+    'fisheye': make_lens(EQUIDISTANT, (20.0, 20.0, 30.0, 41.0)),
+}
+CAMERA = looking((1.2, -1.1, 0.9), (0.0, 0.0, 0.3))
+
+
+def robot_world(name):
+    """Return a world with the ground and a shipped robot, in motion."""
+    world = sb.World()
+    world.add_ground()
+    world.load_urdf(URDF / f'{name}.urdf', position=(0.0, 0.0, 0.3))
+    world.step(20)
+    return world
+
+
+def scenery_of(world):
+    """Return the scenery; all its visuals can be seen."""
+    warnings = []
+    scenery = Scenery(visuals_of(world, warnings.append))
+    assert not warnings
+    return scenery
+
+
+def twin_of(scenery, poses):
+    """Return a world with a static body at each visual's pose; geometry k is visual k."""
+    made = sb.World()
+    for each in scenery.visuals:
+        R, p = poses[each.body, :9].reshape(3, 3), poses[each.body, 9:]
+        surface = each.surface
+        if isinstance(surface, Piece):
+            surface = sb.TriangleMesh(surface.vertices * each.scale, surface.triangles)
+        made.add_body(
+            surface,
+            motion='static',
+            position=p + R @ each.position,
+            orientation=quaternion_from_matrix(R @ each.rotation),
+        )
+    return made
+
+
+@pytest.mark.parametrize('lens', LENSES)
+@pytest.mark.parametrize('name', ['rover', 'arm', 'quadruped'])
+def test_visuals_are_seen_where_rays_hit_them(name, lens):
+    """Equal a ray cast against each visual, in all pixels."""
+    world = robot_world(name)
+    scenery, poses = scenery_of(world), link_poses(world)
+    renderer = Renderer(scenery, Optics(*SIZE, LENSES[lens]))
+    renderer.render(CAMERA, poses)
+    distance, visual = cast_picture(twin_of(scenery, poses), CAMERA, LENSES[lens], SIZE)
+    is_near = distance < renderer.optics.far
+    np.testing.assert_allclose(
+        renderer.picture.distance, np.where(is_near, distance, np.inf), rtol=1e-9
+    )
+    assert ((renderer.visual >= 0) == is_near).all()
+    assert (renderer.visual == visual)[is_near].mean() > 0.95
+    assert len(np.unique(renderer.visual)) > 3
+
+
+def ball_file(folder):
+    """Write a mesh file; return the text of a robot that shows it, scaled and shifted."""
+    vertices, triangles = lumpy_ball()
+    lines = ['v {} {} {}'.format(*vertex) for vertex in vertices]
+    lines += ['f {} {} {}'.format(*(corner + 1 for corner in triangle)) for triangle in triangles]
+    (folder / 'ball.obj').write_text('\n'.join(lines) + '\n')
+    return """<robot name="ball"><link name="base">
+        <visual><origin xyz="0.1 0 0.2" rpy="0.3 0.2 0.1"/>
+          <geometry><mesh filename="{}/ball.obj" scale="0.3 0.2 -0.25"/></geometry></visual>
+        <visual><geometry><mesh filename="{}/gone.obj"/></geometry></visual>
+        <collision><geometry><box size="2 2 2"/></geometry></collision></link></robot>"""
+
+
+def ball_world(folder):
+    """Return a world with the robot in `ball_file`."""
+    made = sb.World()
+    (folder / 'ball.urdf').write_text(ball_file(folder).replace('{}', str(folder)))
+    made.load_urdf(folder / 'ball.urdf', fixed_base=True)
+    return made
+
+
+def test_visual_meshes_are_seen_instead_of_collision_shapes(tmp_path):
+    """See a scaled, mirrored mesh in its pose; name the mesh that is missing."""
+    world, warnings = ball_world(tmp_path), []
+    scenery, poses = Scenery(visuals_of(world, warnings.append)), link_poses(world)
+    assert len(scenery.visuals) == 1 and len(warnings) == 1 and 'gone.obj' in warnings[0]
+    renderer = Renderer(scenery, Optics(*SIZE, LENSES['pinhole']))
+    renderer.render(CAMERA, poses)
+    distance, _ = cast_picture(twin_of(scenery, poses), CAMERA, LENSES['pinhole'], SIZE)
+    np.testing.assert_allclose(renderer.picture.distance, distance, rtol=1e-9)
+    assert 0.02 < np.isfinite(distance).mean() < 0.5
+
+
+@pytest.mark.parametrize('threads', [2, 3, 4])
+def test_threads_change_no_bit(threads):
+    """Equal depths, points and visuals on any number of threads."""
+    world = robot_world('quadruped')
+    scenery, poses = scenery_of(world), link_poses(world)
+    results = []
+    for count in (1, threads):
+        renderer = Renderer(scenery, Optics(*SIZE, LENSES['plumb_bob']), count)
+        for _ in range(2):
+            renderer.render(CAMERA, poses)
+        results.append(
+            [
+                *renderer.picture,
+                renderer.depth(),
+                renderer.millimetres(),
+                renderer.points(),
+                renderer.instances(),
+            ]
+        )
+        renderer.close()
+    for one, other in zip(*results, strict=True):
+        assert np.array_equal(one, other, equal_nan=one.dtype.kind == 'f')
+
+
+def test_numbers_of_visuals_are_those_of_their_objects():
+    """Give each pixel its object's label and instance; 0 for the background."""
+    visuals = [
+        Visual(sb.Sphere(0.2), position=np.array([0.0, 0.0, 0.3]), label=700, instance=2),
+        Visual(sb.Box((0.2, 0.2, 0.2)), position=np.array([0.3, 0.3, 0.3]), label=9, instance=1),
+    ]
+    renderer = Renderer(Scenery(visuals), Optics(*SIZE, LENSES['pinhole']))
+    renderer.render(CAMERA, np.zeros((0, 12)))
+    labels, instances = renderer.labels(), renderer.instances()
+    for number, (label, instance) in [(0, (700, 2)), (1, (9, 1)), (-1, (0, 0))]:
+        here = renderer.visual == number
+        assert here.any() and (labels[here] == label).all() and (instances[here] == instance).all()
+
+
+@pytest.mark.parametrize(
+    ('call', 'text'),
+    [
+        (lambda: Optics(0, 4, LENSES['pinhole']), 'size'),
+        (lambda: Optics(5000, 4000, LENSES['pinhole']), '16000000'),
+        (lambda: Optics(4, 4, LENSES['pinhole'], 1.0, 1.0), 'clip'),
+        (lambda: Optics(4, 4, LENSES['pinhole'], 1.0, np.nan), 'clip'),
+        (lambda: Scenery([Visual(sb.Sphere(1.0), label=65536)]), 'label'),
+        (lambda: small().render(np.zeros(11), np.zeros((1, 12))), 'camera'),
+        (lambda: small().render(np.full(12, np.nan), np.zeros((1, 12))), 'camera'),
+        (lambda: small().render(CAMERA, np.zeros((0, 12))), 'poses'),
+        (lambda: small().depth(np.zeros((4, 4))), 'out'),
+        (lambda: small(0), 'threads'),
+    ],
+)
+def test_bad_input_is_refused(call, text):
+    """Name the wrong value."""
+    with pytest.raises(InvalidValueError, match=text):
+        call()
+
+
+def small(threads=1):
+    """Return a renderer for one moving sphere."""
+    scenery = Scenery([Visual(sb.Sphere(0.2), body=0)])
+    return Renderer(scenery, Optics(4, 4, LENSES['pinhole']), threads)
