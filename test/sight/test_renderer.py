@@ -1,4 +1,4 @@
-"""Pictures of visuals, beside ray casts against static twins of the visuals."""
+"""Visuals in pictures, beside ray casts against static twins."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def robot_world(name):
 
 
 def scenery_of(world):
-    """Return the scenery; all its visuals can be seen."""
+    """Return the scenery; nothing is missing."""
     warnings = []
     scenery = Scenery(visuals_of(world, warnings.append))
     assert not warnings
@@ -84,7 +84,7 @@ def test_visuals_are_seen_where_rays_hit_them(name, lens):
 
 
 def ball_file(folder):
-    """Write a mesh file; return the text of a robot that shows it, scaled and shifted."""
+    """Write a mesh file; return the text for a robot with this visual, scaled and shifted."""
     vertices, triangles = lumpy_ball()
     lines = ['v {} {} {}'.format(*vertex) for vertex in vertices]
     lines += ['f {} {} {}'.format(*(corner + 1 for corner in triangle)) for triangle in triangles]
@@ -105,7 +105,7 @@ def ball_world(folder):
 
 
 def test_visual_meshes_are_seen_instead_of_collision_shapes(tmp_path):
-    """See a scaled, mirrored mesh in its pose; name the mesh that is missing."""
+    """See a scaled, mirrored mesh in its pose; name the missing mesh."""
     world, warnings = ball_world(tmp_path), []
     scenery, poses = Scenery(visuals_of(world, warnings.append)), link_poses(world)
     assert len(scenery.visuals) == 1 and len(warnings) == 1 and 'gone.obj' in warnings[0]
@@ -118,7 +118,7 @@ def test_visual_meshes_are_seen_instead_of_collision_shapes(tmp_path):
 
 @pytest.mark.parametrize('threads', [2, 3, 4])
 def test_threads_change_no_bit(threads):
-    """Equal depths, points and visuals on any number of threads."""
+    """Give equal depths, points and visuals on 1 to 4 threads."""
     world = robot_world('quadruped')
     scenery, poses = scenery_of(world), link_poses(world)
     results = []
