@@ -34,9 +34,10 @@ class ControllerManagerDescription:
     """
     Controller manager of a robot.
 
-    name: node name. namespace: namespace of manager and controllers, without slashes at its ends;
-    '' for none. update_rate: [Hz], 0 if the files give none. controllers: in the order of the
-    files. remappings: new topic names by full topic name. line: line of the plugin.
+    name: node name; '' for the controller of another plugin, which nobody manages. namespace: for
+    manager and controllers, without slashes at its ends; '' for none. update_rate: [Hz], 0 if the
+    files give none. controllers: in the order of the files. remappings: new topic names by full
+    topic name. line: line of the plugin.
     """
 
     name: str = 'controller_manager'

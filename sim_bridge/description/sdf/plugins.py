@@ -11,6 +11,7 @@ from sim_bridge.description.sdf.mimic_plugins import is_mimic_plugin
 from sim_bridge.description.sdf.plugin_flight import is_flight
 from sim_bridge.description.sdf.plugin_forces import force_reader
 from sim_bridge.description.sdf.plugin_joints import joint_reader
+from sim_bridge.description.sdf.plugin_trajectories import trajectory_reader
 from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
 
 if TYPE_CHECKING:
@@ -51,7 +52,6 @@ _ADVICE = {
     'apply-link-wrench': 'the page pushes links; programs add forces',
     'advanced-lift-drag': 'LiftDrag and Hydrodynamics are simulated',
     'wind-effects': 'the fields Drag, Rotor and LiftDrag have a wind',
-    'joint-trajectory-controller': 'send trajectories to joint_trajectory_controller',
 }
 
 
@@ -60,7 +60,8 @@ def check_plugins(root: Element, findings: Findings) -> None:
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
-            if any(read(node) is not None for read in (force_reader, joint_reader)):
+            readers = (force_reader, joint_reader, trajectory_reader)
+            if any(read(node) is not None for read in readers):
                 continue
             if any(is_own(node) for is_own in (is_drive, is_mimic_plugin, is_battery, is_flight)):
                 continue

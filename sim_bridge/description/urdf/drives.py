@@ -17,6 +17,7 @@ from sim_bridge.description.mechanism.drives import check_drives, with_motor_tor
 from sim_bridge.description.report import Findings
 from sim_bridge.description.sdf.control_plugins import control_plugins
 from sim_bridge.description.sdf.drives import read_gazebo_drives
+from sim_bridge.description.sdf.plugin_trajectories import read_trajectory_plugins
 from sim_bridge.description.sdf.plugins import check_plugins
 
 if TYPE_CHECKING:
@@ -59,9 +60,11 @@ def with_drives(
     own = Findings()
     kept = check_drives(drives, description, own)
     findings.take_part(own, 'drive')
+    description = replace(with_motor_torques(description, kept), drives=kept)
+    taken = [each.name for manager in managers for each in manager.controllers]
+    managers += read_trajectory_plugins(root, description, taken, findings)
     return replace(
-        with_motor_torques(description, kept),
-        drives=kept,
+        description,
         controller_files=MappingProxyType(files),
         controller_managers=tuple(managers),
     )

@@ -105,16 +105,19 @@ class ControllerStates:
         """
         Activate the controllers in order, except where an earlier one has a joint.
 
-        starts_active: False to load none of them.
+        starts_active: False to load none of them, except those without a manager.
         """
         self.controllers = {each.name: each for each in controllers}
         self.waiting: dict[str, str] = {}
         """Controllers inactive from the start, by the controllers that have their joints."""
         self._robot_name = robot_name
-        self._stages = dict.fromkeys(self.controllers, ACTIVE if starts_active else UNLOADED)
+        self._stages = dict.fromkeys(self.controllers, UNLOADED)
         self._wanted: frozenset[str] = frozenset()
         owners: dict[str, str] = {}
-        for each in controllers if starts_active else ():
+        for each in controllers:
+            if not starts_active and each.manager.name:
+                continue
+            self._stages[each.name] = ACTIVE
             owner = next((owners[j] for j in each.joints if j in owners), '')
             if owner:
                 self.waiting[each.name] = owner

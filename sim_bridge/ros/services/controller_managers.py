@@ -303,7 +303,8 @@ class ControllerManagers:
     def add(self, interface: RobotInterface) -> None:
         """Create the services for a robot's managers; log a message without their messages."""
         description = interface.robot.description
-        managers = description.controller_managers if interface.states.controllers else ()
+        known = description.controller_managers if interface.states.controllers else ()
+        managers = [each for each in known if each.name]
         if not managers or not self._has_messages():
             return
         name = interface.robot.name
