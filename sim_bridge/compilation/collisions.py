@@ -101,6 +101,7 @@ def read_shapes(
                         geometry.name,
                         material,
                         friction_direction=link.contact.direction,
+                        rolling_slip=link.contact.rolling_slip,
                     ),
                     link.contact.direction_link,
                 )

@@ -177,6 +177,7 @@ class ContactDescription:
     friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link named direction_link;
     if direction_link is '', in the axes of each collision shape. stiffness: kp [N/m]. damping: kd
     [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m]. self_collide: selfCollide.
+    rolling_slip: see `Placed`.
     """
 
     friction: float | None = None
@@ -188,6 +189,7 @@ class ContactDescription:
     max_velocity: float | None = None
     layer: float | None = None
     self_collide: bool | None = None
+    rolling_slip: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

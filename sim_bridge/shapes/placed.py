@@ -37,6 +37,9 @@ class Placed:
     friction_direction: (3,) ODE's fdir1, in the shape's axes: friction and slip along it are those
         of the first direction; None: any direction. If both shapes have one, the shape with the
         lower friction decides; with equal friction, the bisector of both directions.
+    rolling_slip: (2,) of a wheel, creep velocity per friction force and turning rate, along the
+        first and the second direction [m/N]. The rate is that about `friction_direction`, relative
+        to the parent link; 0 for a body without one. All points of two shapes bear the force.
     mass: whether it counts in mass properties computed from shapes; sensors and disabled shapes
         never count.
 
@@ -54,6 +57,7 @@ class Placed:
     surface_velocity: tuple[float, ...] = (0.0, 0.0, 0.0)
     friction_direction: tuple[float, ...] | None = None
     mass: bool = True
+    rolling_slip: tuple[float, ...] = (0.0, 0.0)
 
     if TYPE_CHECKING:
 
@@ -70,6 +74,7 @@ class Placed:
             surface_velocity: Vector = ...,
             friction_direction: Vector | None = None,
             mass: bool = True,
+            rolling_slip: Vector = ...,
         ) -> None: ...
 
     def __post_init__(self) -> None:
@@ -87,7 +92,11 @@ class Placed:
             'position': finite_vector('position', self.position, 3, place),
             'orientation': unit_quaternion(self.orientation, place),
             'surface_velocity': finite_vector('surface_velocity', self.surface_velocity, 3, place),
+            'rolling_slip': finite_vector('rolling_slip', self.rolling_slip, 2, place),
         }
+        if (values['rolling_slip'] < 0.0).any():
+            expected = 'two numbers of at least 0'
+            raise InvalidValueError('rolling_slip', self.rolling_slip, expected, place)
         if self.friction_direction is not None:
             direction = finite_vector('friction_direction', self.friction_direction, 3, place)
             length = float(np.linalg.norm(direction))

@@ -256,6 +256,7 @@ class GeometrySlot:
             direction_body=-1
             if shape.direction_body < 0
             else (robot.part.at.body + shape.direction_body),
+            slip=placed.rolling_slip,
             name=self.name,
         )
 

@@ -870,6 +870,21 @@ def directions(watch):
         world.step()
 
 
+def rolling_slip(watch):
+    """Roll a wheel that creeps, on two points."""
+    world = sb.World()
+    world.add_ground()
+    wheel = sb.Placed(
+        sb.Cylinder(0.1, 0.04), friction_direction=(0.0, 0.0, 1.0), rolling_slip=(0.01, 0.02)
+    )
+    lying = (0.5**0.5, 0.0, 0.0, 0.5**0.5)
+    body = world.add_body(wheel, mass=1.0, position=(0.0, 0.0, 0.1), orientation=lying)
+    world.step(2)
+    body.set_base_velocity((0.5, 0.1, 0.0), (0.0, 5.0, 0.0))
+    with watch():
+        world.step()
+
+
 def solve_types(watch):
     """Push and slide a tower with different solvers at its interfaces."""
     world = sb.World()
@@ -973,6 +988,7 @@ SCENARIOS = [
     walls,
     ropes,
     directions,
+    rolling_slip,
     solve_types,
     user_contacts,
     late,

@@ -58,6 +58,7 @@ def read_placed(section: Section, folder: Path, is_body: bool = False) -> Placed
         'groups': section.texts('groups') or (),
         'surface_velocity': section.vector('surface_velocity', 3, (0.0, 0.0, 0.0)),
         'friction_direction': section.vector('friction_direction', 3, None),
+        'rolling_slip': section.vector('rolling_slip', 2, (0.0, 0.0)),
     }
     if not is_body:
         arguments |= {

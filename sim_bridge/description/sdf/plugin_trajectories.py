@@ -43,7 +43,8 @@ def read_trajectory_plugins(
     """
     Yield a manager without a name for each plugin, with one controller.
 
-    description: with its drives. taken: names of other controllers. Defective plugins are left out.
+    description: with its drives. taken: names of other controllers. Defective plugins are left
+    out.
     """
     names = set(taken)
     for node in plugins_of(root):

@@ -13,6 +13,7 @@ from sim_bridge.description.sdf.plugin_forces import force_reader
 from sim_bridge.description.sdf.plugin_joints import joint_reader
 from sim_bridge.description.sdf.plugin_trajectories import trajectory_reader
 from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
+from sim_bridge.description.sdf.wheel_slip import is_wheel_slip
 
 if TYPE_CHECKING:
     from sim_bridge.description.xml.document import Element
@@ -47,7 +48,6 @@ _ADVICE = {
     'gazebo_ros_p3d': _TRUTH,
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',
-    'wheel-slip': "set slip of the wheels' material",
     'detachable-joint': 'the models stay apart; joints in scenes and programs can be broken',
     'apply-link-wrench': 'the page pushes links; programs add forces',
     'advanced-lift-drag': 'LiftDrag and Hydrodynamics are simulated',
@@ -63,7 +63,8 @@ def check_plugins(root: Element, findings: Findings) -> None:
             readers = (force_reader, joint_reader, trajectory_reader)
             if any(read(node) is not None for read in readers):
                 continue
-            if any(is_own(node) for is_own in (is_drive, is_mimic_plugin, is_battery, is_flight)):
+            kinds = (is_drive, is_mimic_plugin, is_battery, is_flight, is_wheel_slip)
+            if any(is_own(node) for is_own in kinds):
                 continue
             if any(word in filename for word in _DONE):
                 continue

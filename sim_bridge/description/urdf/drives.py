@@ -64,7 +64,5 @@ def with_drives(
     taken = [each.name for manager in managers for each in manager.controllers]
     managers += read_trajectory_plugins(root, description, taken, findings)
     return replace(
-        description,
-        controller_files=MappingProxyType(files),
-        controller_managers=tuple(managers),
+        description, controller_files=MappingProxyType(files), controller_managers=tuple(managers)
     )

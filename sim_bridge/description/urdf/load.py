@@ -24,6 +24,7 @@ from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
 from sim_bridge.description.sdf.mimic_plugins import with_mimic_plugins
 from sim_bridge.description.sdf.plugin_forces import with_plugin_effects
+from sim_bridge.description.sdf.wheel_slip import with_wheel_slip
 from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
@@ -67,6 +68,7 @@ def examine_urdf(
         package_paths = list(package_paths)
         description = drives.with_drives(document.root, description, base, package_paths, findings)
         description = with_plugin_effects(document.root, description, findings)
+        description = with_wheel_slip(document.root, description, findings)
         description = meshes.with_mesh_files(description, base, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
     return description, findings.report(label)

@@ -83,6 +83,7 @@ class GeometryRecord:
     track: Sequence[float] = (0.0, 0.0, 0.0, 0.0)
     direction: Sequence[float] = (0.0, 0.0, 0.0)
     direction_body: int = -1
+    slip: Sequence[float] = (0.0, 0.0)
     name: str = ''
     """Used in messages only."""
 
@@ -140,6 +141,7 @@ def build_geometry(
         track=_rows([r.track for r in records], 4),
         direction=_rows([r.direction for r in records], 3),
         direction_body=_ints(r.direction_body for r in records),
+        slip=_rows([r.slip for r in records], 2),
         excluded=_ints(
             sorted({_pair_key(*pair) for pair in excluded} | {-_pair_key(*pair) for pair in apart})
         ),

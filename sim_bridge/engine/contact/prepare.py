@@ -3,11 +3,12 @@
 import math
 
 from sim_bridge.compiler.kernel import kernel, subroutine
+from sim_bridge.engine.contact.body_pairs import REACH
 from sim_bridge.engine.contact.cone import has_constant_bound
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Bound, NO_LAW, Row
 from sim_bridge.engine.data.geometry import SENSOR, TRACK_SPEED
-from sim_bridge.engine.dynamics.twists import relative_velocity
+from sim_bridge.engine.dynamics.twists import relative_turn, relative_velocity
 from sim_bridge.engine.math.mat3 import load_m, mul_mv
 from sim_bridge.engine.math.spatial import ROTATION
 from sim_bridge.engine.math.vec3 import (
@@ -63,6 +64,10 @@ def set_laws(model, ws, geometry, contact_materials, contacts, twist, h, laws):
             contact,
             laws,
         )
+        for side in range(2):
+            number = contacts.geometry[contact, side]
+            if geometry.slip[number, 0] + geometry.slip[number, 1] > 0.0:
+                add_rolling_slip(model, ws, geometry, contacts, twist, h, number, contact, laws)
 
 
 @kernel
@@ -75,6 +80,49 @@ def set_law(model, ws, geometry, contacts, twist, h, law, motion, wanted, belt, 
     set_softness(law, h, laws.frame[contact], laws.softness[contact])
     laws.rows[contact] = rows_of_law(law)
     laws.approach[contact] = approach(model, ws, geometry, contacts, twist, contact)
+
+
+@subroutine
+def add_rolling_slip(model, ws, geometry, contacts, twist, h, number, contact, laws):
+    """
+    Soften a wheel's friction rows in proportion to its turning rate; number: its geometry.
+
+    A tyre's creep is proportional to its rolling speed and to its force, which the near points of
+    two geometries share.
+    """
+    body = geometry.body[number]
+    if body < 0:
+        return
+    axis, _velocity = surface_motion(ws, geometry, number, load3(contacts.normal, contact, 0))
+    rate = abs(dot(axis, relative_turn(twist, body, model.parent[body])))
+    creep = rate / h * float(near_points(contacts, contact))
+    second = load3(laws.frame, contact, 3 * Row.TANGENT2)
+    laws.softness[contact, Row.TANGENT] += creep * geometry.slip[number, 0]
+    laws.softness[contact, Row.TANGENT2] += creep * geometry.slip[number, 1] * dot(second, second)
+
+
+@kernel
+def near_points(contacts, contact):
+    """Return the number of points within reach of the two geometries at a contact, at least 1."""
+    pairs, count, other = contacts.geometry, 0, contact
+    while (
+        other < contacts.size[0]
+        and pairs[other, 0] == pairs[contact, 0]
+        and pairs[other, 1] == pairs[contact, 1]
+    ):
+        if contacts.gap[other] < REACH:
+            count += 1
+        other += 1
+    other = contact - 1
+    while (
+        other >= 0
+        and pairs[other, 0] == pairs[contact, 0]
+        and pairs[other, 1] == pairs[contact, 1]
+    ):
+        if contacts.gap[other] < REACH:
+            count += 1
+        other -= 1
+    return max(count, 1)
 
 
 @kernel

@@ -101,6 +101,12 @@ class Geometry(NamedTuple):
     """First friction direction (ODE's fdir1), geometry frame; zero for none."""
     direction_body: Annotated[IntVector, Dims('ng', points_at='nb', is_parameter=True)]
     """Body in whose axes the friction direction is given instead; -1 for none."""
+    slip: Annotated[FloatMatrix, Dims('ng', 2, unit='m/N')]
+    """
+    Creep velocity per friction force and turning rate, along both friction directions (wheels).
+
+    The rate is that of the body about the friction direction, relative to its parent.
+    """
     excluded: Annotated[IntVector, Dims('excluded')]
     """Pairs of bodies and of geometries that never collide, as `filters.pair_key`, ascending."""
 

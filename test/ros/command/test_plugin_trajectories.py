@@ -18,7 +18,10 @@ J = 0.05  # inertia of each arm about its axis [kg m²]
 
 def two_arms(*plugins):
     """Return two arms that turn about the vertical, on a heavy base."""
-    arm = link('x', 0.005, (1e-5, 2e-5)).partition('>')[2], link('x', 0.1, (J, J)).partition('>')[2]
+    arm = (
+        link('x', 0.005, (1e-5, 2e-5)).partition('>')[2],
+        link('x', 0.1, (J, J)).partition('>')[2],
+    )
     arms = ''.join(spinning(name).replace(*arm) for name in ('left', 'right'))
     return f'<robot name="arms">{link("base", 10.0, (1.0, 1.0))}{arms}{"".join(plugins)}</robot>'
 
@@ -41,7 +44,7 @@ def run(simulated, seconds):
 
 
 def law(targets, p, d):
-    """Return position and velocity after one step for each target, under a law sampled in steps."""
+    """Return position and velocity after a step for each target, under a law sampled in steps."""
     q = dq = 0.0
     for target in targets:
         ddq = (p * (target - q) - d * dq) / J
