@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 import os
 from pathlib import Path
 import signal
@@ -18,7 +19,7 @@ import tempfile
 import time
 
 from corpus.clients import told
-from corpus.robot_files import robot_files, RobotFile, spread
+from corpus.robot_files import PART, robot_files, RobotFile, spread
 from corpus.rows import Row, summary, table
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -75,11 +76,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.each is not None:
         files = spread(files, given.each)
     others = (given.folder.resolve(),) if given.together else ()
-    rows = []
-    for each in files:
+    rows: list[Row] = []
+    for place, each in enumerate(files):
         if not each.skipped:
-            rows.append(try_file(each, given.limit, others))
-            if given.clients and rows[-1].loads:
+            row = try_file(each, given.limit, others)
+            if each.may_be_part and not row.loads:
+                files[place] = replace(each, skipped=PART)
+                continue
+            rows.append(row)
+            if given.clients and row.loads:
                 rows[-1].clients = told(each, others)
             print(f'| {" | ".join(rows[-1].cells())} |', flush=True)
     text = summary(rows, [each.skipped for each in files if each.skipped])

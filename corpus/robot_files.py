@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatch
 import os
 from pathlib import Path
 import re
@@ -13,12 +14,16 @@ _COMMENT = re.compile(r'<!--.*?-->', re.DOTALL)
 _MACRO = re.compile(r'<xacro:macro\b(?:(?!<xacro:macro\b).)*?</xacro:macro>', re.DOTALL)
 _ROBOT = re.compile(r'<robot\b([^>]*)>')
 _NAME = re.compile(r'\bname\s*=')
+# an argument or an expression in a file name
+_VARIABLE = re.compile(r'\$\(arg [^)]*\)|\$\{[^}]*\}')
 _INCLUDE = re.compile(r'<(?:xacro:)?include\s+filename\s*=\s*["\']([^"\']+)["\']')
 # a link, or a macro call
 _BODY = re.compile(r'<link\b|<xacro:(?!macro|property|arg\b|include|if\b|unless\b|insert_block)')
 _OTHER_FORMATS = (('<sdf', 'SDF'), ('<mujoco', 'MJCF'))
 _SUFFIXES = ('.urdf', '.xacro', '.sdf', '.world', '.xml')
 _OF_ROBOTS = ('.urdf', '.xacro')
+PART = 'part of another file'
+"""Reason to skip a file whose content is tried with another one."""
 # longer files are meshes and maps
 _MOST_BYTES = 4_000_000
 
@@ -29,26 +34,29 @@ class RobotFile:
     A robot file.
 
     path: full path. workspace: clone with the file. name: path below the searched folder.
-    skipped: reason for leaving it out; '' if it is tried.
+    skipped: reason for leaving it out; '' if it is tried. may_be_part: whether another robot's file
+    can include it by an argument; it then counts as a part if it does not load.
     """
 
     path: Path
     workspace: Path
     name: str
     skipped: str = ''
+    may_be_part: bool = False
 
 
 def robot_files(root: Path) -> list[RobotFile]:
     """Return the robot files below a folder, ordered by name."""
     root = root.resolve()
     texts = {path: text for path in _paths(root) if (text := _text(path))}
-    included = frozenset(_included(texts))
+    included, chosen = frozenset(_included(texts)), frozenset(_chosen(texts))
     found = []
     for path, text in texts.items():
         reason = _reason_to_skip(path, text, path in included)
         if reason is not None:
             name = path.relative_to(root).as_posix()
-            found.append(RobotFile(path, _workspace(path, root), name, reason))
+            clone = _workspace(path, root)
+            found.append(RobotFile(path, clone, name, reason, path in chosen))
     return sorted(found, key=lambda each: each.name)
 
 
@@ -93,7 +101,7 @@ def _reason_to_skip(path: Path, text: str, is_included: bool) -> str | None:
     if found is None or path.suffix not in _OF_ROBOTS:
         return None
     if is_included:
-        return 'part of another file'
+        return PART
     rest, removed = _MACRO.subn('', text)
     while removed:
         rest, removed = _MACRO.subn('', rest)
@@ -117,6 +125,19 @@ def _included(texts: Mapping[Path, str]) -> Iterator[Path]:
             for other in same_name:
                 beside = Path(os.path.normpath(path.parent / inside))
                 if other.as_posix().endswith(inside) if package else other == beside:
+                    yield other
+
+
+def _chosen(texts: Mapping[Path, str]) -> Iterator[Path]:
+    """Yield the files that others with links of their own may include by an argument."""
+    for path, text in texts.items():
+        for written in _INCLUDE.findall(text) if '<link' in text else ():
+            if not _VARIABLE.search(written):
+                continue
+            package, _, inside = _VARIABLE.sub('*', written).rpartition(')')
+            pattern = f'*{inside}' if package else os.path.normpath(path.parent / inside)
+            for other in texts:
+                if other != path and fnmatch(other.as_posix(), pattern):
                     yield other
 
 

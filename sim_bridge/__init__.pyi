@@ -20,6 +20,7 @@ from sim_bridge.description.fluid_forces import Thruster as Thruster
 from sim_bridge.description.force_fields import Drag as Drag
 from sim_bridge.description.force_fields import PointField as PointField
 from sim_bridge.description.force_fields import UniformField as UniformField
+from sim_bridge.description.force_fields import Wrench as Wrench
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription
 from sim_bridge.description.origin import Origin as Origin

@@ -84,9 +84,27 @@ class Drag(CheckedField):
         return 2.0 * math.pi / self.period if any(self.gust) else 0.0
 
 
+@dataclass(frozen=True)
+class Wrench(CheckedField):
+    """
+    Constant force and torque on a link, such as those of a plugin or a towing line.
+
+    force: (3,) [N]. torque: (3,) [N m]. point: (3,) place of the force in the link's frame [m].
+    is_local: whether force and torque are in the link's axes and turn with it, else in the
+    world's.
+    """
+
+    force: Sequence[float] = _ZERO
+    torque: Sequence[float] = _ZERO
+    point: Sequence[float] = _ZERO
+    is_local: bool = False
+
+
 FluidForce = Buoyancy | Hydrodynamics | LiftDrag | Rotor | Thruster
 """Fluid force on links with shapes, wings and propellers."""
-DeclaredField = UniformField | PointField | Drag | PointGravity | FluidForce
+PlacedForce = FluidForce | Wrench
+"""Force at a place of a link."""
+DeclaredField = UniformField | PointField | Drag | PointGravity | PlacedForce
 """Field without a Python function."""
 ForceField = DeclaredField | ForceFunction
 
@@ -115,6 +133,7 @@ FIELD_KINDS: dict[str, type[Any]] = {
     'lift_drag': LiftDrag,
     'rotor': Rotor,
     'thruster': Thruster,
+    'wrench': Wrench,
 }
 """Declared fields, by their names in scenes and services."""
 

@@ -105,4 +105,75 @@ class FlightInput:
     line: int = 0
 
 
-PluginInput = RotorInput | ThrusterInput | CurrentInput | JointInput | FlightInput
+@dataclass(frozen=True)
+class LinkWrenchInput:
+    """Force and torque on a link until the next message. field: its `RobotField`, by name."""
+
+    topic: str
+    field: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class EntityWrenchInput:
+    """
+    Wrenches on links or robots by name, at the link's origin, in world axes.
+
+    topic: for one step. persistent_topic: adds lasting ones. clear_topic: ends those of a link.
+    fields: link and `RobotField`, by name.
+    """
+
+    topic: str
+    persistent_topic: str
+    clear_topic: str
+    fields: tuple[tuple[str, str], ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class DetachInput:
+    """
+    Fixed joint between a link and a link of another robot, closed and opened by messages.
+
+    state_topic: published after each change. child_robot: '' for the same robot.
+    """
+
+    topic: str
+    attach_topic: str
+    state_topic: str
+    parent_link: str
+    child_robot: str
+    child_link: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class TouchInput:
+    """
+    Message after an uninterrupted touch.
+
+    topic: published once. enable_topic: starts and stops watching. target: part of the full names
+    of touched geometries, robot::link::geometry. seconds: time of the touch. watched: link and
+    collision names. is_enabled: whether watching starts at once.
+    """
+
+    topic: str
+    enable_topic: str
+    target: str
+    seconds: float
+    watched: tuple[tuple[str, str], ...]
+    is_enabled: bool = False
+    line: int = 0
+
+
+PluginInput = (
+    RotorInput
+    | ThrusterInput
+    | CurrentInput
+    | JointInput
+    | FlightInput
+    | LinkWrenchInput
+    | EntityWrenchInput
+    | DetachInput
+    | TouchInput
+)

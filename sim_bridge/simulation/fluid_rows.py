@@ -1,4 +1,4 @@
-"""Fluid force rows in the engine's arrays: one for each link, or for each shape in a fluid."""
+"""Rows of forces at places in the engine's arrays: one a link, or one a shape in a fluid."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sim_bridge.description.fluid_forces import (
     Rotor,
     Thruster,
 )
-from sim_bridge.description.force_fields import FluidForce
+from sim_bridge.description.force_fields import PlacedForce, Wrench
 from sim_bridge.engine.data import fields as columns
 from sim_bridge.shapes.polyhedra import solid_mass_properties
 from sim_bridge.shapes.shapes import Cylinder, Shape, Sphere
@@ -28,8 +28,9 @@ KINDS: dict[type, int] = {
     LiftDrag: columns.LIFT_DRAG,
     Hydrodynamics: columns.HYDRODYNAMICS,
     Buoyancy: columns.BUOYANCY,
+    Wrench: columns.WRENCH,
 }
-"""Engine's numbers for fluid forces."""
+"""Engine's numbers for forces at places."""
 _SIDES = 48  # facets about the axis, for round shapes without a closed form
 
 
@@ -46,7 +47,7 @@ class FluidRow(NamedTuple):
     other: int = -1
 
 
-def fluid_rows(field: FluidForce, link: LinkSlot) -> Iterator[FluidRow]:
+def fluid_rows(field: PlacedForce, link: LinkSlot) -> Iterator[FluidRow]:
     """Yield a field's rows on a link."""
     if isinstance(field, Buoyancy):
         yield from _immersed(field, link)
@@ -54,6 +55,9 @@ def fluid_rows(field: FluidForce, link: LinkSlot) -> Iterator[FluidRow]:
         yield FluidRow(_hull(field, link))
     elif isinstance(field, LiftDrag):
         yield FluidRow(_wing(field), _coordinate(link, field.joint) if field.joint else -1)
+    elif isinstance(field, Wrench):
+        values = [*field.force, *field.torque, *field.point, float(field.is_local)]
+        yield FluidRow(np.array(values))
     else:
         yield _propeller(field, link)
 

@@ -11,9 +11,9 @@ from sim_bridge.description.fluid_forces import Hydrodynamics, Rotor, Thruster
 from sim_bridge.description.force_fields import (
     DeclaredField,
     Drag,
-    FluidForce,
     ForceField,
     name_of,
+    PlacedForce,
     PointField,
     UniformField,
     vector_from,
@@ -213,7 +213,7 @@ class ForceFields:
             for number, (_, field, own) in enumerate(placed)
             for link in own
             for fluid in (
-                fluid_rows(field, link) if isinstance(field, FluidForce) else (_NO_FLUID,)
+                fluid_rows(field, link) if isinstance(field, PlacedForce) else (_NO_FLUID,)
             )
         ]
 
@@ -312,7 +312,7 @@ def _kind(field: ForceField) -> int:
         return columns.UNIFORM
     if isinstance(field, (PointField, PointGravity)):
         return columns.POINT
-    if isinstance(field, FluidForce):
+    if isinstance(field, PlacedForce):
         return KINDS[type(field)]
     return columns.DRAG if isinstance(field, Drag) else columns.FUNCTION
 

@@ -65,3 +65,18 @@ def test_other_defects_of_xml_are_still_refused():
     for text, line in (('<robot name="r">\n<!-- --', 2), ('<robot name="r">\n<link>\n', 3)):
         (finding,) = check_description(text).errors
         assert (finding.code, finding.line) == ('xml', line)
+
+
+def test_elements_beside_the_robot_are_left_out():
+    """Ignore empty elements before and after the robot, with a warning; the lines stay."""
+    text = (
+        '<?xml version="1.0"?>\n<xacro:property name="n" value="1"/>\n<!-- <robot> -->\n'
+        '<robot name="a">\n<link name="b"/>\n<link name="b"/></robot>\n<other/>\n'
+    )
+    report = check_description(text)
+    assert 'other-roots' in {each.code for each in report.findings}
+    (error,) = report.errors
+    assert (error.code, error.line) == ('duplicate-name', 6)
+    # the time grows with the length only, however many ways there are to read the comments
+    assert not check_description('<robot name="a"></robot>' + '<!-- a -->' * 3000 + '<b>').ok
+    assert not check_description('<!-- a -->' * 3000 + '<a><robot name="b"/></a>').ok

@@ -599,6 +599,9 @@ def fluids(watch):
         world.add_force_field(sb.Thruster('spin'), links=boat.link('rotor'))
         added, mixed = 0.1 * np.ones((6, 6)), 0.1 * np.ones((6, 6, 6))
         world.add_force_field(sb.Hydrodynamics(added, added, mixed, mixed), links=boat.root_link)
+        for is_local in (False, True):
+            pull = sb.Wrench((1.0, 2.0, 3.0), (0.1, 0.0, 0.2), (0.1, 0.2, 0.0), is_local)
+            world.add_force_field(pull, links=boat.root_link)
         for wing in (sb.LiftDrag(joint='spin'), sb.LiftDrag(radial_symmetry=True, a0=2.0)):
             world.add_force_field(wing, links=flyer.root_link)
         for each in (flyer, boat):

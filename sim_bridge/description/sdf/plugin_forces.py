@@ -1,5 +1,5 @@
 """
-Forces from Gazebo's plugins, both generations: rotors, thrusters, wings, hulls, buoyancy.
+Effects of Gazebo's plugins, both generations: rotors, thrusters, wings, hulls, buoyancy, links.
 
 Tags, defaults and units are the plugins' own (gz-sim's systems, gazebo-classic's LiftDragPlugin
 and BuoyancyPlugin, RotorS' motor model).
@@ -8,7 +8,7 @@ and BuoyancyPlugin, RotorS' motor model).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
@@ -24,8 +24,15 @@ from sim_bridge.description.plugin_inputs import (
 )
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.battery import read_batteries
+from sim_bridge.description.sdf.plugin_effects import Effect, FieldNames
 from sim_bridge.description.sdf.plugin_flight import read_flights
 from sim_bridge.description.sdf.plugin_joints import read_joint_inputs
+from sim_bridge.description.sdf.plugin_links import (
+    read_detachable,
+    read_force,
+    read_touch,
+    read_wrenches,
+)
 from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, plugins_of, PluginTags, POSITIVE
 from sim_bridge.foundation.errors import InvalidValueError
 
@@ -36,15 +43,6 @@ if TYPE_CHECKING:
 # SNAME's letters for forces and velocities
 _FORCES, _VELOCITIES = 'xyzkmn', 'UVWPQR'
 _WATER, _FRESH_WATER = 1000.0, 999.1026
-
-
-@dataclass(frozen=True)
-class Effect:
-    """One plugin's effect. kind: word for people. fields: by link names, () for all."""
-
-    kind: str
-    fields: tuple[tuple[DeclaredField, tuple[str, ...]], ...] = ()
-    inputs: tuple[PluginInput, ...] = ()
 
 
 def with_plugin_effects(
@@ -61,7 +59,7 @@ def with_plugin_effects(
         place = Place('gazebo/plugin', node.get('name', ''), node.line)
         own = Findings()
         tags = PluginTags(node, place, description, own)
-        names = _Names(f'{kind}_', {field.name for field in fields})
+        names = FieldNames(f'{kind}_', {field.name for field in fields})
         effect = _attempt(read, tags, names)
         if findings.take_part(own, kind) and effect is not None:
             for name, (field, links) in zip(names.given, effect.fields, strict=False):
@@ -95,25 +93,8 @@ def _fits(filename: str) -> bool:
     return 'advanced' not in filename and 'spacecraft' not in filename
 
 
-class _Names:
-    """Field names for a plugin, in order; unique on the robot."""
-
-    def __init__(self, stem: str, taken: set[str]) -> None:
-        self._stem, self._taken = stem, taken
-        self.given: list[str] = []
-
-    def new(self, name: str) -> str:
-        """Return a new name like this one."""
-        full, number = self._stem + name, 2
-        while full in self._taken:
-            full, number = f'{self._stem}{name}_{number}', number + 1
-        self._taken.add(full)
-        self.given.append(full)
-        return full
-
-
 def _attempt(
-    read: Callable[[PluginTags, _Names], Effect], tags: PluginTags, names: _Names
+    read: Callable[[PluginTags, FieldNames], Effect], tags: PluginTags, names: FieldNames
 ) -> Effect | None:
     """Return a plugin's effect; None, with an error noted, for values out of range."""
     try:
@@ -134,7 +115,7 @@ _OF_ROTORS = (
 )
 
 
-def _rotor(tags: PluginTags, names: _Names) -> Effect:
+def _rotor(tags: PluginTags, names: FieldNames) -> Effect:
     joint = tags.axis('jointName')
     link = tags.link('linkName')
     turning = tags.text('turningDirection')
@@ -181,7 +162,7 @@ def _check_motor_type(tags: PluginTags) -> None:
 # --- thrusters ---------------------------------------------------------------------------------
 
 
-def _thruster(tags: PluginTags, names: _Names) -> Effect:
+def _thruster(tags: PluginTags, names: FieldNames) -> Effect:
     joint = tags.axis('joint_name')
     if joint is None:
         return Effect('thruster')
@@ -241,7 +222,7 @@ def _propeller_lag(tags: PluginTags, joint: str) -> float:
 # --- wings -------------------------------------------------------------------------------------
 
 
-def _wing(tags: PluginTags, names: _Names, moment_slope: float = 0.0) -> Effect:
+def _wing(tags: PluginTags, names: FieldNames, moment_slope: float = 0.0) -> Effect:
     link = tags.link('link_name')
     control = tags.axis('control_joint_name') if tags.last('control_joint_name') else None
     wing = LiftDrag(
@@ -269,14 +250,14 @@ def _wing(tags: PluginTags, names: _Names, moment_slope: float = 0.0) -> Effect:
     return Effect('wing', ((wing, (link,)),))
 
 
-def _classic_wing(tags: PluginTags, names: _Names) -> Effect:
+def _classic_wing(tags: PluginTags, names: FieldNames) -> Effect:
     return _wing(tags, names, 0.01)
 
 
 # --- hulls -------------------------------------------------------------------------------------
 
 
-def _hull(tags: PluginTags, names: _Names) -> Effect:
+def _hull(tags: PluginTags, names: FieldNames) -> Effect:
     link = tags.link('link_name')
     added, linear = np.zeros((6, 6)), np.zeros((6, 6))
     quadratic, mixed = np.zeros((6, 6, 6)), np.zeros((6, 6, 6))
@@ -320,7 +301,7 @@ def _derivative(tag: str) -> tuple[tuple[int, ...], str]:
 # --- buoyancy ----------------------------------------------------------------------------------
 
 
-def _buoyancy(tags: PluginTags, names: _Names) -> Effect:
+def _buoyancy(tags: PluginTags, names: FieldNames) -> Effect:
     density = tags.number('uniform_fluid_density', _WATER, NOT_NEGATIVE)
     layers: list[tuple[float, float]] = []
     graded = tags.last('graded_buoyancy')
@@ -356,7 +337,7 @@ def _enabled(tags: PluginTags) -> tuple[str, ...]:
     return tuple(links)
 
 
-def _classic_buoyancy(tags: PluginTags, names: _Names) -> Effect:
+def _classic_buoyancy(tags: PluginTags, names: FieldNames) -> Effect:
     density = tags.number('fluid_density', _FRESH_WATER, NOT_NEGATIVE)
     own: dict[str, Buoyancy] = {}
     for child in tags.children('link'):
@@ -383,7 +364,7 @@ def _classic_buoyancy(tags: PluginTags, names: _Names) -> Effect:
 
 
 # word in the file name, word for people, reader
-_READERS: tuple[tuple[str, str, Callable[[PluginTags, _Names], Effect]], ...] = (
+_READERS: tuple[tuple[str, str, Callable[[PluginTags, FieldNames], Effect]], ...] = (
     ('multicopter-motor-model', 'rotor', _rotor),
     ('gazebo_motor_model', 'rotor', _rotor),
     ('thruster-system', 'thruster', _thruster),
@@ -392,4 +373,9 @@ _READERS: tuple[tuple[str, str, Callable[[PluginTags, _Names], Effect]], ...] = 
     ('hydrodynamics-system', 'hull', _hull),
     ('buoyancy-system', 'buoyancy', _buoyancy),
     ('BuoyancyPlugin', 'buoyancy', _classic_buoyancy),
+    ('apply-link-wrench-system', 'wrench', read_wrenches),
+    ('gazebo_ros_force', 'wrench', read_force),
+    ('detachable-joint-system', 'detachable joint', read_detachable),
+    ('touchplugin-system', 'touch', read_touch),
+    ('touch-plugin-system', 'touch', read_touch),
 )

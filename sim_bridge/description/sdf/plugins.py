@@ -48,8 +48,6 @@ _ADVICE = {
     'gazebo_ros_p3d': _TRUTH,
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',
-    'detachable-joint': 'the models stay apart; joints in scenes and programs can be broken',
-    'apply-link-wrench': 'the page pushes links; programs add forces',
     'advanced-lift-drag': 'LiftDrag and Hydrodynamics are simulated',
     'wind-effects': 'the fields Drag, Rotor and LiftDrag have a wind',
 }

@@ -18,7 +18,7 @@ from xml.parsers import expat
 
 from sim_bridge.description.report import Place
 from sim_bridge.description.resources import OPENPLX_SUFFIX, robot_meant, shipped_robots
-from sim_bridge.description.xml.tolerance import declaring, prefixes_of, well_formed
+from sim_bridge.description.xml.tolerance import declaring, prefixes_of, robot_alone, well_formed
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
 
@@ -175,7 +175,11 @@ def parse_document(data: bytes | str, findings: Findings) -> Document | None:
         findings.error('too-large', _DOCUMENT, message)
         return None
     try:
-        text = well_formed(_decoded(data))
+        given = well_formed(_decoded(data))
+        text = robot_alone(given)
+        if text != given:
+            message = 'elements beside <robot> are ignored, as by Gazebo'
+            findings.warning('other-roots', _DOCUMENT, message)
         parser.Parse(text, True)
     except _EncodingError as err:
         findings.error('encoding', _DOCUMENT, str(err))

@@ -15,6 +15,7 @@ FUNCTION = 3  # a Python function writing Fields.sample
 # fluid forces, see `dynamics.fluid_forces`
 FIRST_FLUID = 4
 ROTOR, THRUSTER, LIFT_DRAG, HYDRODYNAMICS, BUOYANCY = range(FIRST_FLUID, FIRST_FLUID + 5)
+WRENCH = FIRST_FLUID + 5  # a constant force at a place of the link
 
 # columns in Fields.law
 FIELD_SIZE = 10
@@ -54,6 +55,8 @@ SHAPE_ROTATION, SHAPE_CENTRE, VOLUME, REACH, SHAPE, SHAPE_SIZES = 0, 9, 12, 13, 
 DENSITY, LAYERS, FIRST_LAYER = 17, 18, 19
 # shapes for BUOYANCY
 BALL, DRUM, POLYHEDRON = range(3)
+# WRENCH: force [N], torque [N m], place in the link's frame [m]; 1 for the link's axes
+WRENCH_FORCE, WRENCH_TORQUE, WRENCH_POINT, WRENCH_IS_LOCAL = 0, 3, 6, 9
 # columns in Fields.sample
 PLACE, MOTION, PUSH = 0, 3, 6
 SAMPLE_SIZE = 9
@@ -82,7 +85,7 @@ class Fields(NamedTuple):
     time: Annotated[FloatVector, Dims(2, unit='s')]
     """Entries START, NOW."""
     kind: Annotated[IntVector, Dims('nf')]
-    """UNIFORM, POINT, DRAG, FUNCTION, or a fluid force: ROTOR … BUOYANCY."""
+    """UNIFORM, POINT, DRAG, FUNCTION, a fluid force (ROTOR … BUOYANCY), or WRENCH."""
     law: Annotated[FloatMatrix, Dims('nf', FIELD_SIZE, unit='SI')]
     """Parameters of the fields."""
     of: Annotated[IntVector, Dims('pushed', points_at='nf')]

@@ -1,5 +1,5 @@
 """
-Fluid forces on links, see `description.fluid_forces`.
+Forces at places of links: fluid forces, see `description.fluid_forces`, and wrenches.
 
 They are evaluated with the force fields, in the same stage.
 """
@@ -57,6 +57,11 @@ from sim_bridge.engine.data.fields import (
     UPWARD,
     VOLUME,
     WING_WIND,
+    WRENCH,
+    WRENCH_FORCE,
+    WRENCH_IS_LOCAL,
+    WRENCH_POINT,
+    WRENCH_TORQUE,
 )
 from sim_bridge.engine.data.fields import LINEAR as LINEAR_DAMPING
 from sim_bridge.engine.data.joint_laws import HARD, MOTOR, TARGET
@@ -97,6 +102,11 @@ def add_fluid_force(table, row, h):
         resist(model, ws, values, body, R, p, h)
     elif kind == BUOYANCY:
         lift_shape(model, ws, values, body, R_B, p_B)
+    elif kind == WRENCH:
+        f, n = load_v(values, WRENCH_FORCE), load_v(values, WRENCH_TORQUE)
+        if values[WRENCH_IS_LOCAL] != 0.0:
+            f, n = mul_mv(R, f), mul_mv(R, n)
+        push_at_point(ws, body, add(p, mul_mv(R, load_v(values, WRENCH_POINT))), f, n)
 
 
 @kernel

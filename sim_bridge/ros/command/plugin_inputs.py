@@ -13,16 +13,28 @@ from std_msgs.msg import Bool, Float64, Float64MultiArray
 
 from sim_bridge.description.plugin_inputs import (
     CurrentInput,
+    DetachInput,
+    EntityWrenchInput,
     FlightInput,
     JointInput,
+    LinkWrenchInput,
     RotorInput,
     ThrusterInput,
+    TouchInput,
 )
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.command.command_table import QUANTITIES, VELOCITY
+from sim_bridge.ros.command.detachable_joint import DetachableJoint
 from sim_bridge.ros.command.flight import Flight, SavedFlight
 from sim_bridge.ros.command.joint_targets import JointTargets
+from sim_bridge.ros.command.link_wrenches import (
+    accept_entity_wrenches,
+    accept_link_wrench,
+    restart_wrenches,
+)
+from sim_bridge.ros.command.plugin_parts import PluginPart, Schedule
 from sim_bridge.ros.command.programs import StateTopic, Topic
+from sim_bridge.ros.command.touch import Touch
 from sim_bridge.ros.publish.streams import Rate, Stream
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.qos import optional_messages
@@ -42,10 +54,11 @@ Values = Sequence[float]
 
 
 class SavedInputs(NamedTuple):
-    """PluginInputs' state: by thruster, whether the deadband acts; flight controls."""
+    """PluginInputs' state: by thruster, whether the deadband acts; flight controls; parts."""
 
     deadbands: tuple[bool, ...]
     flights: tuple[SavedFlight, ...]
+    parts: tuple[Any, ...]
 
 
 class PluginInputs:
@@ -64,6 +77,7 @@ class PluginInputs:
         self.targets: list[JointTargets] = []
         self._thrusters: list[_Thruster] = []
         self._flights: list[Flight] = []
+        self._parts: list[PluginPart] = []
         description = robot.description
         inputs = () if description is None else description.inputs
         rotors: dict[str, list[RotorInput]] = {}
@@ -76,6 +90,8 @@ class PluginInputs:
                 self._add_joint(each)
             elif isinstance(each, FlightInput):
                 self._add_flight(each)
+            else:
+                self._add_part(each)
         for topic, group in rotors.items():
             self._add_rotors(topic, group)
         currents: dict[str, list[CurrentInput]] = {}
@@ -85,15 +101,18 @@ class PluginInputs:
         for topic, hulls in currents.items():
             self._add_current(topic, [f'{robot.name}/{hull.field}' for hull in hulls])
 
-    def streams(self, sink: Sink) -> list[tuple[Stream, Rate]]:
+    def streams(self, sink: Sink) -> list[tuple[Stream, Schedule]]:
         """Return the published topics and their schedules."""
-        return [
+        found: list[tuple[Stream, Schedule]] = [
             (
                 Stream(sink, each.name, each.message_type, each.message, rate_hz=_FEEDBACK_RATE),
                 Rate(_FEEDBACK_RATE),
             )
             for each in self.state_topics
         ]
+        for part in self._parts:
+            found += part.streams(sink, self._prefix)
+        return found
 
     def advance(self) -> None:
         """Write new targets for the next control step."""
@@ -101,13 +120,21 @@ class PluginInputs:
             flight.advance()
         for targets in self.targets:
             targets.write()
+        for part in self._parts:
+            part.advance()
 
     def save(self, time_ns: int) -> SavedInputs:
         """Return the state for `restore`."""
         return SavedInputs(
             tuple(each.has_deadband for each in self._thrusters),
             tuple(each.save() for each in self._flights),
+            tuple(each.save() for each in self._parts),
         )
+
+    def prepare(self, saved: SavedInputs) -> None:
+        """Add and remove joints as in a saved state, before the world is restored."""
+        for part, state in zip(self._parts, saved.parts, strict=True):
+            part.prepare(state)
 
     def restore(self, saved: SavedInputs, time_ns: int) -> None:
         """Return to a saved state."""
@@ -115,13 +142,18 @@ class PluginInputs:
             each.has_deadband = has_deadband
         for flight, state in zip(self._flights, saved.flights, strict=True):
             flight.restore(state)
+        for part, own in zip(self._parts, saved.parts, strict=True):
+            part.restore(own)
 
     def restart(self, time_ns: int, reason: str) -> None:
-        """Let the deadbands act as in the file."""
+        """Let deadbands and wrenches act as in the file, and the rest begin again."""
         for each in self._thrusters:
             each.has_deadband = each.entry.deadband > 0.0
         for flight in self._flights:
             flight.restart()
+        for part in self._parts:
+            part.restart()
+        restart_wrenches(self._robot)
 
     # --- kinds -----------------------------------------------------------------------------------
 
@@ -178,6 +210,20 @@ class PluginInputs:
         self._flights.append(flight)
         self.targets.append(flight.targets)
         self.topics += flight.topics
+
+    def _add_part(
+        self, entry: CurrentInput | DetachInput | EntityWrenchInput | LinkWrenchInput | TouchInput
+    ) -> None:
+        """Add an input without joint commands; currents are gathered by topic."""
+        if isinstance(entry, LinkWrenchInput):
+            accept_link_wrench(entry, self._robot, self._accept)
+        elif isinstance(entry, EntityWrenchInput):
+            accept_entity_wrenches(entry, self._robot, self._accept)
+        elif isinstance(entry, DetachInput):
+            number = len(self._parts) + 1
+            self._parts.append(DetachableJoint(entry, self._robot, number, self._accept))
+        elif isinstance(entry, TouchInput):
+            self._parts.append(Touch(entry, self._robot, self._accept))
 
     def _add_joint(self, entry: JointInput) -> None:
         targets = self._new_targets(entry.joints)

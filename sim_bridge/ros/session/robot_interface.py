@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.command.drives import CommandedDrive
     from sim_bridge.ros.command.inputs import Following
     from sim_bridge.ros.command.lockstep import LockstepPolicy
+    from sim_bridge.ros.command.plugin_parts import Schedule
     from sim_bridge.ros.command.programs import Program
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.publish.sinks import Sink
@@ -182,7 +183,7 @@ class RobotInterface:
             Context(robot, self.commands, self.states, now, parameters.tick_ns * 1e-9)
         )
         """Controllers of the robot's files, except trajectory controllers and drives."""
-        self._reports = [
+        self._reports: list[tuple[Stream, Schedule]] = [
             *trajectory_states(sink, prefix, robot, self.trajectories),
             *program_states(sink, prefix, self.programs),
         ]
@@ -369,6 +370,10 @@ class RobotInterface:
     def save(self) -> SavedInterface:
         """Return the state for `restore`."""
         return tuple(part.save(self._now()) for part in self._stateful)
+
+    def prepare(self, saved: SavedInterface) -> None:
+        """Add and remove joints as in a saved state, before the world is restored."""
+        self.plugins.prepare(saved[self._stateful.index(self.plugins)])
 
     def restore(self, saved: SavedInterface) -> None:
         """Return to a saved state; the robot is restored already."""

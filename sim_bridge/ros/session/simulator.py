@@ -280,7 +280,11 @@ class Simulator:
         """
         now = self._step_time_ns
         self.journal.flush()
-        self.world.restore(snapshot.world)
+        with all_or_nothing(self._simulation):
+            for interface in self.interfaces:
+                if interface.robot.name in snapshot.interfaces:
+                    interface.prepare(snapshot.interfaces[interface.robot.name])
+            self.world.restore(snapshot.world)
         self.mouse_drag.end()
         self._force_fields = snapshot.force_fields
         self.journal.note('restore', number=snapshot.number, clock=clock)

@@ -397,3 +397,39 @@ def test_contact_problems_know_fields_and_dynamics_refuse_functions():
     for ask in (sb.dynamics.bias_forces, sb.dynamics.gravity_forces, sb.dynamics.potential_energy):
         with pytest.raises(sb.StateError, match='the gravity of the world is a function'):
             ask(robot)
+
+
+def test_wrench_at_the_mass_centre_accelerates_and_turns_in_world_axes():
+    """Follow F t² / 2 m and T t / I, wherever the link's origin is."""
+    world = sb.World(gravity=NO_GRAVITY)
+    link = ball(world, mass=2.0)
+    pull = sb.Wrench(force=(3.0, -1.0, 0.5), torque=(0.02, 0.0, 0.01))
+    world.add_force_field(pull, 'pull', link)
+    world.step(500)
+    time = 500 * world.time_step
+    np.testing.assert_allclose(link.p, 0.25 * time**2 * np.array([3.0, -1.0, 0.5]), rtol=1e-12)
+    inertia = 0.4 * 2.0 * 0.1**2
+    np.testing.assert_allclose(
+        link.w, time / inertia * np.array([0.02, 0.0, 0.01]), rtol=1e-9, atol=1e-12
+    )
+
+
+def test_wrench_in_the_axes_of_a_link_turns_with_it():
+    """Turn a crank on a hinge with the constant torque of a force across its arm."""
+    world = sb.World(gravity=NO_GRAVITY)
+    link = ball(world, mass=2.0)
+    hinge = world.add_joint('hinge', None, link, axis=(0.0, 0.0, 1.0))
+    crank = sb.Wrench(force=(0.0, 3.0, 0.0), point=(0.5, 0.0, 0.0), is_local=True)
+    world.add_force_field(crank, links=link)
+    world.step(200)
+    time, inertia = 200 * world.time_step, 0.4 * 2.0 * 0.1**2
+    assert hinge.q == pytest.approx(0.5 * 0.5 * 3.0 / inertia * time**2, rel=1e-9)
+    # a force of the world's axes at the same place pulls the arm into its direction
+    world = sb.World(gravity=NO_GRAVITY)
+    link = ball(world, mass=2.0)
+    hinge = world.add_joint('hinge', None, link, axis=(0.0, 0.0, 1.0))
+    towed = sb.Wrench(force=(0.0, 3.0, 0.0), point=(0.5, 0.0, 0.0))
+    world.add_force_field(towed, links=link)
+    world.step(200)
+    energy = 0.5 * inertia * hinge.dq**2
+    assert energy == pytest.approx(3.0 * 0.5 * math.sin(hinge.q), rel=1e-4)

@@ -19,7 +19,7 @@ from sim_bridge.trust.folders import Folders
 pytestmark = [pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
 
 # hashes in the released packages: control_msgs 5.8.0, controller_manager_msgs 4.46.0,
-# simulation_interfaces 1.5.1, tf2_msgs 0.36.4
+# simulation_interfaces 1.5.1, tf2_msgs 0.36.4, ros_gz_interfaces 1.0.16, actuator_msgs 0.0.1
 HASHES = {
     'control_msgs/msg/JointTolerance': 'c254f9cece0f3b73',
     'control_msgs/msg/JointComponentTolerance': '739ea7566931944d',
@@ -80,6 +80,12 @@ HASHES = {
     'simulation_interfaces/srv/ResetSimulation': '4ce285d7ff9b8ac7',
     'simulation_interfaces/action/SimulateSteps': 'f0837c898e1219cd',
     'tf2_msgs/msg/TFMessage': 'e369d0f05a23ae52',
+    'actuator_msgs/msg/Actuators': '4fb6a0060720d216',
+    'ros_gz_interfaces/msg/Contact': 'ba5acbac280b8650',
+    'ros_gz_interfaces/msg/Contacts': '2cf36dd51e105580',
+    'ros_gz_interfaces/msg/Entity': '266a26f377057ebb',
+    'ros_gz_interfaces/msg/EntityWrench': 'e5ae40a0b9b52ab0',
+    'ros_gz_interfaces/msg/JointWrench': 'aa50610f0bc1a9f1',
     'controller_manager_msgs/srv/ReloadControllerLibraries': '485cd0040f8a343a',
     'simulation_interfaces/msg/NamedPose': 'b32da2a039b1840f',
     'simulation_interfaces/msg/WorldResource': 'e3b65ecf904b9b11',

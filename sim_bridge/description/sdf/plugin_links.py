@@ -1,0 +1,141 @@
+"""
+Gazebo's plugins for links: pushes, joints that detach, and touches.
+
+Tags and defaults are those of gz-sim's ApplyLinkWrench, DetachableJoint and TouchPlugin, and of
+gazebo_ros_force.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.description.force_fields import Wrench
+from sim_bridge.description.plugin_inputs import (
+    DetachInput,
+    EntityWrenchInput,
+    LinkWrenchInput,
+    TouchInput,
+)
+from sim_bridge.description.sdf.plugin_effects import Effect, FieldNames
+from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
+from sim_bridge.description.sdf.plugin_topics import topics_of
+from sim_bridge.description.sensor_kinds import ContactSettings
+
+_OWN = '__model__'
+_FRAMES = ('world', 'link')
+
+
+def read_wrenches(tags: PluginTags, names: FieldNames) -> Effect:
+    """Return gz-sim's pushes on links and robots by name, with the lasting ones of the file."""
+    links = tags.description.links
+    own = {name: Wrench() for name in links}
+    for child in tags.children('persistent'):
+        inner = tags.inside(child)
+        name, kind = inner.text('entity_name'), inner.text('entity_type')
+        force, torque = inner.vector('force'), inner.vector('torque')
+        inner.close()
+        link = tags.description.root if kind == 'model' else name.split('::')[-1]
+        if kind not in ('link', 'model') or link not in own:
+            message = 'names no link of this robot, ignored'
+            tags.findings.warning('unknown-link', tags.at(child), message, value=name)
+            continue
+        own[link] = Wrench(
+            [a + b for a, b in zip(own[link].force, force, strict=True)],
+            [a + b for a, b in zip(own[link].torque, torque, strict=True)],
+        )
+    topic, persistent, clear = (
+        tags.topic(tags.text(tag, default=usual), tag)
+        for tag, usual in (
+            ('topic', 'world/default/wrench'),
+            ('topic_persistent', 'world/default/wrench/persistent'),
+            ('topic_clear', 'world/default/wrench/clear'),
+        )
+    )
+    fields = tuple((link, names.new(link)) for link in links)
+    tags.close(('verbose',))
+    return Effect(
+        'wrench',
+        tuple((own[link], (link,)) for link in links),
+        (EntityWrenchInput(topic, persistent, clear, fields),),
+    )
+
+
+def read_force(tags: PluginTags, names: FieldNames) -> Effect:
+    """Return gazebo_ros' push on one link, at its mass centre."""
+    name = 'gazebo_ros_force'
+    link = tags.link('link_name', 'bodyName')
+    frame = tags.text('force_frame', default=_FRAMES[0])
+    if frame not in _FRAMES:
+        message = f'must be {" or ".join(_FRAMES)}; world is assumed'
+        tags.findings.warning('bad-value', tags.place, message, 'force_frame', frame)
+    topics = topics_of(tags.node)
+    given = topics.remapped(name) or tags.text('topicName') or topics.resolved(name)
+    topic = tags.topic(given, 'topicName')
+    known = tags.description.links.get(link)
+    inertial = None if known is None else known.inertial
+    center = (0.0, 0.0, 0.0) if inertial is None else tuple(inertial.pose.position.tolist())
+    field = names.new(link)
+    tags.close(('ros', 'robotNamespace', 'update_rate', 'updateRate'))
+    wrench = Wrench(point=center, is_local=frame == _FRAMES[1])
+    return Effect('wrench', ((wrench, (link,)),), (LinkWrenchInput(topic, field),))
+
+
+def read_detachable(tags: PluginTags, names: FieldNames) -> Effect:
+    """Return gz-sim's joint between a link and a link of another robot, or of the same."""
+    robot = tags.description.name
+    parent, model = tags.link('parent_link'), tags.text('child_model')
+    if not model:
+        place = tags.place.child('child_model', tags.place.line)
+        tags.findings.error('missing-tag', place, 'missing')
+    child = tags.link('child_link') if model == _OWN else tags.text('child_link')
+    if not child:
+        place = tags.place.child('child_link', tags.place.line)
+        tags.findings.error('missing-tag', place, 'missing')
+    stem = f'model/{robot}/detachable_joint'
+    detach = tags.text('detach_topic', 'topic', default=f'{stem}/detach')
+    entry = DetachInput(
+        tags.topic(detach, 'detach_topic', 'topic'),
+        tags.topic(tags.text('attach_topic', default=f'{stem}/attach'), 'attach_topic'),
+        tags.topic(
+            tags.text('output_topic', default=f'model/{model}/detachable_joint/state'),
+            'output_topic',
+        ),
+        parent,
+        '' if model == _OWN else model.split('::')[-1],
+        child,
+    )
+    tags.text('topic')
+    tags.close(('suppress_child_warning',))
+    return Effect('detachable joint', (), (entry,))
+
+
+def read_touch(tags: PluginTags, names: FieldNames) -> Effect:
+    """Return gz-sim's message about a long enough touch."""
+    for tag in ('target', 'time'):
+        if tags.last(tag) is None:
+            tags.findings.error('missing-tag', tags.place.child(tag, tags.place.line), 'missing')
+    wanted = {child.text.strip().split('::')[-1] for child in tags.children('collision')}
+    senses_all = tags.flag('create_contact_sensor_for_collision')
+    watched = []
+    for link in tags.description.links.values():
+        for geometry in link.collisions:
+            has_sensor = senses_all or any(
+                sensor.link == link.name
+                and isinstance(sensor.settings, ContactSettings)
+                and geometry.name in (sensor.settings.collisions or (geometry.name,))
+                for sensor in tags.description.sensors
+            )
+            if has_sensor and (not wanted or geometry.name in wanted):
+                watched.append((link.name, geometry.name))
+    if not watched:
+        message = 'no collision with a contact sensor to watch'
+        tags.findings.error('missing-sensor', tags.place, message)
+    stem = tags.text('namespace', default=f'model/{tags.description.name}/touch')
+    entry = TouchInput(
+        tags.topic(f'{stem}/touched', 'namespace'),
+        tags.topic(f'{stem}/enable', 'namespace'),
+        tags.text('target'),
+        tags.number('time', 0.0, NOT_NEGATIVE),
+        tuple(watched),
+        tags.flag('enabled'),
+    )
+    tags.close()
+    return Effect('touch', (), (entry,))
