@@ -34,8 +34,8 @@ class RobotFile:
     A robot file.
 
     path: full path. workspace: clone with the file. name: path below the searched folder.
-    skipped: reason for leaving it out; '' if it is tried. may_be_part: whether another robot's file
-    can include it by an argument; it then counts as a part if it does not load.
+    skipped: reason for leaving it out; '' if it is tried. may_be_part: whether another robot's
+    file can include it by an argument; it then counts as a part if it does not load.
     """
 
     path: Path

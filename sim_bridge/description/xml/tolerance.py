@@ -3,8 +3,8 @@ XML as Gazebo's parser accepts it, turned into well-formed XML with the same lin
 
 Gazebo reads its files with tinyxml2, which is more tolerant than XML 1.0: a comment may contain
 `--`, white space may precede the declaration, an ampersand may stand alone, and a prefix needs no
-declaration. Elements may stand beside the root. Older releases of urdf also take comments before the declaration. All readers of this
-project, and all programs that receive the text, are stricter.
+declaration. Elements may stand beside the root. Older releases of urdf also take comments before
+the declaration. All readers of this project, and all programs that receive the text, are stricter.
 """
 
 from __future__ import annotations
