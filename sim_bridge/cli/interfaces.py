@@ -26,9 +26,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         description='Generate the required parts of control_msgs, controller_manager_msgs, '
         'simulation_interfaces, tf2_msgs, ros_gz_interfaces and actuator_msgs, which are part of '
         'ROS 2 but not available as wheels, and print shell commands for other programs to find '
-        'them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find them by themselves. Needs a C++ compiler '
-        'and the Python headers. The generated packages are kept beside the compiled kernels and '
-        'shared by all environments with the same wheels.',
+        'them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find them by themselves. '
+        'Needs a C++ compiler and the Python headers. The generated packages are kept beside the '
+        'compiled kernels and shared by all environments with the same wheels.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
