@@ -11,6 +11,7 @@ from sim_bridge.batch.views import BatchLink as BatchLink
 from sim_bridge.batch.views import BatchRobot as BatchRobot
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
+from sim_bridge.description.cameras import CameraDescription as CameraDescription
 from sim_bridge.description.compliance import Compliance as Compliance
 from sim_bridge.description.fluid_forces import Buoyancy as Buoyancy
 from sim_bridge.description.fluid_forces import Hydrodynamics as Hydrodynamics
@@ -43,6 +44,7 @@ from sim_bridge.robots.link import Link as Link
 from sim_bridge.robots.moving_frame import RelativeMotion as RelativeMotion
 from sim_bridge.robots.observer_frame import ObserverFrame as ObserverFrame
 from sim_bridge.robots.robot import Robot as Robot
+from sim_bridge.sensors.cameras import CameraSensor as CameraSensor
 from sim_bridge.sensors.contact_sensor import ContactSensor as ContactSensor
 from sim_bridge.sensors.devices import AccelerationSensor as AccelerationSensor
 from sim_bridge.sensors.devices import ForceSensor as ForceSensor

@@ -12,6 +12,8 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion
 
 # larger than the rounding of values printed with four digits
 NORM_TOLERANCE = 1e-3
+# sine of the angle from the vertical, below which a direction counts as vertical
+_VERTICAL = 1e-9
 
 
 def read_only(values: Sequence[float] | np.ndarray) -> np.ndarray:
@@ -35,3 +37,13 @@ def read_quaternion(text: str, place: Place, findings: Findings, attribute: str)
             'not-normalised', place, f'of length {norm:.6g}; normalised', attribute, text
         )
     return read_only(matrix_from_quaternion(xyzw))
+
+
+def facing(ahead: np.ndarray) -> np.ndarray:
+    """Return the rotation (3, 3) with x along a vector (3,), and z as far up as can be."""
+    x = ahead / np.linalg.norm(ahead)
+    left = np.cross([0.0, 0.0, 1.0], x)
+    length = float(np.linalg.norm(left))
+    # straight up or down, y stays: z is then -x or x of the frame outside
+    y = left / length if length > _VERTICAL else np.array([0.0, 1.0, 0.0])
+    return np.column_stack([x, y, np.cross(x, y)])

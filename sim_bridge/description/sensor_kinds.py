@@ -17,6 +17,15 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from sim_bridge.description.cameras import (
+    CameraDescription,
+    DEPTH_FORMATS,
+    LAYOUTS,
+    LENSES,
+    OUTPUTS,
+    read_camera,
+    TOPICS,
+)
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, read_rays
@@ -35,13 +44,15 @@ class MeasuredBy(enum.Enum):
 
     MOTION: sensor frame motion and joint wrench (`readings`). PLACE: sensor frame pose and
     velocity in the world (`place_readings`). RAYS: distances along rays (`measure`). CONTACTS:
-    contacts on the link (`measure`).
+    contacts on the link (`measure`). IMAGE: poses of all bodies, rendered when they are wanted
+    (`measure`, `cameras`).
     """
 
     MOTION = 'motion'
     PLACE = 'place'
     RAYS = 'rays'
     CONTACTS = 'contacts'
+    IMAGE = 'image'
 
 
 @dataclass(frozen=True)
@@ -114,7 +125,19 @@ class Section(_Described):
     keys: Mapping[str, Numbers] = field(default_factory=dict)
 
 
-Setting: TypeAlias = Choice | Switch | Values | Text | Names | Section
+@dataclass(frozen=True)
+class NumberList(_Described):
+    """Numbers, as many as the sensor's other settings demand."""
+
+
+@dataclass(frozen=True)
+class Texts(_Described):
+    """Texts by keys."""
+
+    keys: tuple[str, ...] = ()
+
+
+Setting: TypeAlias = Choice | Switch | Values | Text | Names | Section | NumberList | Texts
 
 
 @dataclass(frozen=True)
@@ -229,6 +252,7 @@ class SensorKind:
     quantities from one set has this kind. body_types: types in Choreonoid's body files.
 
     remembers: whether a sample depends on the one before, so that none may be left out.
+    usual_rate: rate [Hz] of a sensor without one; 0 for every step.
     """
 
     word: str
@@ -253,6 +277,7 @@ class SensorKind:
     interfaces: tuple[frozenset[str], ...] = ()
     body_types: tuple[str, ...] = ()
     remembers: bool = False
+    usual_rate: float = 0.0
 
     def __repr__(self) -> str:
         """Show the word."""
@@ -373,6 +398,24 @@ def _build_fix(values: Mapping[str, Any], place: Place, findings: Findings) -> N
         return NavSatSettings(**given)
 
 
+def _build_camera(
+    values: Mapping[str, Any], place: Place, findings: Findings
+) -> CameraDescription:
+    """Return a camera; `size` has floats, and `intrinsics` numbers by key."""
+    given = dict(values)
+    if 'size' in given:
+        given['size'] = tuple(int(n) if n == int(n) else n for n in given['size'])
+    if 'intrinsics' in given:
+        numbers = given['intrinsics']
+        missing = [key for key in ('fx', 'fy', 'cx', 'cy') if key not in numbers]
+        if missing:
+            findings.error('missing-attribute', place, f'needs {", ".join(missing)}', 'intrinsics')
+            return CameraDescription()
+        given['intrinsics'] = tuple(numbers.get(key, 0.0) for key in _INTRINSICS)
+    return read_camera(given, place, findings)
+
+
+_INTRINSICS = ('fx', 'fy', 'cx', 'cy', 'skew')
 _ORIENTATION = Quantity('orientation', size=4, has_noise=False)
 _ANGULAR_VELOCITY = _vector('angular_velocity', 'rad/s')
 _LINEAR_ACCELERATION = _vector('linear_acceleration', 'm/s²')
@@ -606,5 +649,47 @@ POSE = declare(
         (_vector('position', 'm'), _ORIENTATION),
         MeasuredBy.PLACE,
         'position and orientation in the world',
+    )
+)
+CAMERA = declare(
+    SensorKind(
+        'camera',
+        (),
+        MeasuredBy.IMAGE,
+        'depth image and points of the visible shapes',
+        takes_noise=False,
+        settings=CameraDescription,
+        build=_build_camera,
+        keys={
+            'outputs': Names('[depth, points]', f'pictures: {", ".join(OUTPUTS)}; all if absent'),
+            'size': Values('[640, 480]', 'width and height [px]', numbers=Numbers(2)),
+            'horizontal_fov': Values(
+                '1.047', 'angle between the left and the right edge of the picture [rad]'
+            ),
+            'intrinsics': Section(
+                '{fx: 554.0, fy: 554.0, cx: 319.5, cy: 239.5}',
+                'instead of horizontal_fov [px]; pixel centres are whole numbers; skew too',
+                keys={key: Numbers() for key in _INTRINSICS},
+            ),
+            'lens': Choice('plumb_bob', f'or {", ".join(LENSES)}', choices=tuple(LENSES)),
+            'distortion': NumberList('[0.1, -0.2, 0.0, 0.0, 0.0]', "in OpenCV's order"),
+            'cutoff': Values('1.57', 'greatest angle from the optical axis [rad]'),
+            'clip': Values('[0.01, 100.0]', 'nearest and farthest depth [m]', numbers=Numbers(2)),
+            'depth_format': Choice('32FC1', 'metres; or 16UC1: mm', choices=DEPTH_FORMATS),
+            'layout': Choice('ros', f'topic names; or {", ".join(LAYOUTS[1:])}', choices=LAYOUTS),
+            'topics': Texts('{depth: camera/depth}', f'by {", ".join(TOPICS)}', keys=TOPICS),
+        },
+        sdf_types=(
+            'camera',
+            'depth_camera',
+            'depth',
+            'rgbd_camera',
+            'rgbd',
+            'wide_angle_camera',
+            'wideanglecamera',
+            'multicamera',
+        ),
+        sdf_elements=('camera',),
+        usual_rate=30.0,
     )
 )

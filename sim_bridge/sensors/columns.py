@@ -18,4 +18,4 @@ FAMILY = 15
 DEVICE_SIZE = 16
 
 # families, see `description.sensor_kinds.MeasuredBy`
-MOTION, PLACE, RAYS, CONTACTS = range(4)
+MOTION, PLACE, RAYS, CONTACTS, IMAGES = range(5)

@@ -210,7 +210,7 @@ class Device(Reading):
         self.link: Final = link
         self.truth: Final = Reading(sizes, self.memory.sample[1], f'the truth of {place}')
         self.time_step = time_step
-        rate = description.update_rate
+        rate = description.update_rate or kind.usual_rate
         least = 1.0 / (_LONGEST_PERIOD * time_step)
         self.period = max(1, round(1.0 / (max(rate, least) * time_step))) if rate > 0 else 1
         self._noise: ByName[Noise] = ByName('quantity', place)

@@ -8,7 +8,8 @@ a shape from inside without a hit, as in a renderer with back-face culling: a se
 not blind it.
 
 The settings for a contact sensor are the watched geometry numbers; `place_readings` describes
-those for sensors measured by place.
+those for sensors measured by place. A camera has no settings: its sample is its frame and the
+poses of all bodies, from which pictures are rendered later.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from sim_bridge.sensors.columns import (
     CODE,
     CONTACTS,
     FAMILY,
+    IMAGES,
     MOTION,
     PERIOD,
     PLACE,
@@ -46,6 +48,9 @@ RAY_CODES = {'range': NEAREST, 'lidar': EACH}
 """Codes for the sensor kinds measured by rays, by word: the least distance, or all."""
 CONTACT_CODES = {'contact': 0}
 """Codes for the sensor kinds measured by contacts, by word."""
+
+CAMERA_CODES = {'camera': 0}
+"""Codes for the sensor kinds that keep poses for pictures, by word."""
 
 # settings for a ray sensor: distance limits and step, then the rays
 LEAST, GREATEST, RESOLUTION, BEAMS = range(4)
@@ -77,6 +82,9 @@ def measure_surroundings(
                     world.state(table), world.options(table).time_step, watched, R, p, values, size
                 )
                 continue
+            if device[k, FAMILY] == IMAGES:
+                keep_poses(world.workspace(table).pose, site_row, site, values, size)
+                continue
             settings = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
             if device[k, FAMILY] == PLACE:
                 v = load3(site_row, site, SITE_V)
@@ -99,6 +107,18 @@ def measure_surroundings(
                     values[size] = min(values[size], distance)
                 else:
                     values[size + ray] = distance
+
+
+@kernel
+def keep_poses(pose, site_row, site, value_out, at):
+    """Write a camera's frame and all body poses from a place on, each as (12,)."""
+    for k in range(9):
+        value_out[at + k] = site_row[site, SITE_ROTATION + k]
+    for k in range(3):
+        value_out[at + 9 + k] = site_row[site, SITE_POSITION + k]
+    for body in range(pose.shape[0]):
+        for k in range(12):
+            value_out[at + 12 + 12 * body + k] = pose[body, k]
 
 
 @kernel

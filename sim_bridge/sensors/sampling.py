@@ -13,13 +13,14 @@ from sim_bridge.description.sensor_kinds import MeasuredBy
 from sim_bridge.sensors import columns, place_readings, readings
 from sim_bridge.sensors.columns import DEVICE_SIZE, FAMILY, MOTION, NOISE
 from sim_bridge.sensors.devices import Device
-from sim_bridge.sensors.measure import CONTACT_CODES, measure_surroundings, RAY_CODES
+from sim_bridge.sensors.measure import CAMERA_CODES, CONTACT_CODES, measure_surroundings, RAY_CODES
 
 FAMILIES: Mapping[MeasuredBy, tuple[int, dict[str, int]]] = {
     MeasuredBy.MOTION: (MOTION, readings.CODES),
     MeasuredBy.PLACE: (columns.PLACE, place_readings.CODES),
     MeasuredBy.RAYS: (columns.RAYS, RAY_CODES),
     MeasuredBy.CONTACTS: (columns.CONTACTS, CONTACT_CODES),
+    MeasuredBy.IMAGE: (columns.IMAGES, CAMERA_CODES),
 }
 """Kernel families: number in the table, and sensor kind codes by word."""
 

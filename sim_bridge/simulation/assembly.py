@@ -17,6 +17,7 @@ from sim_bridge.engine.data.model import FREE, FREE_SINGLE, GROUND, Model
 from sim_bridge.engine.data.parts import copy, make, rows_of
 from sim_bridge.engine.data.state import BY_EFFORT, LESS_PUSHED, make_state, State
 from sim_bridge.engine.pipeline.join import join_models
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.sensors.contact_sensor import ContactSensor
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.sampling import Mounted, Sampling
@@ -179,8 +180,12 @@ def start_control(model: Model, control: np.ndarray, state: State) -> None:
     state.target[driven, 0] = state.q[model.q_of_v[driven]]
 
 
-def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
-    """List all robots' sites, in order; set each robot's first site."""
+def gather_sites(robots: Iterable[RobotSlot], body_count: int) -> Sites:
+    """
+    List all robots' sites, in order; set each robot's first site.
+
+    body_count: of all robots.
+    """
     bodies: list[int] = []
     frames: list[np.ndarray] = []
     devices = []
@@ -200,6 +205,8 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
                     for geometry in robot.geometries
                     if geometry.link is carrier
                 )
+            if isinstance(device, CameraSensor):
+                device.keep_poses(body_count)
             if device.description.frame == 'parent' and parent is not None:
                 turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))

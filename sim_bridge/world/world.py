@@ -15,29 +15,40 @@ from sim_bridge.compilation.collisions import HULL
 from sim_bridge.compilation.single_body import BodySpec
 from sim_bridge.compiler.unit import Unit
 from sim_bridge.description import load_description
+from sim_bridge.description.cameras import CameraDescription
 from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.origin import Origin
+from sim_bridge.description.poses import facing
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.model import SceneDescription
 from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.sensor_kinds import CAMERA
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
-from sim_bridge.foundation.errors import SimulationError
+from sim_bridge.foundation.errors import InvalidValueError, SimulationError
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
-from sim_bridge.foundation.validation import check_keywords, items_of, truth, whole_number
+from sim_bridge.foundation.validation import (
+    check_keywords,
+    finite_vector,
+    items_of,
+    positive_number,
+    truth,
+    whole_number,
+)
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
@@ -529,6 +540,43 @@ class World(DeclaredAttributes):
             check_keywords(World.add_body, arguments, f'body {number}')
         with self.registry.all_or_nothing(is_addition=True):
             return [self.add_body(**arguments) for arguments in given]
+
+    def add_camera(
+        self,
+        position: Vector,
+        target: Vector,
+        name: str | None = None,
+        *,
+        camera: CameraDescription | None = None,
+        update_rate: float = 30.0,
+    ) -> CameraSensor:
+        """
+        Add a camera that stands in the world, and return its device.
+
+        position, target: (3,) [m]; the camera looks at the target, upright. name: of the camera
+        and of the body without shapes that carries it; if None, 'camera', with a number if it is
+        in use. camera: lens, size and outputs; the defaults if None. update_rate: [Hz].
+
+        Raises InvalidValueError if the target is the position, or a value is not finite.
+        """
+        where = 'World.add_camera'
+        eye = finite_vector('position', position, 3, where, '3 finite numbers [m]')
+        ahead = finite_vector('target', target, 3, where, '3 finite numbers [m]') - eye
+        if not ahead.any():
+            raise InvalidValueError('target', target, 'another point than the position', where)
+        rate = positive_number('update_rate', update_rate, 'a rate above 0 [Hz]', where)
+        with self.registry.all_or_nothing(is_addition=True):
+            name = self.registry.free_name(name, CAMERA.word)
+            body = self.add_body(
+                (),
+                name,
+                motion='static',
+                position=eye,
+                orientation=quaternion_from_matrix(facing(ahead)),
+                sensors=[SensorDescription(name, CAMERA, '', update_rate=rate, settings=camera)],
+            )
+        (device,) = body.devices(CameraSensor)
+        return device
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """

@@ -325,7 +325,7 @@ def test_yaml_orientation_is_a_quaternion_x_y_z_w():
     ('settings', 'code', 'attribute', 'value'),
     [
         ({}, 'sensor-type', 'type', ''),
-        ({'type': 'camera'}, 'sensor-type', 'type', 'camera'),
+        ({'type': 'eye'}, 'sensor-type', 'type', 'eye'),
         ({'type': ['imu']}, 'sensor-type', 'type', "['imu']"),
         ({'type': 'imu'}, 'unplaced-sensor', 'link', ''),
         ({'type': 'imu', 'link': 'arm', 'colour': 'red'}, 'unknown-key', 'colour', 'red'),
@@ -454,7 +454,7 @@ def test_sensors_of_real_robots(example_robots):
         for name in ('tiago/tiago', 'hyq/hyq_no_sensors', 'alexander/alexander_v1.lowerBodyOnly')
     }
     assert counts == {
-        'tiago/tiago': 2,
+        'tiago/tiago': 3,  # laser, IMU and depth camera
         'hyq/hyq_no_sensors': 9,  # an IMU, and bumpers on shins and feet
         'alexander/alexander_v1.lowerBodyOnly': 9,
     }

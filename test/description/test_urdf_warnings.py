@@ -367,6 +367,22 @@ WARNINGS = {
         ),
         ({9: ros2_control('voltage')}, 'sensor', 's', '', '', 10),
     ],
+    'lens-fold': [
+        (
+            {
+                9: sensor(
+                    '<camera><horizontal_fov>1.5</horizontal_fov>'
+                    '<distortion><k1>-0.5</k1></distortion></camera>',
+                    'depth_camera',
+                )
+            },
+            'sensor',
+            's',
+            'distortion',
+            '-0.5 0.0 0.0 0.0 0.0',
+            9,
+        )
+    ],
     'unplaced-sensor': [({9: ros2_control('force.x')}, 'sensor', 's', '', '', 10)],
     'duplicate-sensor': [
         (

@@ -65,6 +65,7 @@ world:
                range: {min: 0.4, max: 9}, noise: {range: {stddev: 0.01}}, update_rate: 100}
         bumper: {type: contact}
         compass: {type: magnetometer}
+        eye: {type: camera, size: [8, 6], position: [0, 0, 0.6]}
         gps: {type: navsat, noise: {position: {stddev: 0.5}}}
     wheel: {cylinder: {radius: 0.2, length: 0.1}, position: [0, -2.8, 0.25], rpy: [1.5708, 0, 0]}
   robots:

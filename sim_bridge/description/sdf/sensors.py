@@ -16,6 +16,7 @@ from sim_bridge.description.model import NoiseDescription, Pose, SensorDescripti
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.poses import read_only
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.cameras import camera_elements, read_camera_element
 from sim_bridge.description.sdf.gps_plugin import is_gps_plugin, read_gps_plugin, velocity_output
 from sim_bridge.description.sdf.noise import (
     read_classic_noise,
@@ -26,6 +27,7 @@ from sim_bridge.description.sdf.plugin_topics import read_topic, topics_of
 from sim_bridge.description.sdf.rays import as_plugin_output, read_ray_element
 from sim_bridge.description.sdf.values import read_pose
 from sim_bridge.description.sensor_kinds import (
+    CAMERA,
     Choice,
     KINDS,
     MeasuredBy,
@@ -78,8 +80,7 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
         for node in gazebo:
             place = Place(f'sensor/{node.tag}', node.get('name', ''), node.line)
             if node.tag == 'sensor':
-                sensor = _read_or_omit(node, _gazebo_types(), findings)
-                if sensor is not None:
+                for sensor in _read_sensors(node, _gazebo_types(), findings):
                     yield _on_reference(sensor, reference, joints, links)
             elif is_gps_plugin(node):
                 own = Findings()
@@ -101,15 +102,14 @@ def read_gazebo_sensors(root: Element, findings: Findings) -> Iterator[SensorDes
 def read_robot_sensors(root: Element, findings: Findings) -> Iterator[SensorDescription]:
     """Yield the sensors directly under `<robot>`."""
     for node in root.findall('sensor'):
-        sensor = _read_or_omit(node, _robot_types(), findings)
-        if sensor is None:
-            continue
-        place = Place('sensor', sensor.name, node.line)
-        parent, origin = node.find('parent'), node.find('origin')
-        if parent is not None:
-            sensor = replace(sensor, joint=parent.get('joint'), link=parent.get('link'))
-        pose = sensor.pose if origin is None else _read_origin(origin, place, findings)
-        yield replace(sensor, pose=pose)
+        for sensor in _read_sensors(node, _robot_types(), findings):
+            place = Place('sensor', sensor.name, node.line)
+            parent, origin = node.find('parent'), node.find('origin')
+            placed = sensor
+            if parent is not None:
+                placed = replace(sensor, joint=parent.get('joint'), link=parent.get('link'))
+            pose = sensor.pose if origin is None else _read_origin(origin, place, findings)
+            yield replace(placed, pose=pose)
 
 
 def _on_reference(
@@ -122,18 +122,21 @@ def _on_reference(
     return replace(sensor, link=reference)
 
 
-def _read_or_omit(
+def _read_sensors(
     node: Element, kinds: Mapping[str, SensorKind], findings: Findings
-) -> SensorDescription | None:
-    """Return a sensor; None for another kind, and for one with defects."""
-    own = Findings()
-    sensor = _read_sensor(node, kinds, own)
-    return sensor if findings.take_part(own, SENSOR) else None
+) -> Iterator[SensorDescription]:
+    """Yield a sensor, or a multicamera's cameras; none of another kind or with defects."""
+    for camera in camera_elements(node):
+        own = Findings()
+        sensor = _read_sensor(node, kinds, own, camera)
+        if findings.take_part(own, SENSOR) and sensor is not None:
+            yield sensor
 
 
 def _read_sensor(
-    node: Element, kinds: Mapping[str, SensorKind], findings: Findings
+    node: Element, kinds: Mapping[str, SensorKind], findings: Findings, camera: Element | None
 ) -> SensorDescription | None:
+    """Return a sensor; camera: the element of one of several cameras, else None."""
     name, word = node.get('name', ''), node.get('type', '')
     place = Place('sensor', name, node.line)
     if word not in kinds:
@@ -146,7 +149,9 @@ def _read_sensor(
     kind = kinds[word]
     known = {'update_rate', 'topic', 'pose', 'plugin', *_SILENT, word, *kind.sdf_elements}
     warn_of_unknown(node, known, place, findings)
-    inner = next((element for element in node if element.tag in kind.sdf_elements), None)
+    inner = camera
+    if inner is None:
+        inner = next((each for each in node if each.tag in kind.sdf_elements), None)
     is_by_rays = kind.measured_by is MeasuredBy.RAYS
     if inner is None and is_by_rays:
         message = f'without <{kind.sdf_elements[0]}> it has no rays, ignored'
@@ -157,7 +162,18 @@ def _read_sensor(
     topics.append(_plugin_text(node, _PLUGIN_TOPIC_TAGS))
     noise: Mapping[str, NoiseDescription] = {}
     values: dict[str, Any] = {}
-    if inner is not None:
+    pose = _read_pose(node.find('pose'), place, findings)
+    frame_id = _text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS)
+    if kind is CAMERA:
+        element = read_camera_element(node, inner, place, findings)
+        if element is None:
+            return None
+        settings, pose = element.settings, pose @ element.pose
+        frame_id = element.frame_id or frame_id
+        topics = [element.topic or topics[1]]
+        if camera is not None:
+            name = f'{name}_{camera.get("name", "")}'
+    elif inner is not None:
         within = place.child(inner.tag, inner.line)
         if is_by_rays:
             settings, noise = read_ray_element(inner, within, findings)
@@ -170,7 +186,6 @@ def _read_sensor(
             topics.append(_text(inner, ('topic',)))
     if kind is NAVSAT:
         settings = velocity_output(settings or kind.settings(), node, place, findings)
-    pose = _read_pose(node.find('pose'), place, findings)
     if 'frame' in kind.keys and 'frame' not in values and not pose.is_identity:
         message = 'without <frame> the axes are those of the sensor; in Gazebo, of the child link'
         findings.warning('frame-default', place.child('pose', node.line), message)
@@ -182,7 +197,7 @@ def _read_sensor(
         update_rate=_rate(node.find('update_rate'), place, findings),
         noise=MappingProxyType(noise),
         settings=settings,
-        frame_id=_text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS),
+        frame_id=frame_id,
         topic=_first_topic(topics, place.child('topic', node.line), findings),
         line=node.line,
     )

@@ -7,7 +7,8 @@ Sensors declared in YAML, as the node's `sensors` parameter takes them.
         joint: wrist_joint         # of a kind on a joint: the joint whose wrench is measured
         link: hand                 # of all other kinds: the link that carries the sensor
         position: [0, 0, 0.05]     # m, in that link; for a joint in its child link
-        rpy: [0, 0, 0]             # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w
+        rpy: [0, 0, 0]             # rad; or orientation: [0, 0, 0, 1], a quaternion x y z w;
+                                   # or look_at: [1, 0, 0], a point on the x axis, z upwards
         update_rate: 500.0         # Hz; 0 or absent: every step
         noise:                     # by quantity of the kind
           force:                   # SDF's keys, and density; keys of an axis override them
@@ -27,20 +28,24 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from sim_bridge.description.model import NoiseDescription, Pose, SensorDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
-from sim_bridge.description.poses import read_only, read_quaternion
+from sim_bridge.description.poses import facing, read_only, read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings, Place
 from sim_bridge.description.sensor_kinds import (
     Choice,
     keys_of_all,
     KINDS,
     Names,
+    NumberList,
     Section,
     SensorKind,
     Setting,
     Switch,
     Text,
+    Texts,
     words_of,
 )
 from sim_bridge.description.yaml.noise import noise_from_mapping
@@ -48,7 +53,8 @@ from sim_bridge.foundation.errors import plain
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
 _WORDS = ('joint', 'link', 'frame_id', 'topic')
-_POSE = {'position': Numbers(3), 'rpy': Numbers(3), 'orientation': Numbers(4)}
+_TURNS = {'rpy': Numbers(3), 'orientation': Numbers(4), 'look_at': Numbers(3)}
+_POSE = {'position': Numbers(3), **_TURNS}
 _RATE = Numbers(minimum=0.0)
 _COMMON = ('type', 'joint', 'link', *_POSE, 'update_rate', 'noise', 'frame_id', 'topic', 'truth')
 """Keys allowed for every sensor kind."""
@@ -178,6 +184,12 @@ def _setting(
         return _word(key, value, place, findings)
     if isinstance(setting, Section):
         return _section(key, setting, value, place, findings)
+    if isinstance(setting, Texts):
+        return _texts(key, setting, value, place, findings)
+    if isinstance(setting, NumberList):
+        count = len(value) if isinstance(value, (list, tuple)) else 1
+        numbers = parse_numbers(_joined(value), Numbers(count), place, findings, key)
+        return None if numbers is None else tuple(numbers)
     is_one = setting.numbers.count == 1
     text = plain(value) if is_one else _joined(value)
     numbers = parse_numbers(text, setting.numbers, place, findings, key)
@@ -205,6 +217,25 @@ def _section(
     return given
 
 
+def _texts(
+    key: str, setting: Texts, value: object, place: Place, findings: Findings
+) -> dict[str, str] | None:
+    """Return texts by key."""
+    if not isinstance(value, Mapping):
+        findings.error('bad-value', place, 'must be a mapping of texts', key, plain(value))
+        return None
+    inner = Place(f'sensor/{key}', place.name)
+    unknown = [name for name in value if name not in setting.keys]
+    for name in unknown:
+        message = f'the keys are {", ".join(setting.keys)}'
+        findings.error('unknown-key', inner, message, plain(name), plain(value[name]))
+    return {
+        name: _word(name, text, inner, findings)
+        for name, text in value.items()
+        if name not in unknown
+    }
+
+
 def _joined(value: object) -> str:
     """Return numbers as a text with spaces in between."""
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -219,12 +250,25 @@ def _pose(settings: Mapping[str, object], place: Place, findings: Findings) -> P
             values = parse_numbers(_joined(settings[key]), numbers, place, findings, key)
             if values is not None:
                 given[key] = values
-    if 'rpy' in settings and 'orientation' in settings:
-        findings.error(
-            'two-rotations', place, 'both rpy and orientation are given; keep one', 'orientation'
-        )
+    turns = [key for key in _TURNS if key in settings]
+    if len(turns) > 1:
+        message = f'both {" and ".join(turns[:2])} are given; keep one'
+        findings.error('two-rotations', place, message, turns[1])
     position = read_only(given.get('position', [0.0, 0.0, 0.0]))
+    if 'look_at' in given:
+        return Pose(position, _facing(position, given['look_at'], place, findings))
     if 'orientation' in given:
         text = ' '.join(map(repr, given['orientation']))
         return Pose(position, read_quaternion(text, place, findings, 'orientation'))
     return Pose(position, read_only(matrix_from_rpy(given.get('rpy', [0.0, 0.0, 0.0]))))
+
+
+def _facing(
+    position: np.ndarray, target: Sequence[float], place: Place, findings: Findings
+) -> np.ndarray:
+    """Return the rotation (3, 3) with x towards a target [m], and z as far up as possible."""
+    ahead = np.subtract(target, position)
+    if not ahead.any():
+        findings.error('out-of-range', place, 'must not be the position', 'look_at', str(target))
+        return read_only(np.eye(3))
+    return read_only(facing(ahead))

@@ -227,6 +227,8 @@ TOPICS: Mapping[str, tuple[SensorTopic, ...]] = {
             named_by='velocity_topic',
         ),
     ),
+    # published by the camera process, see `ros.camera`
+    'camera': (),
     'pose': (
         SensorTopic(
             'pose',

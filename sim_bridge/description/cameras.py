@@ -1,0 +1,381 @@
+"""
+Cameras: description, checks, and the numbers in sensor_msgs/CameraInfo.
+
+Pixel centres are whole numbers, as in OpenCV: the upper left pixel has its centre at (0, 0). The
+optical frame has z forward, x right and y down (REP 103); the sensor frame has x forward and z
+up, as in SDF. Distortion coefficients are in OpenCV's order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+import math
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.polynomial.polynomial import polyadd, polyder, polymul, polysub
+
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.engine.data.lens import (
+    BROWN,
+    EQUIDISTANT,
+    IDENTITY,
+    PINHOLE,
+    RADIAL,
+    SINE,
+    TANGENT,
+)
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import InvalidValueError
+
+OUTPUTS = ('depth', 'points')
+"""Pictures that a camera can deliver."""
+UNFINISHED_OUTPUTS = ('image',)
+"""Pictures that files may ask for, and that are not simulated."""
+DEPTH_FORMATS = ('32FC1', '16UC1')
+"""Depth encodings: metres as floats, and whole millimetres (REP 118)."""
+LAYOUTS = ('ros', 'gazebo', 'realsense', 'mujoco')
+"""Topic names and frames of cameras, see `ros.camera.layouts`."""
+TOPICS = (*OUTPUTS, *(f'{output}_info' for output in OUTPUTS))
+"""Keys in `topics`: a picture, or its camera_info."""
+MOST_PIXELS = 16_000_000
+
+OPTICAL_AXES = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+"""Rotation from the optical frame to the sensor frame: rpy (-pi/2, 0, -pi/2)."""
+
+
+class LensModel(NamedTuple):
+    """
+    A lens model's word in files.
+
+    model, function: in `engine.data.lens`. counts: allowed counts of distortion coefficients.
+    preset: coefficients of a model without its own. distortion_model: in sensor_msgs/CameraInfo,
+    '' if ROS has none. published: count of coefficients there.
+    """
+
+    model: int
+    function: int
+    counts: tuple[int, ...]
+    preset: tuple[float, ...] = ()
+    distortion_model: str = ''
+    published: int = 0
+
+
+LENSES: Mapping[str, LensModel] = MappingProxyType(
+    {
+        'pinhole': LensModel(PINHOLE, IDENTITY, (0,), (), 'plumb_bob', 5),
+        'plumb_bob': LensModel(BROWN, IDENTITY, (0, 4, 5), (), 'plumb_bob', 5),
+        'rational_polynomial': LensModel(BROWN, IDENTITY, (0, 8), (), 'rational_polynomial', 8),
+        'equidistant': LensModel(EQUIDISTANT, IDENTITY, (0, 4), (), 'equidistant', 4),
+        'stereographic': LensModel(RADIAL, TANGENT, (0,), (2.0, 2.0, 0.0)),
+        'equisolid_angle': LensModel(RADIAL, SINE, (0,), (2.0, 2.0, 0.0)),
+        'orthographic': LensModel(RADIAL, SINE, (0,), (1.0, 1.0, 0.0)),
+        'sine': LensModel(RADIAL, SINE, (3,)),
+        'tangent': LensModel(RADIAL, TANGENT, (3,)),
+        'angle': LensModel(RADIAL, IDENTITY, (3,)),
+    }
+)
+"""
+Lens models by word.
+
+The last three have SDF's custom function as their coefficients c1 c2 c3: the radius on the
+normalized image is c1 f(angle / c2 + c3).
+"""
+
+_FUNCTIONS: Mapping[int, tuple[Callable[[float], float], Callable[[float], float]]] = {
+    IDENTITY: (lambda phase: phase, lambda phase: 1.0),
+    SINE: (math.sin, math.cos),
+    TANGENT: (math.tan, lambda phase: 1.0 + math.tan(phase) ** 2),
+}
+_FLAT = (PINHOLE, BROWN)
+_NO_PLACES: Mapping[str, Place] = MappingProxyType({})
+
+
+class Projection(NamedTuple):
+    """SDF's `<projection>`: numbers in P alone [px]; tx, ty: its last column."""
+
+    fx: float
+    fy: float
+    cx: float
+    cy: float
+    tx: float = 0.0
+    ty: float = 0.0
+
+
+@dataclass(frozen=True)
+class CameraDescription:
+    """
+    Settings of a camera.
+
+    outputs: pictures, words in OUTPUTS. size: width and height [px]. intrinsics: fx, fy, cx, cy
+    and skew [px]; None: from horizontal_fov. horizontal_fov: angle [rad] between the outer edges
+    of the leftmost and rightmost pixels, without distortion. lens: word in LENSES. distortion:
+    the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
+    lenses by angle. clip: nearest and farthest depth along the optical axis [m]. depth_format:
+    word in DEPTH_FORMATS. projection: numbers published in P; None: the intrinsics. layout: word
+    in LAYOUTS. topics: names that replace the layout's, by key in TOPICS.
+
+    Raises InvalidValueError.
+    """
+
+    outputs: tuple[str, ...] = OUTPUTS
+    size: tuple[int, int] = (640, 480)
+    horizontal_fov: float = 1.047
+    intrinsics: tuple[float, float, float, float, float] | None = None
+    lens: str = 'pinhole'
+    distortion: tuple[float, ...] = ()
+    cutoff: float = math.pi
+    clip: tuple[float, float] = (0.01, 100.0)
+    depth_format: str = '32FC1'
+    projection: Projection | None = None
+    layout: str = 'ros'
+    topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        for name, value, expected in _defects(values):
+            raise InvalidValueError(name, value, expected, 'CameraDescription')
+        object.__setattr__(self, 'topics', MappingProxyType(dict(self.topics)))
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self.size[0]
+
+    @property
+    def height(self) -> int:
+        """Rows."""
+        return self.size[1]
+
+    @property
+    def model(self) -> LensModel:
+        """The lens model."""
+        return LENSES[self.lens]
+
+    @property
+    def coefficients(self) -> tuple[float, ...]:
+        """Lens numbers for `engine.image.make_lens`."""
+        return self.distortion or self.model.preset
+
+    @property
+    def pixel_intrinsics(self) -> tuple[float, float, float, float, float]:
+        """Scales along u and v, optical axis, and skew of the engine's lens [px]."""
+        if self.intrinsics is not None:
+            return self.intrinsics
+        focal = (
+            0.5 * self.width / _radius(self.model, self.coefficients, 0.5 * self.horizontal_fov)
+        )
+        return focal, focal, 0.5 * (self.width - 1), 0.5 * (self.height - 1), 0.0
+
+
+class CameraInfo(NamedTuple):
+    """
+    Numbers in sensor_msgs/CameraInfo.
+
+    distortion_model: '' if ROS has no name for the lens. D: coefficients. K, R: (3, 3). P: (3, 4).
+    """
+
+    distortion_model: str
+    D: FloatArray
+    K: FloatArray
+    R: FloatArray
+    P: FloatArray
+
+
+def camera_info(camera: CameraDescription) -> CameraInfo:
+    """
+    Return the numbers in camera_info.
+
+    K has the focal lengths on the optical axis. Lenses without a name in ROS have no coefficients
+    (REP 104).
+    """
+    fx, fy, cx, cy, skew = camera.pixel_intrinsics
+    model, coefficients = camera.model, camera.coefficients
+    gain = 1.0
+    if model.model == RADIAL:
+        # Slope of the radius at the angle 0: c1 / c2 f'(c3)
+        c1, c2, c3 = coefficients
+        gain = c1 / c2 * _FUNCTIONS[model.function][1](c3)
+    D = np.zeros(model.published)
+    if model.published:
+        D[: len(coefficients)] = coefficients
+    K = np.array([[gain * fx, gain * skew, cx], [0.0, gain * fy, cy], [0.0, 0.0, 1.0]])
+    P = np.zeros((3, 4))
+    P[:, :3] = K
+    if camera.projection is not None:
+        fx, fy, cx, cy, tx, ty = camera.projection
+        P[:] = [[fx, 0.0, cx, tx], [0.0, fy, cy, ty], [0.0, 0.0, 1.0, 0.0]]
+    return CameraInfo(model.distortion_model, D, K, np.eye(3), P)
+
+
+def fold_radius(coefficients: Sequence[float]) -> float:
+    """
+    Return the radius on the normalized image where Brown's radial distortion folds; inf for none.
+
+    coefficients: k1 k2 p1 p2 k3 k4 k5 k6, the missing ones 0; p1 and p2 are left out. The radius
+    s a(s²) / b(s²) folds at the first root of its derivative, a b + 2 t (a' b - a b') with t = s²,
+    or at a pole.
+    """
+    k = np.zeros(8)
+    k[: len(coefficients)] = coefficients
+    above, below = [1.0, k[0], k[1], k[4]], [1.0, k[5], k[6], k[7]]
+    rise = polysub(polymul(polyder(above), below), polymul(above, polyder(below)))
+    slope = polyadd(polymul(above, below), polymul([0.0, 2.0], rise))
+    folds, poles = _positive_roots(slope), _positive_roots(below)
+    if not folds or (poles and poles[0] <= folds[0]):
+        return math.inf
+    first = folds[0]
+    gain = np.polyval(above[::-1], first) / np.polyval(below[::-1], first)
+    return math.sqrt(first) * float(gain)
+
+
+def read_camera(
+    values: Mapping[str, Any],
+    place: Place,
+    findings: Findings,
+    places: Mapping[str, Place] = _NO_PLACES,
+) -> CameraDescription:
+    """
+    Return a camera; every defect is an error in the findings, and a fold a warning.
+
+    values: by field of `CameraDescription`. places: places in a file, by field.
+    """
+    defects = list(_defects({**_defaults(), **values}))
+    for name, value, expected in defects:
+        at, attribute = (places[name], '') if name in places else (place, name)
+        findings.error('out-of-range', at, f'must be {expected}', attribute, _shown(value))
+    if defects:
+        return CameraDescription()
+    camera = CameraDescription(**values)
+    folded = _folded_at(camera)
+    if folded is not None:
+        message = (
+            f'the picture folds {folded:.0f} px from the optical axis; pixels beyond see nothing'
+        )
+        findings.warning('lens-fold', place, message, 'distortion', _shown(camera.distortion))
+    return camera
+
+
+def _folded_at(camera: CameraDescription) -> float | None:
+    """Return the distance from the optical axis [px] of a fold in the picture; None for none."""
+    if camera.model.model != BROWN:
+        return None
+    radius = fold_radius(camera.coefficients)
+    fx, fy, cx, cy, _ = camera.pixel_intrinsics
+    corners = (
+        math.hypot((u - cx) / fx, (v - cy) / fy)
+        for u in (0, camera.width - 1)
+        for v in (0, camera.height - 1)
+    )
+    return radius * min(fx, fy) if max(corners) > radius else None
+
+
+def _defaults() -> dict[str, Any]:
+    default = CameraDescription()
+    return {each.name: getattr(default, each.name) for each in fields(default)}
+
+
+def _shown(value: object) -> str:
+    return ' '.join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _radius(model: LensModel, coefficients: Sequence[float], angle: float) -> float:
+    """Return the radius on the normalized image at an angle [rad], without distortion."""
+    if model.model in _FLAT:
+        return math.tan(angle)
+    if model.model == EQUIDISTANT:
+        return angle
+    c1, c2, c3 = coefficients
+    return c1 * float(_FUNCTIONS[model.function][0](angle / c2 + c3))
+
+
+def _maps(model: LensModel, coefficients: Sequence[float], angle: float) -> bool:
+    """Return whether the radius grows from 0 up to an angle [rad], without distortion."""
+    if model.model != RADIAL:
+        return True
+    _, c2, c3 = coefficients
+    phase = angle / c2 + c3
+    is_growing = model.function == IDENTITY or abs(phase) < 0.5 * math.pi
+    return is_growing and _radius(model, coefficients, angle) > 0.0
+
+
+def _positive_roots(polynomial: Sequence[float]) -> list[float]:
+    """Return the real roots above zero, in order; polynomial: from the constant term up."""
+    roots = np.roots(np.asarray(polynomial)[::-1])
+    is_real = np.abs(roots.imag) <= 1e-9 * (1.0 + np.abs(roots.real))
+    return sorted(float(root) for root in roots[is_real].real if root > 0.0)
+
+
+def _defects(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Yield name, value and expectation for each wrong setting."""
+    yield from _defects_of_words(values)
+    lens = values['lens']
+    model = LENSES[lens] if lens in LENSES else LENSES['pinhole']
+    width, height = values['size']
+    if not all(isinstance(n, int) and n >= 1 for n in (width, height)):
+        yield 'size', values['size'], 'two whole numbers from 1 on [px]'
+    elif width * height > MOST_PIXELS:
+        yield 'size', values['size'], f'at most {MOST_PIXELS} pixels'
+    near, far = values['clip']
+    if not (0.0 < near < far):
+        yield 'clip', values['clip'], 'a near depth above 0 and a greater far depth [m]'
+    distortion = tuple(values['distortion'])
+    if lens in LENSES and len(distortion) not in model.counts:
+        counts = ' or '.join(map(str, model.counts))
+        yield 'distortion', distortion, f'{counts} coefficients for the lens {lens}'
+        return
+    if not all(map(math.isfinite, distortion)):
+        yield 'distortion', distortion, 'finite coefficients'
+        return
+    if not 0.0 < values['cutoff'] <= math.pi:
+        yield 'cutoff', values['cutoff'], 'above 0 and at most pi [rad]'
+    coefficients = distortion or model.preset
+    if model.model == RADIAL and not coefficients[0] * coefficients[1] > 0.0:
+        yield 'distortion', distortion, 'c1 and c2 other than 0, with one sign'
+        return
+    yield from _defects_of_intrinsics(values, model, coefficients)
+
+
+def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Yield the wrong words."""
+    for name, known in (
+        ('lens', tuple(LENSES)),
+        ('depth_format', DEPTH_FORMATS),
+        ('layout', LAYOUTS),
+    ):
+        if values[name] not in known:
+            yield name, values[name], f'one of {", ".join(known)}'
+    outputs = tuple(values['outputs'])
+    wrong = [each for each in outputs if each not in OUTPUTS]
+    if wrong or not outputs or len(set(outputs)) < len(outputs):
+        yield (
+            'outputs',
+            outputs,
+            (
+                f'different words of {", ".join(OUTPUTS)}; '
+                f'{", ".join(UNFINISHED_OUTPUTS)} is not simulated'
+            ),
+        )
+    for key in values['topics']:
+        if key not in TOPICS:
+            yield 'topics', key, f'keys from {", ".join(TOPICS)}'
+
+
+def _defects_of_intrinsics(
+    values: Mapping[str, Any], model: LensModel, coefficients: Sequence[float]
+) -> Iterator[tuple[str, object, str]]:
+    """Yield the wrong ones of the numbers from pixels to angles."""
+    given = values['intrinsics']
+    if given is not None:
+        if not (all(map(math.isfinite, given)) and given[0] > 0.0 and given[1] > 0.0):
+            yield 'intrinsics', tuple(given), 'fx and fy above 0 and finite cx, cy, skew [px]'
+        return
+    fov = values['horizontal_fov']
+    most, word = (math.pi, 'below pi') if model.model in _FLAT else (math.tau, 'at most 2 pi')
+    if not (0.0 < fov < most or (fov == most and model.model not in _FLAT)):
+        yield 'horizontal_fov', fov, f'above 0 and {word} for the lens {values["lens"]} [rad]'
+    elif not _maps(model, coefficients, 0.5 * fov):
+        yield 'horizontal_fov', fov, f'an angle that the lens {values["lens"]} maps [rad]'

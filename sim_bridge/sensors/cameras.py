@@ -1,0 +1,191 @@
+"""
+Cameras: devices that keep the poses of their sample, and render them when a picture is read.
+
+A sample has the sensor frame and all body poses in the world, in rows of 12: rotation by rows,
+then the origin [m].
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sim_bridge.description.cameras import camera_info, CameraDescription, OPTICAL_AXES
+from sim_bridge.description.model import SensorDescription
+from sim_bridge.description.sensor_kinds import CAMERA
+from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.errors import StateError, UnknownNameError
+from sim_bridge.sensors.devices import Device, Memory, Saved
+from sim_bridge.sensors.rendering import Renderer
+from sim_bridge.sensors.step_and_sample import UNSAMPLED
+
+POSE_SIZE = 12
+_OPTICAL = np.array(OPTICAL_AXES)
+
+
+class CameraSensor(Device):
+    """
+    A camera: depth and points of the surfaces that its pixels see.
+
+    A picture is rendered when it is read, from the poses at the last sample, and kept until the
+    next one. When bodies are added or removed, the camera has no picture until it samples again.
+
+    The optical frame has z forward, x right and y down; pixel centres are whole numbers.
+    """
+
+    __slots__ = ('_info', '_pictures', '_rendered', '_renderer')
+    internal_names = Device.internal_names | {'keep_poses', 'optical_pose', 'poses'}
+
+    kind_of_class = CAMERA
+
+    def __init__(self, description: SensorDescription, *arguments: Any):
+        """Set the device up; arguments: as in `Device`."""
+        super().__init__(description, *arguments)
+        self._info = camera_info(description.settings)
+        self._renderer: Renderer | None = None
+        self._pictures: dict[str, np.ndarray] = {}
+        self._rendered = UNSAMPLED
+
+    def keep_poses(self, bodies: int) -> None:
+        """Make room for the poses of all bodies; a sample of another number is dropped."""
+        size = POSE_SIZE * (1 + bodies)
+        if self.memory.sample.shape[1] != size:
+            # fixed for users alone: the device table, which has the address, is being rebuilt
+            memory = Memory(np.full((2, size), np.nan), self.memory.step)
+            object.__setattr__(self, 'memory', memory)
+        self.memory.step[0] = UNSAMPLED
+        self._pictures.clear()
+
+    @property
+    def settings(self) -> CameraDescription:
+        """The camera's description."""
+        settings: CameraDescription = self.description.settings
+        return settings
+
+    @property
+    def frame_id(self) -> str:
+        """Frame of the pictures: the declared one, else that of the optical axes."""
+        return self.description.frame_id or f'{self.name}_optical_frame'
+
+    @property
+    def K(self) -> FloatArray:
+        """(3, 3) intrinsics [px]."""
+        return self._info.K
+
+    @property
+    def D(self) -> FloatArray:
+        """Distortion coefficients in OpenCV's order; none for lenses that OpenCV lacks."""
+        return self._info.D
+
+    @property
+    def P(self) -> FloatArray:
+        """(3, 4) projection, as published in camera_info [px]."""
+        return self._info.P
+
+    @property
+    def rays(self) -> FloatArray:
+        """
+        (height, width, 3) direction of each pixel in the optical frame; nan for none.
+
+        z is 1 for pinhole, plumb_bob and rational_polynomial; other lenses have unit vectors.
+        """
+        return self._made_renderer.rays
+
+    @property
+    def time(self) -> float:
+        """Simulated time of the sample [s], nan before the first."""
+        step = self.sample_step
+        return float('nan') if step == UNSAMPLED else step * self.time_step
+
+    @property
+    def depth(self) -> np.ndarray:
+        """
+        (height, width) depth along the optical axis.
+
+        float32 [m]: -inf before the near plane, inf where nothing is seen; uint16 [mm] with
+        `depth_format` 16UC1, 0 in both cases. Raises StateError before the first sample.
+        """
+        return self._picture('depth')
+
+    @property
+    def points(self) -> np.ndarray:
+        """
+        (height, width, 3) float32 points in the optical frame [m], nan where depth is infinite.
+
+        Raises StateError before the first sample.
+        """
+        return self._picture('points')
+
+    @property
+    def poses(self) -> FloatArray:
+        """(1 + bodies, 12) sensor frame and body poses at the sample."""
+        return self.memory.sample[0].reshape(-1, POSE_SIZE)
+
+    @property
+    def optical_pose(self) -> FloatArray:
+        """(12,) optical frame at the sample."""
+        return optical_frame(self.poses[0])
+
+    def reset(self, seed: int) -> None:
+        """Forget the sample."""
+        super().reset(seed)
+        self._pictures.clear()
+
+    def save(self) -> Saved:
+        """Return the sample, for `restore`."""
+        measured, truth = self.memory.sample.copy()
+        return self.sample_step, {'poses': (measured, truth, None)}
+
+    def restore(self, saved: Saved) -> None:
+        """Restore a sample from `save`; one of another number of bodies is dropped."""
+        step, values = saved
+        measured, truth, _ = values['poses']
+        if len(measured) != self.memory.sample.shape[1]:
+            step = UNSAMPLED
+        else:
+            self.memory.sample[:] = measured, truth
+        self.memory.step[0] = step
+        self._pictures.clear()
+
+    @property
+    def _made_renderer(self) -> Renderer:
+        if self._renderer is None:
+            self._renderer = Renderer(self.settings)
+        return self._renderer
+
+    def _picture(self, output: str) -> np.ndarray:
+        """Return an output of the last sample, rendered unless it is known."""
+        outputs = self.settings.outputs
+        if output not in outputs:
+            raise UnknownNameError('output', output, outputs, f'camera {self.name!r}')
+        step = self.sample_step
+        if step == UNSAMPLED:
+            raise StateError(f'camera {self.name!r} has no sample yet; step the world')
+        if step != self._rendered:
+            self._pictures.clear()
+        if not self._pictures:
+            geometry = self.link.robot.simulation.cache.geometry
+            self._made_renderer.draw(geometry, self.poses[1:], self.optical_pose)
+            self._rendered = step
+        if output not in self._pictures:
+            self._pictures[output] = self._filled(output)
+        return self._pictures[output]
+
+    def _filled(self, output: str) -> np.ndarray:
+        """Return an output of the rendered picture."""
+        width, height = self.settings.size
+        if output == 'points':
+            points = np.empty((height, width, 3), np.float32)
+            self._made_renderer.fill_points(points)
+            return points
+        is_short = self.settings.depth_format == '16UC1'
+        depth = np.empty((height, width), np.uint16 if is_short else np.float32)
+        self._made_renderer.fill_depth(depth)
+        return depth
+
+
+def optical_frame(sensor: FloatArray) -> FloatArray:
+    """Return the optical frame (12,) of a sensor frame (12,): rotation by rows, origin [m]."""
+    rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
+    return np.concatenate([rotation.ravel(), sensor[9:]])

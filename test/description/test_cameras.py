@@ -1,0 +1,358 @@
+"""Cameras in SDF and YAML, their defects, and the numbers in camera_info."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from robots import link, robot
+
+from sim_bridge.description import DescriptionError, load_description, sensors_from_mapping
+from sim_bridge.description.cameras import camera_info, CameraDescription, fold_radius, Projection
+from sim_bridge.engine.data.lens import BROWN
+from sim_bridge.engine.image.lens import fill_rays, find_limit, project_points
+from sim_bridge.engine.image.make_lens import make_lens
+from sim_bridge.foundation.errors import InvalidValueError
+
+PLUMB_BOB = (-0.28, 0.09, 0.0011, -0.0007, -0.01)
+OPTICAL = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
+
+
+def described(content, kind='depth_camera', name='eye', more=''):
+    """Return a robot with one SDF sensor on its link: content of `<camera>`, and of `<sensor>`."""
+    sensor = f'<sensor name="{name}" type="{kind}"><camera>{content}</camera>{more}</sensor>'
+    return load_description(
+        robot(link('head', 1.0), f'<gazebo reference="head">{sensor}</gazebo>')
+    )
+
+
+def camera(content, **options):
+    """Return the only camera of `described`."""
+    (sensor,) = described(content, **options).sensors
+    return sensor
+
+
+def read(**keys):
+    """Return a camera declared in YAML."""
+    (sensor,) = sensors_from_mapping({'eye': {'type': 'camera', 'link': 'head', **keys}})
+    return sensor
+
+
+def lens_of(settings):
+    """Return the engine's lens for a camera."""
+    model = settings.model
+    *intrinsics, skew = settings.pixel_intrinsics
+    return make_lens(
+        model.model,
+        intrinsics,
+        settings.coefficients,
+        skew=skew,
+        function=model.function,
+        cutoff=settings.cutoff,
+    )
+
+
+def test_all_of_a_depth_camera_is_read():
+    """Read size, field of view, range, distortion, pose, rate, topic and frame."""
+    sensor = camera(
+        '<horizontal_fov>1.2</horizontal_fov>'
+        '<image><width>65</width><height>49</height><format>R8G8B8</format></image>'
+        '<clip><near>0.2</near><far>8</far></clip>'
+        '<distortion><k1>-0.28</k1><k2>0.09</k2><k3>-0.01</k3><p1>0.0011</p1><p2>-0.0007</p2>'
+        '<center>0.5 0.5</center></distortion>'
+        '<optical_frame_id>eye_optical</optical_frame_id>',
+        more='<update_rate>12</update_rate><pose>0.1 0 0.2 0 0 1.5</pose>'
+        '<topic>front/depth</topic><gz_frame_id>eye_link</gz_frame_id>',
+    )
+    settings = sensor.settings
+    assert settings.outputs == ('depth', 'points')
+    assert (settings.size, settings.horizontal_fov, settings.clip) == ((65, 49), 1.2, (0.2, 8.0))
+    assert (settings.lens, settings.distortion) == ('plumb_bob', PLUMB_BOB)
+    assert (sensor.update_rate, sensor.topic, settings.layout) == (12.0, 'front/depth', 'gazebo')
+    assert sensor.frame_id == 'eye_optical'
+    assert sensor.pose.position == pytest.approx((0.1, 0.0, 0.2))
+
+
+def test_a_sensor_and_yaml_declare_the_same_camera():
+    """Read equal settings from SDF's intrinsics and from YAML."""
+    sdf = camera(
+        '<image><width>64</width><height>48</height></image><clip><near>0.1</near><far>9</far>'
+        '</clip><lens><intrinsics><fx>53.1</fx><fy>52.4</fy><cx>31.25</cx><cy>23.5</cy><s>0.5</s>'
+        '</intrinsics></lens>'
+    )
+    yaml = read(
+        size=[64, 48],
+        clip=[0.1, 9.0],
+        intrinsics={'fx': 53.1, 'fy': 52.4, 'cx': 31.25, 'cy': 23.5, 'skew': 0.5},
+        outputs=['depth', 'points'],
+    )
+    assert sdf.settings == yaml.settings
+    assert sdf.settings.pixel_intrinsics == (53.1, 52.4, 31.25, 23.5, 0.5)
+
+
+@pytest.mark.parametrize(
+    ('kind', 'outputs', 'code'),
+    [
+        ('depth', ('depth', 'points'), ''),
+        ('rgbd_camera', ('depth', 'points'), 'not-simulated'),
+        ('camera', (), 'unsupported-sensor'),
+        ('wide_angle_camera', (), 'unsupported-sensor'),
+        ('multicamera', (), 'unsupported-sensor'),
+    ],
+)
+def test_images_are_named_as_not_simulated(kind, outputs, code):
+    """Deliver depth and points, and warn of images; leave cameras out that have images alone."""
+    description = described('', kind=kind)
+    assert [each.settings.outputs for each in description.sensors] == (
+        [outputs] if outputs else []
+    )
+    assert [each.code for each in description.report.warnings] == ([code] if code else [])
+    assert all('image' in each.message for each in description.report.warnings)
+
+
+def test_the_plugin_of_classic_gazebo_names_topics_and_baseline():
+    """Read names, remappings and the frame of gazebo_ros_camera (ROS 2)."""
+    plugin = (
+        '<plugin name="driver" filename="libgazebo_ros_camera.so">'
+        '<ros><namespace>front</namespace>'
+        '<remapping>~/points:=cloud</remapping></ros><camera_name>left</camera_name>'
+        '<frame_name>left_optical</frame_name><hack_baseline>0.07</hack_baseline></plugin>'
+    )
+    sensor = camera('<horizontal_fov>1.5</horizontal_fov>', kind='depth', more=plugin)
+    settings = sensor.settings
+    assert (sensor.topic, settings.layout) == ('/front/left', 'ros')
+    assert dict(settings.topics) == {'points': '/front/cloud'}
+    assert sensor.frame_id == 'left_optical'
+    info = camera_info(settings)
+    assert info.P[0, 3] == pytest.approx(-0.07 * info.K[0, 0])
+
+
+def test_the_plugin_of_classic_gazebo_in_ros_1_names_topics():
+    """Read the names of gazebo_ros_openni_kinect."""
+    plugin = (
+        '<plugin name="driver" filename="libgazebo_ros_openni_kinect.so"><cameraName>kinect'
+        '</cameraName><depthImageTopicName>depth/raw</depthImageTopicName>'
+        '<pointCloudTopicName>/cloud</pointCloudTopicName>'
+        '<depthImageCameraInfoTopicName>depth/info</depthImageCameraInfoTopicName>'
+        '<frameName>kinect_optical</frameName></plugin>'
+    )
+    sensor = camera('', kind='depth', more=plugin)
+    assert sensor.topic == 'kinect'
+    assert dict(sensor.settings.topics) == {
+        'depth': 'kinect/depth/raw',
+        'depth_info': 'kinect/depth/info',
+        'points': '/cloud',
+    }
+
+
+def test_a_camera_looks_at_a_point():
+    """Turn x to the point and keep z upwards, also for a point straight below."""
+    sensor = read(position=[1.0, 0.0, 2.0], look_at=[1.0, 3.0, 2.0])
+    assert sensor.pose.rotation @ (1, 0, 0) == pytest.approx((0, 1, 0))
+    assert sensor.pose.rotation @ (0, 0, 1) == pytest.approx((0, 0, 1))
+    below = read(look_at=[0.0, 0.0, -1.0]).pose.rotation
+    assert below @ (1, 0, 0) == pytest.approx((0, 0, -1))
+    assert np.linalg.det(below) == pytest.approx(1.0)
+
+
+# --- camera_info ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize('size', [(64, 48), (65, 49), (1, 1)])
+def test_the_outer_edges_have_the_field_of_view(size):
+    """Put the edges, half a pixel beyond the outermost centres, at half of the angle."""
+    info = camera_info(CameraDescription(size=size, horizontal_fov=1.2))
+    width, height = size
+    for u, side in ((-0.5, -1.0), (width - 0.5, 1.0)):
+        direction = np.linalg.solve(info.K, (u, 0.5 * (height - 1), 1.0))
+        assert direction == pytest.approx((side * math.tan(0.6), 0.0, 1.0))
+    assert np.array_equal(info.R, np.eye(3))
+    assert np.array_equal(info.P, np.column_stack([info.K, np.zeros(3)]))
+    assert (info.distortion_model, info.D.tolist()) == ('plumb_bob', [0.0] * 5)
+
+
+# the pixel of a point by OpenCV 5: projectPoints, fisheye.projectPoints
+POINT = (0.9, 0.65, 1.4)
+RATIONAL = (0.42, -0.11, 0.0008, -0.0012, 0.013, 0.61, -0.09, 0.021)
+FISHEYE = (0.021, -0.013, 0.004, -0.0007)
+
+
+@pytest.mark.parametrize(
+    ('lens', 'distortion', 'pixel'),
+    [
+        ('plumb_bob', PLUMB_BOB, (60.486106211174814, 44.38951775947517)),
+        ('rational_polynomial', RATIONAL, (62.05478372395821, 45.50953006436015)),
+        ('equidistant', FISHEYE, (60.31716376770579, 44.21620836844652)),
+    ],
+)
+def test_published_numbers_give_the_pixel_in_opencv(lens, distortion, pixel):
+    """Project a point by K and D alone, as a reader of camera_info does."""
+    intrinsics = (53.1, 52.4, 31.25, 23.5, 0.0)
+    info = camera_info(
+        CameraDescription(size=(64, 48), intrinsics=intrinsics, lens=lens, distortion=distortion)
+    )
+    assert info.distortion_model == lens
+    x, y = POINT[0] / POINT[2], POINT[1] / POINT[2]
+    square = x * x + y * y
+    if lens == 'equidistant':
+        angle = math.atan(math.sqrt(square))
+        powers = [angle ** (2 * k) for k in range(1, 5)]
+        gain = angle * (1.0 + info.D @ powers) / math.sqrt(square)
+        x, y = gain * x, gain * y
+    else:
+        k1, k2, p1, p2, k3, k4, k5, k6 = (*info.D, *[0.0] * (8 - len(info.D)))
+        gain = (1 + k1 * square + k2 * square**2 + k3 * square**3) / (
+            1 + k4 * square + k5 * square**2 + k6 * square**3
+        )
+        x, y = (
+            gain * x + 2 * p1 * x * y + p2 * (square + 2 * x * x),
+            gain * y + p1 * (square + 2 * y * y) + 2 * p2 * x * y,
+        )
+    assert (info.K @ (x, y, 1.0))[:2] == pytest.approx(pixel, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    'lens', ['equidistant', 'stereographic', 'equisolid_angle', 'orthographic']
+)
+def test_wide_lenses_fill_the_field_of_view(lens):
+    """See at the left and right edges half of the angle; K has the scale on the axis."""
+    settings = CameraDescription(size=(64, 48), horizontal_fov=2.4, lens=lens, cutoff=1.6)
+    pixels = np.zeros((2, 2))
+    near_axis = 1e-6
+    directions = [(math.sin(a), 0.0, math.cos(a)) for a in (1.2, near_axis)]
+    project_points(lens_of(settings), np.array(directions), pixels)
+    assert pixels[0, 0] == pytest.approx(63.5)
+    info = camera_info(settings)
+    assert (pixels[1, 0] - 31.5) / near_axis == pytest.approx(info.K[0, 0], rel=1e-6)
+    known = lens == 'equidistant'
+    assert (info.distortion_model, len(info.D)) == (('equidistant', 4) if known else ('', 0))
+
+
+def test_a_projection_is_published_only():
+    """Show SDF's projection in P; K and the rays keep the intrinsics."""
+    sensor = camera(
+        '<image><width>64</width><height>48</height></image><lens><projection><p_fx>60</p_fx>'
+        '<p_fy>61</p_fy><p_cx>30</p_cx><p_cy>20</p_cy><tx>-4.2</tx><ty>0</ty></projection></lens>'
+    )
+    info = camera_info(sensor.settings)
+    assert info.P.tolist() == [[60, 0, 30, -4.2], [0, 61, 20, 0], [0, 0, 1, 0]]
+    assert info.K[0, 0] == pytest.approx(32 / math.tan(0.5235))
+
+
+# --- defects -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ('keys', 'name', 'value'),
+    [
+        ({'size': [0, 48]}, 'size', '0 48'),
+        ({'size': [64.5, 48]}, 'size', '64.5 48'),
+        ({'size': [5000, 4000]}, 'size', '5000 4000'),
+        ({'horizontal_fov': 0.0}, 'horizontal_fov', '0.0'),
+        ({'horizontal_fov': math.pi}, 'horizontal_fov', str(math.pi)),
+        ({'horizontal_fov': 6.4, 'lens': 'equidistant'}, 'horizontal_fov', '6.4'),
+        ({'horizontal_fov': 3.2, 'lens': 'orthographic'}, 'horizontal_fov', '3.2'),
+        ({'clip': [1.0, 1.0]}, 'clip', '1.0 1.0'),
+        ({'clip': [0.0, 1.0]}, 'clip', '0.0 1.0'),
+        ({'clip': [math.nan, 1.0]}, 'clip', 'nan 1.0'),
+        ({'lens': 'plumb_bob', 'distortion': [0.1, 0.2]}, 'distortion', '0.1 0.2'),
+        ({'lens': 'equidistant', 'distortion': [0.1] * 5}, 'distortion', '0.1 0.1 0.1 0.1 0.1'),
+        ({'distortion': [0.1] * 5}, 'distortion', '0.1 0.1 0.1 0.1 0.1'),
+        ({'lens': 'sine', 'distortion': [1.0, 0.0, 0.0]}, 'distortion', '1.0 0.0 0.0'),
+        ({'lens': 'lense'}, 'lens', 'lense'),
+        ({'intrinsics': {'fx': 0.0, 'fy': 1.0, 'cx': 0, 'cy': 0}}, 'intrinsics', ''),
+        ({'intrinsics': {'fx': 5.0}}, 'intrinsics', ''),
+        ({'cutoff': 4.0, 'lens': 'equidistant'}, 'cutoff', '4.0'),
+        ({'depth_format': 'rgb8'}, 'depth_format', 'rgb8'),
+        ({'outputs': ['image']}, 'outputs', 'image'),
+        ({'outputs': []}, 'outputs', ''),
+        ({'layout': 'mine'}, 'layout', 'mine'),
+        ({'topics': {'colour': 'x'}}, 'colour', 'x'),
+        ({'look_at': [0, 0, 0]}, 'look_at', '[0.0, 0.0, 0.0]'),
+        ({'look_at': [0, 0, 1], 'rpy': [0, 0, 0]}, 'look_at', ''),
+        ({'noise': {'depth': {'stddev': 1.0}}}, '', ''),
+    ],
+)
+def test_wrong_settings_are_named(keys, name, value):
+    """Refuse a camera, with the key and the value."""
+    with pytest.raises(DescriptionError) as caught:
+        read(**keys)
+    (finding,) = caught.value.report.errors
+    assert finding.attribute == name
+    assert value in finding.value
+
+
+def test_every_defect_is_named_at_its_line():
+    """Leave the camera out of the robot; the warnings have the lines of the tags."""
+    description = described(
+        '\n<horizontal_fov>-1</horizontal_fov>\n<image><width>9999</width><height>9999</height>'
+        '</image>\n<clip><near>2</near><far>1</far></clip>'
+    )
+    assert not description.sensors
+    found = {each.element: each.line for each in description.report.findings}
+    first = found['sensor/camera/horizontal_fov']
+    assert (found['sensor/camera/image'], found['sensor/camera/clip']) == (first + 1, first + 2)
+    assert {each.omits for each in description.report.findings} == {'sensor'}
+
+
+def test_a_wrong_description_in_python_raises():
+    """Name the field and the accepted values."""
+    with pytest.raises(InvalidValueError, match=r'clip = .*near depth above 0'):
+        CameraDescription(clip=(3.0, 1.0))
+    with pytest.raises(InvalidValueError, match='lens'):
+        CameraDescription(lens='thin')
+
+
+def test_tags_without_effect_are_named():
+    """Warn of tags that change nothing here, and of unknown ones."""
+    description = described(
+        '<save enabled="true"><path>/tmp</path></save><visibility_mask>3</visibility_mask>'
+        '<triggered>false</triggered><colour/><distortion><center>0.4 0.5</center></distortion>'
+    )
+    found = {(each.element, each.code) for each in description.report.warnings}
+    assert found == {
+        ('sensor/camera/save', 'not-simulated'),
+        ('sensor/camera/visibility_mask', 'not-simulated'),
+        ('sensor/camera/distortion/center', 'not-simulated'),
+        ('sensor/camera/colour', 'unknown-tag'),
+    }
+
+
+@pytest.mark.parametrize(
+    'coefficients', [(-0.3, 0.0), PLUMB_BOB, (0.1, -0.2, 0, 0, 0, 0.5, 0.1, 0.0), (0.2, 0.1)]
+)
+def test_the_fold_is_where_the_engine_finds_it(coefficients):
+    """Find the radius of the fold beyond which pixels have no ray."""
+    radius = fold_radius(coefficients)
+    lens = make_lens(BROWN, (1.0, 1.0, 0.0, 0.0), coefficients)
+    assert math.isinf(radius) == (find_limit(lens) > 1e2)
+    if math.isfinite(radius):
+        for share, is_missing in ((0.99, False), (1.01, True)):
+            ray = np.zeros((1, 1, 3))
+            radial = make_lens(
+                BROWN,
+                (1.0, 1.0, -share * radius, 0.0),
+                (*coefficients[:2], 0.0, 0.0, *coefficients[4:]),
+            )
+            fill_rays(radial, ray)
+            assert math.isnan(ray[0, 0, 0]) == is_missing
+
+
+def test_a_fold_in_the_picture_is_a_warning():
+    """Name the distance from the optical axis beyond which nothing is seen."""
+    description = described(
+        '<horizontal_fov>1.5</horizontal_fov><distortion><k1>-0.5</k1></distortion>'
+    )
+    (warning,) = description.report.warnings
+    assert warning.code == 'lens-fold'
+    # s - 0.5 s³ turns at s = sqrt(2 / 3)
+    s = math.sqrt(2 / 3)
+    radius = (s - 0.5 * s**3) * 160 / math.tan(0.75)
+    assert f'{radius:.0f} px' in warning.message
+    assert description.sensors
+
+
+def test_a_projection_has_six_numbers():
+    """Keep the columns of P apart from the intrinsics."""
+    assert Projection(1, 2, 3, 4) == (1, 2, 3, 4, 0.0, 0.0)
