@@ -36,8 +36,8 @@ UNFINISHED_OUTPUTS = ('image',)
 """Pictures that files may ask for, and that are not simulated."""
 DEPTH_FORMATS = ('32FC1', '16UC1')
 """Depth encodings: metres as floats, and whole millimetres (REP 118)."""
-LAYOUTS = ('ros', 'gazebo', 'realsense', 'mujoco')
-"""Topic names and frames of cameras, see `ros.camera.layouts`."""
+LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd')
+"""Topic names of cameras, see `ros.camera.topics`."""
 TOPICS = (*OUTPUTS, *(f'{output}_info' for output in OUTPUTS))
 """Keys in `topics`: a picture, or its camera_info."""
 MOST_PIXELS = 16_000_000

@@ -125,7 +125,7 @@ def read_camera_element(
         'outputs': outputs,
         'size': _SDF_SIZE,
         'clip': _SDF_CLIP,
-        'layout': 'gazebo' if plugin is None and _text(sensor, 'topic') else 'ros',
+        'layout': _layout(sensor, plugin),
     }
     places: dict[str, Place] = {}
     pose, frame_id = Pose(), ''
@@ -150,6 +150,13 @@ def read_camera_element(
 
 def _is_camera_plugin(plugin: Element) -> bool:
     return any(word in plugin.get('filename', '') for word in _PLUGINS)
+
+
+def _layout(sensor: Element, plugin: Element | None) -> str:
+    """Return Gazebo's topic names for a sensor with a topic; plugins have those of ROS."""
+    if plugin is not None or not _text(sensor, 'topic'):
+        return 'ros'
+    return 'gazebo_rgbd' if sensor.get('type', '').startswith('rgbd') else 'gazebo'
 
 
 def _outputs(

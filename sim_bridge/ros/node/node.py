@@ -21,6 +21,7 @@ from sim_bridge.foundation.errors import (
     StateError,
 )
 from sim_bridge.foundation.names import counted
+from sim_bridge.ros.camera.feed import CameraFeed
 from sim_bridge.ros.command.joint_controls import JointControls
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.node.neighbours import Neighbours
@@ -225,6 +226,16 @@ class SimBridge:
         closing(simulator.retire, str(error))
         closing(simulator.journal.close)
         simulator.listen(node)
+        cameras = CameraFeed(
+            simulator.world,
+            node.get_fully_qualified_name(),
+            node.resolve_topic_name,
+            node.get_logger().error,
+            is_reliable=parameters.sensor_qos == 'reliable',
+            waits=self._waits_for_cameras,
+        )
+        closing(cameras.close)
+        simulator.feed_cameras(cameras)
         controls = JointControls(node, simulator.interfaces, parameters)
         self._announced.callback(controls.close)
         self._paced = paced = PacedSimulation(
@@ -279,6 +290,14 @@ class SimBridge:
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         node.create_timer(_REFRESH_PERIOD_S, simulator.refresh, clock=steady)
         return simulator
+
+    def _waits_for_cameras(self) -> bool:
+        """Return whether pictures are sent before the /clock of their instant."""
+        parameters = self.parameters
+        if parameters.cameras_wait != 'auto':
+            return parameters.cameras_wait == 'always'
+        is_paced = parameters.real_time_factor > 0.0
+        return not is_paced or bool(parameters.lockstep) or bool(parameters.record)
 
     def _make_simulator(self) -> Simulator:
         """Load the world and open its topics, also in a bag if recording is requested."""

@@ -489,6 +489,12 @@ class SimulatorParameters:
         'such as `ros2 bag record` beside other publishers, then receive nothing',
         choices=('reliable', 'sensor_data'),
     )
+    cameras_wait: str = parameter(
+        'auto',
+        "Whether a step waits until its pictures are sent: 'always', 'never', or 'auto', in "
+        'lockstep, as fast as possible and while recording; otherwise old pictures are dropped',
+        choices=('auto', 'always', 'never'),
+    )
     publish_robot_description: bool = parameter(
         True,
         'Publish the URDF on robot_description; switch off if robot_state_publisher publishes it',

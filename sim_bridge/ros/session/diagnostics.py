@@ -63,6 +63,7 @@ class Diagnostics:
         self._pacer, self._simulator, self._faults = pacer, simulator, node.faults
         self._failures = 0
         self._timeouts = 0
+        self._dropped = 0
         self._name = node.get_fully_qualified_name().lstrip('/')
         self._counted: dict[str, CommandCounts] = {}
         self._ended: dict[str, Counter[str]] = {}
@@ -86,6 +87,7 @@ class Diagnostics:
             *(self._trajectories(interface) for interface in self._simulator.interfaces),
             self._solver(),
             self._topics(),
+            *self._cameras(),
             *self._joints(),
             *self._lockstep(),
             *self._recording(),
@@ -243,6 +245,30 @@ class Diagnostics:
         return self._status(
             'topics', DiagnosticStatus.OK, f'{heard} of {len(rates)} have a listener', rates
         )
+
+    def _cameras(self) -> Iterator[DiagnosticStatus]:
+        """Yield the status of the camera process, if there are cameras."""
+        feed = self._simulator.cameras
+        if feed is None or not feed.has_cameras:
+            return
+        counts = feed.counts()
+        dropped = sum(each.dropped for each in counts)
+        lately, self._dropped = max(dropped - self._dropped, 0), dropped
+        level, summary = DiagnosticStatus.OK, 'pictures are sent'
+        if not feed.is_alive:
+            level, summary = DiagnosticStatus.ERROR, 'the camera process has ended'
+        elif lately:
+            level, summary = DiagnosticStatus.WARN, f'{counted(lately, "picture")} dropped'
+        values: dict[str, str] = {}
+        for each in counts:
+            values |= {
+                f'{each.name} wanted': str(each.wanted),
+                f'{each.name} sent': str(each.sent),
+                f'{each.name} dropped': str(each.dropped),
+                f'{each.name} rendered in [ms]': f'{each.rendered_ms:.3f}',
+                f'{each.name} age [ms]': f'{each.age_ms:.3f}',
+            }
+        yield self._status('cameras', level, summary, values)
 
     def _joints(self) -> Iterator[DiagnosticStatus]:
         """Yield the status for broken joints, if there are any."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TYPE_CHECKING
 import numpy as np
 
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError
+from sim_bridge.ros.camera.feed import Carrier
 from sim_bridge.ros.command.command_inbox import check_distinct, STAMPED_TOPIC
 from sim_bridge.ros.command.lockstep import FreeRunning, Lockstep, LockstepPolicy
 from sim_bridge.ros.process.deferred import DELIVERY
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import sim_bridge as sb
     from sim_bridge.drives.drive import Drive
     from sim_bridge.foundation.validation import GivenPose
+    from sim_bridge.ros.camera.feed import CameraFeed
     from sim_bridge.ros.params.parameters import SimulatorParameters
     from sim_bridge.ros.process.polling import PollingMixin
     from sim_bridge.ros.publish.sinks import Sink
@@ -89,6 +91,8 @@ class Simulator:
         self._epoch_ns = 0
         self._saved = 0
         self._force_fields = parameters.force_fields
+        self.cameras: CameraFeed | None = None
+        """Pictures, in a node with a graph."""
         self.journal = Journal()
         """Record for this simulator's inputs."""
         self.mouse_drag = MouseDrag(loaded.world)
@@ -144,6 +148,8 @@ class Simulator:
         for interface in self.interfaces:
             interface.publish(time_ns)
         self.world_interface.publish(time_ns, stamp)
+        if self.cameras is not None:
+            self.cameras.publish(time_ns)
         if self._clock_rate.is_due(time_ns):
             self._clock.publish(stamp)
         self.journal.end_tick()
@@ -523,6 +529,18 @@ class Simulator:
             interface.locate()
         self.world_interface.populate(self._prefixes(), self._reckoned())
         self.world_interface.resume(self.time_ns)
+        self._renew_cameras()
+
+    def feed_cameras(self, feed: CameraFeed) -> None:
+        """Publish pictures of the robots' cameras from now on; raises InvalidValueError."""
+        self.cameras = feed
+        self._renew_cameras()
+
+    def _renew_cameras(self) -> None:
+        if self.cameras is not None:
+            self.cameras.renew(
+                Carrier(one.robot, one.prefix, one.frame_prefix) for one in self.interfaces
+            )
 
     def _prefixes(self) -> dict[str, str]:
         return {one.robot.name: one.frame_prefix for one in self.interfaces}

@@ -1,0 +1,140 @@
+"""
+Channel between the node and its camera process: packets on a Unix socket, counts in memory.
+
+The physics thread never waits for a slow camera process: packets that find no room are dropped,
+except scenes, which are sent again. Large packets go by a memory file.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+import mmap
+import os
+import pickle
+import socket
+import struct
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.ros.camera.topics import CameraTopics
+
+MOST_CAMERAS = 256
+WANTED, SENT, DROPPED, RENDERED_NS, AGE_NS = range(5)
+_COUNTS = 8
+
+# packets: kind, scene number, camera number, stamp [ns]
+_HEAD = struct.Struct('=qqqq')
+_ANSWER = struct.Struct('=qq')
+_SCENE, _FRAME = 0, 1
+_MOST_PACKET = 60_000
+_BUFFER = 8 << 20
+
+
+class Scene(NamedTuple):
+    """
+    The present structure. cameras: by number. geometry: None while there are no cameras.
+
+    A frame belongs to the scene with its number.
+    """
+
+    number: int
+    cameras: list[CameraTopics]
+    geometry: Geometry | None
+
+
+class Frame(NamedTuple):
+    """
+    Poses at a camera's sample.
+
+    scene: number. camera: number in the scene. stamp: [ns]. poses: (1 + bodies, 12) sensor frame
+    and bodies.
+    """
+
+    scene: int
+    camera: int
+    stamp: int
+    poses: np.ndarray
+
+
+class Counts:
+    """
+    Counts of each camera, shared by both processes; each number has one writer.
+
+    values: (MOST_CAMERAS, 8) columns WANTED (outputs with subscribers, as bits), SENT and DROPPED
+    (frames since the start), RENDERED_NS and AGE_NS (of the last frame, until sent).
+    """
+
+    def __init__(self, file: int):
+        """Map a memory file; the descriptor is closed."""
+        size = MOST_CAMERAS * _COUNTS * 8
+        os.ftruncate(file, size)
+        self._memory = mmap.mmap(file, size)
+        os.close(file)
+        self.values = np.frombuffer(self._memory, np.int64).reshape(MOST_CAMERAS, _COUNTS)
+
+
+def make_sockets() -> tuple[socket.socket, socket.socket]:
+    """Return the ends of a connection that keeps packets apart."""
+    ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    for end in ends:
+        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
+    return ends
+
+
+def send_scene(end: socket.socket, scene: Scene) -> None:
+    """Send a scene; raises BlockingIOError if there is no room, OSError at the end."""
+    head = _HEAD.pack(_SCENE, scene.number, 0, 0)
+    _send(end, head, pickle.dumps(tuple(scene), pickle.HIGHEST_PROTOCOL))
+
+
+def send_frame(end: socket.socket, frame: Frame) -> None:
+    """Send a frame; raises as `send_scene` does."""
+    _send(end, _HEAD.pack(_FRAME, frame.scene, frame.camera, frame.stamp), frame.poses.tobytes())
+
+
+def answer(end: socket.socket, frame: Frame) -> None:
+    """Tell the node that a frame is done; without effect if it takes no answers."""
+    with suppress(OSError):
+        end.send(_ANSWER.pack(frame.camera, frame.stamp), socket.MSG_DONTWAIT)
+
+
+def read_answer(end: socket.socket) -> tuple[int, int]:
+    """Wait for the camera and the stamp of a frame that is done; raises EOFError, OSError."""
+    packet = end.recv(_ANSWER.size)
+    if not packet:
+        raise EOFError
+    camera, stamp = _ANSWER.unpack(packet)
+    return camera, stamp
+
+
+def receive(end: socket.socket) -> Scene | Frame:
+    """Wait for a packet; raises EOFError at the end."""
+    try:
+        packet, descriptors, _, _ = socket.recv_fds(end, _MOST_PACKET + _HEAD.size, 1)
+    except OSError:
+        raise EOFError from None
+    if not packet:
+        raise EOFError
+    kind, scene, camera, stamp = _HEAD.unpack_from(packet)
+    content: Any = packet[_HEAD.size :]
+    for descriptor in descriptors:
+        with os.fdopen(descriptor, 'rb') as file:
+            file.seek(0)
+            content = file.read()
+    if kind == _SCENE:
+        return Scene(*pickle.loads(content))
+    return Frame(scene, camera, stamp, np.frombuffer(content).reshape(-1, 12))
+
+
+def _send(end: socket.socket, head: bytes, content: bytes) -> None:
+    if len(content) <= _MOST_PACKET:
+        end.send(head + content, socket.MSG_DONTWAIT)
+        return
+    file = os.memfd_create('sim_bridge_cameras')
+    try:
+        os.write(file, content)
+        socket.send_fds(end, [head], [file], socket.MSG_DONTWAIT)
+    finally:
+        os.close(file)

@@ -1,0 +1,256 @@
+"""Physics thread's end of the cameras: which frames are due and wanted, and their poses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+import os
+import socket
+import subprocess
+from typing import NamedTuple
+
+import sim_bridge as sb
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.camera.channel import (
+    AGE_NS,
+    Counts,
+    DROPPED,
+    Frame,
+    make_sockets,
+    MOST_CAMERAS,
+    read_answer,
+    RENDERED_NS,
+    Scene,
+    send_frame,
+    send_scene,
+    SENT,
+    WANTED,
+)
+from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_topics
+from sim_bridge.trust.child import python_module
+
+# an answer that does not come within this time means a process that is stuck [s]
+_MOST_WAIT_S = 30.0
+_END_S = 5.0
+
+
+class Carrier(NamedTuple):
+    """A robot with cameras; prefix, frame_prefix: before its topics and frames."""
+
+    robot: sb.Robot
+    prefix: str
+    frame_prefix: str
+
+
+class _Fed:
+    """
+    A camera that is fed.
+
+    number: in the scene. asked: frames sent to the camera process. lost: frames without room.
+    """
+
+    def __init__(self, number: int, device: sb.CameraSensor) -> None:
+        self.number, self.device = number, device
+        self.latest = device.sample_step
+        self.asked = self.lost = 0
+
+
+class CameraCount(NamedTuple):
+    """Frames of a camera since it is in the world; see `channel.Counts`."""
+
+    name: str
+    wanted: int
+    sent: int
+    dropped: int
+    rendered_ms: float
+    age_ms: float
+
+
+class CameraFeed:
+    """
+    Sends poses of wanted cameras to the camera process, which is started with the first camera.
+
+    Call `renew` whenever robots, objects or shapes have changed; `publish` after each control
+    step. Both run on the physics thread, or while it waits.
+    """
+
+    def __init__(
+        self,
+        world: sb.World,
+        node_name: str,
+        resolve: Callable[[str], str],
+        complain: Callable[[str], None],
+        *,
+        is_reliable: bool,
+        waits: Callable[[], bool],
+    ) -> None:
+        """
+        Start without cameras.
+
+        node_name: full name of the node; the camera process has a node beside it. resolve: returns
+        the full name of a topic. complain: logs an error. waits: whether `publish` returns
+        when the pictures have been sent.
+        """
+        self._world, self._node_name = world, node_name
+        self._resolve, self._complain = resolve, complain
+        self._is_reliable, self._waits = is_reliable, waits
+        self._simulation = world.simulation
+        self._fed: list[_Fed] = []
+        self._scene = Scene(0, [], None)
+        self._is_told = True
+        self._end: socket.socket | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._counts: Counts | None = None
+
+    def renew(self, carriers: Iterable[Carrier]) -> None:
+        """
+        Serve the cameras of these robots from now on.
+
+        Raises InvalidValueError for two cameras with one topic, and for too many cameras.
+        """
+        found: list[tuple[sb.CameraSensor, CameraTopics]] = [
+            (device, self._topics(device, carrier))
+            for carrier in carriers
+            for device in carrier.robot.devices(sb.CameraSensor)
+        ]
+        if len(found) > MOST_CAMERAS:
+            raise InvalidValueError('cameras', len(found), f'at most {MOST_CAMERAS}')
+        cameras = with_own_topics([topics for _, topics in found])
+        if not cameras and not self._fed:
+            return
+        self._fed = [_Fed(number, device) for number, (device, _) in enumerate(found)]
+        geometry = self._simulation.cache.geometry if cameras else None
+        self._scene = Scene(self._scene.number + 1, cameras, geometry)
+        self._is_told = False
+        if self._process is None:
+            self._start()
+        self._tell_scene()
+
+    def publish(self, time_ns: int) -> None:
+        """Send the frames due after a control step; time_ns: published simulated time [ns]."""
+        if not self._fed or self._end is None or self._counts is None:
+            return
+        step, values = self._simulation.run.step_count, self._counts.values
+        step_ns = self._world.time_step_ns
+        asked: set[tuple[int, int]] = set()
+        for fed in self._fed:
+            sampled = fed.device.memory.step[0].item()
+            if sampled == fed.latest:
+                continue
+            fed.latest = sampled
+            if sampled < 0 or not values[fed.number, WANTED] or not self._tell_scene():
+                continue
+            stamp = time_ns - (step - sampled) * step_ns
+            frame = Frame(self._scene.number, fed.number, stamp, fed.device.poses)
+            fed.asked += 1
+            if self._send(partial(send_frame, frame=frame)):
+                asked.add((fed.number, stamp))
+            else:
+                fed.lost += 1
+        if asked and self._waits():
+            self._await(asked)
+
+    @property
+    def has_cameras(self) -> bool:
+        """Whether the world has cameras."""
+        return bool(self._scene.cameras)
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the camera process takes poses."""
+        return self._end is not None
+
+    def counts(self) -> Sequence[CameraCount]:
+        """Return the counts of all cameras."""
+        if self._counts is None:
+            return ()
+        values = self._counts.values
+        return [
+            CameraCount(
+                self._scene.cameras[fed.number].frame_id,
+                fed.asked,
+                int(values[fed.number, SENT]),
+                int(values[fed.number, DROPPED]) + fed.lost,
+                values[fed.number, RENDERED_NS] * 1e-6,
+                values[fed.number, AGE_NS] * 1e-6,
+            )
+            for fed in self._fed
+        ]
+
+    def close(self) -> None:
+        """End the camera process."""
+        if self._process is None:
+            return
+        if self._end is not None:
+            self._end.close()
+            self._end = None
+        # the end of the connection ends it; its topics then leave the graph in order
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _topics(self, device: sb.CameraSensor, carrier: Carrier) -> CameraTopics:
+        found = camera_topics(device, carrier.prefix, carrier.frame_prefix, self._is_reliable)
+        return found._replace(
+            topics={key: self._resolve(name) for key, name in found.topics.items()},
+            infos={key: self._resolve(name) for key, name in found.infos.items()},
+        )
+
+    def _start(self) -> None:
+        own, other = make_sockets()
+        memory = os.memfd_create('sim_bridge_camera_counts')
+        with other:
+            self._process = subprocess.Popen(
+                python_module(
+                    'sim_bridge.ros.camera.process',
+                    str(other.fileno()),
+                    str(memory),
+                    self._node_name,
+                ),
+                pass_fds=[other.fileno(), memory],
+                stdin=subprocess.DEVNULL,
+                # Ctrl-C must not reach it: it ends with the node
+                start_new_session=True,
+            )
+        self._counts = Counts(memory)
+        own.settimeout(_MOST_WAIT_S)
+        self._end = own
+
+    def _tell_scene(self) -> bool:
+        """Send the scene unless it was sent; return whether it was."""
+        if not self._is_told:
+            self._is_told = self._send(partial(send_scene, scene=self._scene))
+        return self._is_told
+
+    def _send(self, send: Callable[[socket.socket], None]) -> bool:
+        """Return whether a packet found room; at the process's end, drop the cameras."""
+        if self._end is None:
+            return False
+        try:
+            send(self._end)
+        except BlockingIOError:
+            return False
+        except OSError:
+            self._give_up('has ended')
+            return False
+        return True
+
+    def _await(self, frames: set[tuple[int, int]]) -> None:
+        """Wait until the process has sent these frames, given by camera and stamp."""
+        while frames and self._end is not None:
+            try:
+                frames.discard(read_answer(self._end))
+            except EOFError:
+                self._give_up('has ended')
+            except OSError:
+                self._give_up('does not answer')
+
+    def _give_up(self, reason: str) -> None:
+        self._complain(f'the camera process {reason}; no pictures. The simulation goes on')
+        if self._end is not None:
+            with suppress(OSError):
+                self._end.close()
+        self._end, self._fed = None, []

@@ -1,0 +1,116 @@
+"""Publishers of a camera's pictures, and of the optical frames of all cameras."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from geometry_msgs.msg import TransformStamped
+import numpy as np
+from rclpy.node import Node
+from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+
+from sim_bridge.engine.data.geometry import Geometry
+from sim_bridge.ros.camera.channel import Frame
+from sim_bridge.ros.camera.topics import CameraTopics
+from sim_bridge.ros.process.rclpy_compat import raw_publish_of
+from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, DepthMessage
+from sim_bridge.ros.wire.messages import pack_stamp
+from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
+from sim_bridge.sensors.cameras import optical_frame
+from sim_bridge.sensors.rendering import Renderer
+
+_TYPES: dict[str, type] = {'depth': Image, 'points': PointCloud2}
+
+
+class CameraPublishers:
+    """A camera's renderer, messages and topics; nothing is rendered without subscribers."""
+
+    def __init__(self, node: Node, camera: CameraTopics) -> None:
+        """Create the publishers; the renderer follows with the first picture."""
+        self._node, self._camera = node, camera
+        self._renderer: Renderer | None = None
+        self._messages: dict[str, Any] = {}
+        self._outputs = {
+            output: node.create_publisher(_TYPES[output], topic, camera.qos(output))
+            for output, topic in camera.topics.items()
+        }
+        self._infos = {
+            output: node.create_publisher(CameraInfo, topic, camera.qos(output))
+            for output, topic in camera.infos.items()
+        }
+        self._info = CameraInfoMessage(camera.settings, camera.frame_id)
+        self._wanted: set[str] = set()
+
+    def refresh(self) -> int:
+        """Look for subscribers; return how many topics have some."""
+        publishers = [*self._outputs.items(), *self._infos.items()]
+        self._wanted = {
+            output for output, each in self._outputs.items() if each.get_subscription_count()
+        }
+        return sum(each.get_subscription_count() > 0 for _, each in publishers)
+
+    def publish(self, geometry: Geometry, frame: Frame) -> None:
+        """Render a frame, and publish the wanted outputs and camera_info with its stamp."""
+        stamp = pack_stamp(frame.stamp)
+        if self._wanted:
+            if self._renderer is None:
+                self._renderer = Renderer(self._camera.settings)
+            self._renderer.draw(geometry, frame.poses[1:], optical_frame(frame.poses[0]))
+        for output in self._outputs:
+            if output in self._wanted:
+                message = self._filled(output)
+                raw_publish_of(self._outputs[output])(message.stamped(stamp))
+        for publisher in self._infos.values():
+            if publisher.get_subscription_count():
+                raw_publish_of(publisher)(self._info.stamped(stamp))
+
+    def close(self) -> None:
+        """Destroy the publishers."""
+        for publisher in (*self._outputs.values(), *self._infos.values()):
+            self._node.destroy_publisher(publisher)
+
+    def _filled(self, output: str) -> Any:
+        """Return an output's message with the rendered picture."""
+        assert self._renderer is not None
+        settings, frame_id = self._camera.settings, self._camera.frame_id
+        if output == 'points':
+            cloud = self._messages.setdefault(output, CloudMessage(settings, frame_id))
+            self._renderer.fill_points(cloud.points)
+            rotation, offset = np.split(self._camera.into_frame, [9])
+            if not np.array_equal(rotation.reshape(3, 3), np.eye(3)):
+                cloud.points[..., :3] = cloud.points[..., :3] @ rotation.reshape(3, 3).T + offset
+            return cloud
+        image = self._messages.setdefault(output, DepthMessage(settings, frame_id))
+        self._renderer.fill_depth(image.pixels)
+        return image
+
+
+class OpticalFrames:
+    """Latched /tf_static with the cameras' optical frames; none without tf2_msgs."""
+
+    def __init__(self, node: Node) -> None:
+        """Create the topic with the first frame."""
+        self._node, self._messages = node, optional_messages('tf2_msgs')
+        self._publisher: Any = None
+
+    def show(self, cameras: Iterable[CameraTopics]) -> None:
+        """Publish the frames of all cameras that have no declared frame."""
+        if self._messages is None:
+            return
+        frames = [_transform(each) for each in cameras if each.parent]
+        if not frames:
+            return
+        if self._publisher is None:
+            self._publisher = self._node.create_publisher(
+                self._messages.TFMessage, '/tf_static', LATCHED_QOS
+            )
+        self._publisher.publish(self._messages.TFMessage(transforms=frames))
+
+
+def _transform(camera: CameraTopics) -> TransformStamped:
+    frame = TransformStamped(child_frame_id=camera.frame_id)
+    frame.header.frame_id = camera.parent
+    p, q = frame.transform.translation, frame.transform.rotation
+    p.x, p.y, p.z, q.x, q.y, q.z, q.w = camera.pose
+    return frame

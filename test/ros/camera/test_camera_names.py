@@ -1,0 +1,123 @@
+"""Topic names, frames and queues of cameras, and the messages that hold their pictures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from rclpy.serialization import deserialize_message
+from robots import link, robot
+from sensor_msgs.msg import Image, PointCloud2
+
+import sim_bridge as sb
+from sim_bridge.description import sensors_from_mapping
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.camera.topics import camera_topics, with_own_topics
+from sim_bridge.ros.wire.image_messages import CloudMessage, DepthMessage
+from sim_bridge.ros.wire.messages import pack_stamp
+
+pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
+
+
+def topics_of(**cameras):
+    """Return the topics of cameras on one link, in a namespace; cameras: YAML keys by name."""
+    world = sb.World()
+    given = {name: {'type': 'camera', 'link': 'head', **each} for name, each in cameras.items()}
+    body = world.load_urdf(robot(link('head', 1.0)), sensors=sensors_from_mapping(given))
+    return [camera_topics(each, 'bot/', 'left/bot/', True) for each in body.devices()]
+
+
+@pytest.mark.parametrize(
+    ('keys', 'topics', 'infos'),
+    [
+        (
+            {},
+            {'depth': 'bot/eye/depth/image_raw', 'points': 'bot/eye/points'},
+            {'depth': 'bot/eye/depth/camera_info'},
+        ),
+        (
+            {'layout': 'gazebo', 'topic': 'front/depth'},
+            {'depth': 'bot/front/depth', 'points': 'bot/front/depth/points'},
+            {'depth': 'bot/front/camera_info'},
+        ),
+        (
+            {'layout': 'gazebo_rgbd', 'topic': '/front'},
+            {'depth': '/front/depth_image', 'points': '/front/points'},
+            {'depth': '/front/camera_info'},
+        ),
+        (
+            {'topics': {'depth': '/d', 'depth_info': 'info'}, 'outputs': ['depth']},
+            {'depth': '/d'},
+            {'depth': 'bot/info'},
+        ),
+    ],
+    ids=['ros', 'gazebo', 'gazebo_rgbd', 'topics'],
+)
+def test_names_follow_the_layout(keys, topics, infos):
+    """Name the topics as ROS or Gazebo do, or as given."""
+    (found,) = topics_of(eye=keys)
+    assert (dict(found.topics), dict(found.infos)) == (topics, infos)
+
+
+def test_pictures_have_topics_of_their_own():
+    """Refuse two cameras on one topic; move a camera_info whose name is taken."""
+    with pytest.raises(InvalidValueError, match='a topic of its own'):
+        with_own_topics(topics_of(one={'topic': '/eye'}, other={'topic': '/eye'}))
+    keys = {'layout': 'gazebo', 'outputs': ['depth']}
+    first, second = with_own_topics(
+        topics_of(one={'topic': '/eyes/one', **keys}, other={'topic': '/eyes/other', **keys})
+    )
+    assert first.infos['depth'] == '/eyes/camera_info'
+    assert second.infos['depth'] == '/eyes/other/camera_info'
+
+
+def test_points_are_turned_into_the_frame_that_they_name():
+    """Use the optical frame, or the axes of the link if that is the declared frame."""
+    place = {'position': [0.1, 0.2, 0.3], 'look_at': [0.1, 5.0, 0.3]}
+    own, in_link, elsewhere = topics_of(
+        own=place,
+        in_link={'frame_id': 'head', **place},
+        elsewhere={'frame_id': 'some_optical', **place},
+    )
+    assert (own.frame_id, own.parent) == ('left/bot/own_optical_frame', 'left/bot/head')
+    assert own.pose[:3] == pytest.approx((0.1, 0.2, 0.3))
+    assert (in_link.frame_id, in_link.parent) == ('left/bot/head', '')
+    assert (elsewhere.frame_id, elsewhere.parent) == ('left/bot/some_optical', '')
+    for each in (own, elsewhere):
+        assert np.array_equal(each.into_frame, [*np.eye(3).ravel(), 0, 0, 0])
+    rotation, offset = in_link.into_frame[:9].reshape(3, 3), in_link.into_frame[9:]
+    # 2 m ahead of a camera that looks along y of the link
+    assert rotation @ (0.0, 0.0, 2.0) + offset == pytest.approx((0.1, 2.2, 0.3))
+
+
+def test_queues_hold_a_second_of_messages_but_are_bounded():
+    """Bound the memory of large pictures."""
+    (small,) = topics_of(eye={'update_rate': 20, 'size': [64, 48]})
+    assert small.qos('depth').depth == 20
+    (large,) = topics_of(eye={'update_rate': 20, 'size': [1920, 1080]})
+    assert large.qos('depth').depth == (32 << 20) // (1920 * 1080 * 4)
+    assert large.qos('points').depth == 1
+
+
+@pytest.mark.parametrize(('encoding', 'item'), [('32FC1', np.float32), ('16UC1', np.uint16)])
+def test_an_image_is_filled_in_place(encoding, item):
+    """Read back the pixels, the stamp and the frame from the bytes."""
+    camera = sb.CameraDescription(size=(5, 3), depth_format=encoding)
+    message = DepthMessage(camera, 'eye')
+    message.pixels[:] = np.arange(15).reshape(3, 5)
+    read = deserialize_message(message.stamped(pack_stamp(1_500_000_000)), Image)
+    assert (read.header.stamp.sec, read.header.stamp.nanosec) == (1, 500_000_000)
+    assert (read.header.frame_id, read.encoding, read.is_bigendian) == ('eye', encoding, 0)
+    assert (read.height, read.width, read.step) == (3, 5, 5 * np.dtype(item).itemsize)
+    assert np.frombuffer(bytes(read.data), item).tolist() == list(range(15))
+
+
+def test_a_cloud_is_organised():
+    """Read back points of 16 bytes with x, y and z."""
+    message = CloudMessage(sb.CameraDescription(size=(5, 3)), 'eye')
+    message.points[..., :3] = np.arange(45).reshape(3, 5, 3)
+    read = deserialize_message(message.stamped(pack_stamp(7)), PointCloud2)
+    assert [(each.name, each.offset) for each in read.fields] == [('x', 0), ('y', 4), ('z', 8)]
+    assert (read.height, read.width, read.point_step, read.row_step) == (3, 5, 16, 80)
+    assert not read.is_dense
+    points = np.frombuffer(bytes(read.data), np.float32).reshape(3, 5, 4)
+    assert points[..., :3].ravel().tolist() == list(range(45))
