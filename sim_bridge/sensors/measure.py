@@ -83,7 +83,7 @@ def measure_surroundings(
                 )
                 continue
             if device[k, FAMILY] == IMAGES:
-                keep_poses(world.workspace(table).pose, site_row, site, values, size)
+                sample_poses(world.workspace(table).pose, site_row, site, values, size)
                 continue
             settings = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
             if device[k, FAMILY] == PLACE:
@@ -110,7 +110,7 @@ def measure_surroundings(
 
 
 @kernel
-def keep_poses(pose, site_row, site, value_out, at):
+def sample_poses(pose, site_row, site, value_out, at):
     """Write a camera's frame and all body poses from a place on, each as (12,)."""
     for k in range(9):
         value_out[at + k] = site_row[site, SITE_ROTATION + k]

@@ -27,7 +27,7 @@ from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION, SITE_V
 from sim_bridge.engine.pipeline.step import NOT_CONVERGED
 import sim_bridge.sensors
-from sim_bridge.sensors.measure import keep_poses
+from sim_bridge.sensors.measure import sample_poses
 from sim_bridge.sensors.place_readings import CODES, read_place
 from sim_bridge.sensors.readings import ACCELEROMETER, FORCE, GYRO, IMU, take_reading
 from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
@@ -287,7 +287,7 @@ class Recorder:
                 for at in (*range(SITE_ROTATION, SITE_ROTATION + 9, 3), SITE_POSITION, SITE_V)
             )
             poses = np.zeros(2 * 12 + handle.part(Workspace).pose.size)
-            self.reference(keep_poses)(handle.part(Workspace).pose, site_row, site, poses, 12)
+            self.reference(sample_poses)(handle.part(Workspace).pose, site_row, site, poses, 12)
             for code in CODES.values():
                 self.reference(read_place)(code, (x, y, z), p, v, settings, values, 3)
         return (0 if status == NOT_CONVERGED else status), done, True
