@@ -44,7 +44,7 @@ class MeasuredBy(enum.Enum):
 
     MOTION: sensor frame motion and joint wrench (`readings`). PLACE: sensor frame pose and
     velocity in the world (`place_readings`). RAYS: distances along rays (`measure`). CONTACTS:
-    contacts on the link (`measure`). IMAGE: poses of all bodies, rendered when they are wanted
+    contacts on the link (`measure`). IMAGE: frames of all links, rendered when they are wanted
     (`measure`, `cameras`).
     """
 
@@ -656,7 +656,7 @@ CAMERA = declare(
         'camera',
         (),
         MeasuredBy.IMAGE,
-        'depth image and points of the visible shapes',
+        'depth image and points of the visuals',
         takes_noise=False,
         settings=CameraDescription,
         build=_build_camera,

@@ -1,7 +1,7 @@
 """
 Cameras: devices that keep the poses of their sample, and render them when a picture is read.
 
-A sample has the sensor frame and all body poses in the world, in rows of 12: rotation by rows,
+A sample has the frames of all links and sensors in the world, in rows of 12: rotation by rows,
 then the origin [m].
 """
 
@@ -14,11 +14,13 @@ import numpy as np
 from sim_bridge.description.cameras import camera_info, CameraDescription, OPTICAL_AXES
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.sensor_kinds import CAMERA
+from sim_bridge.engine.image.make_lens import make_lens
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors.devices import Device, Memory, Saved
-from sim_bridge.sensors.rendering import Renderer
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
+from sim_bridge.sight.optics import Optics
+from sim_bridge.sight.renderer import Renderer
 
 POSE_SIZE = 12
 _OPTICAL = np.array(OPTICAL_AXES)
@@ -26,7 +28,7 @@ _OPTICAL = np.array(OPTICAL_AXES)
 
 class CameraSensor(Device):
     """
-    A camera: depth and points of the surfaces that its pixels see.
+    A camera: depth and points of the visuals that its pixels see.
 
     A picture is rendered when it is read, from the poses at the last sample, and kept until the
     next one. When bodies are added or removed, the camera has no picture until it samples again.
@@ -34,8 +36,8 @@ class CameraSensor(Device):
     The optical frame has z forward, x right and y down; pixel centres are whole numbers.
     """
 
-    __slots__ = ('_info', '_pictures', '_rendered', '_renderer')
-    internal_names = Device.internal_names | {'keep_poses', 'optical_pose', 'poses'}
+    __slots__ = ('_info', '_optics', '_pictures', '_rendered', '_renderer', '_site')
+    internal_names = Device.internal_names | {'keep_poses', 'optical_pose', 'poses', 'settings'}
 
     kind_of_class = CAMERA
 
@@ -43,13 +45,20 @@ class CameraSensor(Device):
         """Set the device up; arguments: as in `Device`."""
         super().__init__(description, *arguments)
         self._info = camera_info(description.settings)
+        self._optics: Optics | None = None
         self._renderer: Renderer | None = None
+        self._site = 0
         self._pictures: dict[str, np.ndarray] = {}
         self._rendered = UNSAMPLED
 
-    def keep_poses(self, bodies: int) -> None:
-        """Make room for the poses of all bodies; a sample of another number is dropped."""
-        size = POSE_SIZE * (1 + bodies)
+    def keep_poses(self, sites: int, own: int) -> None:
+        """
+        Make room for the frames of all links and sensors, and drop the sample.
+
+        own: number of the camera's own frame.
+        """
+        self._site = own
+        size = POSE_SIZE * sites
         if self.memory.sample.shape[1] != size:
             # fixed for users alone: the device table, which has the address, is being rebuilt
             memory = Memory(np.full((2, size), np.nan), self.memory.step)
@@ -90,7 +99,7 @@ class CameraSensor(Device):
 
         z is 1 for pinhole, plumb_bob and rational_polynomial; other lenses have unit vectors.
         """
-        return self._made_renderer.rays
+        return self._made_optics.rays
 
     @property
     def time(self) -> float:
@@ -119,13 +128,15 @@ class CameraSensor(Device):
 
     @property
     def poses(self) -> FloatArray:
-        """(1 + bodies, 12) sensor frame and body poses at the sample."""
+        """(n, 12) frames of all links and sensors at the sample."""
         return self.memory.sample[0].reshape(-1, POSE_SIZE)
 
     @property
     def optical_pose(self) -> FloatArray:
         """(12,) optical frame at the sample."""
-        return optical_frame(self.poses[0])
+        sensor = self.poses[self._site]
+        rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
+        return np.concatenate([rotation.ravel(), sensor[9:]])
 
     def reset(self, seed: int) -> None:
         """Forget the sample."""
@@ -138,7 +149,7 @@ class CameraSensor(Device):
         return self.sample_step, {'poses': (measured, truth, None)}
 
     def restore(self, saved: Saved) -> None:
-        """Restore a sample from `save`; one of another number of bodies is dropped."""
+        """Restore a sample from `save`; one of another number of frames is dropped."""
         step, values = saved
         measured, truth, _ = values['poses']
         if len(measured) != self.memory.sample.shape[1]:
@@ -149,10 +160,11 @@ class CameraSensor(Device):
         self._pictures.clear()
 
     @property
-    def _made_renderer(self) -> Renderer:
-        if self._renderer is None:
-            self._renderer = Renderer(self.settings)
-        return self._renderer
+    def _made_optics(self) -> Optics:
+        """The camera's rays, computed once."""
+        if self._optics is None:
+            self._optics = optics_of(self.settings)
+        return self._optics
 
     def _picture(self, output: str) -> np.ndarray:
         """Return an output of the last sample, rendered unless it is known."""
@@ -164,28 +176,37 @@ class CameraSensor(Device):
             raise StateError(f'camera {self.name!r} has no sample yet; step the world')
         if step != self._rendered:
             self._pictures.clear()
+        scenery = self.link.robot.world.scenery
+        if self._renderer is None or self._renderer.scenery is not scenery:
+            self._renderer = Renderer(scenery, self._made_optics)
+            self._pictures.clear()
         if not self._pictures:
-            geometry = self.link.robot.simulation.cache.geometry
-            self._made_renderer.draw(geometry, self.poses[1:], self.optical_pose)
+            self._renderer.render(self.optical_pose, self.poses)
             self._rendered = step
         if output not in self._pictures:
-            self._pictures[output] = self._filled(output)
+            self._pictures[output] = picture_of(self._renderer, output, self.settings)
         return self._pictures[output]
 
-    def _filled(self, output: str) -> np.ndarray:
-        """Return an output of the rendered picture."""
-        width, height = self.settings.size
-        if output == 'points':
-            points = np.empty((height, width, 3), np.float32)
-            self._made_renderer.fill_points(points)
-            return points
-        is_short = self.settings.depth_format == '16UC1'
-        depth = np.empty((height, width), np.uint16 if is_short else np.float32)
-        self._made_renderer.fill_depth(depth)
-        return depth
+
+def optics_of(camera: CameraDescription) -> Optics:
+    """Return a camera's rays: size, lens and clipping distances."""
+    model = camera.model
+    *intrinsics, skew = camera.pixel_intrinsics
+    lens = make_lens(
+        model.model,
+        intrinsics,
+        camera.coefficients,
+        skew=skew,
+        function=model.function,
+        cutoff=camera.cutoff,
+    )
+    return Optics(camera.width, camera.height, lens, *camera.clip)
 
 
-def optical_frame(sensor: FloatArray) -> FloatArray:
-    """Return the optical frame (12,) of a sensor frame (12,): rotation by rows, origin [m]."""
-    rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
-    return np.concatenate([rotation.ravel(), sensor[9:]])
+def picture_of(
+    renderer: Renderer, output: str, camera: CameraDescription, out: np.ndarray | None = None
+) -> np.ndarray:
+    """Return an output of the rendered picture, in a new array or in `out`."""
+    if output == 'points':
+        return renderer.points(out)
+    return renderer.millimetres(out) if camera.depth_format == '16UC1' else renderer.depth(out)

@@ -8,8 +8,8 @@ a shape from inside without a hit, as in a renderer with back-face culling: a se
 not blind it.
 
 The settings for a contact sensor are the watched geometry numbers; `place_readings` describes
-those for sensors measured by place. A camera has no settings: its sample is its frame and the
-poses of all bodies, from which pictures are rendered later.
+those for sensors measured by place. A camera has no settings: its sample is the frames of
+all links and sensors, from which pictures are rendered later.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def measure_surroundings(
                 )
                 continue
             if device[k, FAMILY] == IMAGES:
-                sample_poses(world.workspace(table).pose, site_row, site, values, size)
+                sample_poses(site_row, values, size)
                 continue
             settings = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
             if device[k, FAMILY] == PLACE:
@@ -110,15 +110,13 @@ def measure_surroundings(
 
 
 @kernel
-def sample_poses(pose, site_row, site, value_out, at):
-    """Write a camera's frame and all body poses from a place on, each as (12,)."""
-    for k in range(9):
-        value_out[at + k] = site_row[site, SITE_ROTATION + k]
-    for k in range(3):
-        value_out[at + 9 + k] = site_row[site, SITE_POSITION + k]
-    for body in range(pose.shape[0]):
-        for k in range(12):
-            value_out[at + 12 + 12 * body + k] = pose[body, k]
+def sample_poses(site_row, value_out, at):
+    """Write the frames of all links and sensors from a place on, each as (12,)."""
+    for site in range(site_row.shape[0]):
+        for k in range(9):
+            value_out[at + 12 * site + k] = site_row[site, SITE_ROTATION + k]
+        for k in range(3):
+            value_out[at + 12 * site + 9 + k] = site_row[site, SITE_POSITION + k]
 
 
 @kernel

@@ -180,12 +180,8 @@ def start_control(model: Model, control: np.ndarray, state: State) -> None:
     state.target[driven, 0] = state.q[model.q_of_v[driven]]
 
 
-def gather_sites(robots: Iterable[RobotSlot], body_count: int) -> Sites:
-    """
-    List all robots' sites, in order; set each robot's first site.
-
-    body_count: of all robots.
-    """
+def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
+    """List all robots' sites, in order; set each robot's first site."""
     bodies: list[int] = []
     frames: list[np.ndarray] = []
     devices = []
@@ -205,13 +201,14 @@ def gather_sites(robots: Iterable[RobotSlot], body_count: int) -> Sites:
                     for geometry in robot.geometries
                     if geometry.link is carrier
                 )
-            if isinstance(device, CameraSensor):
-                device.keep_poses(body_count)
             if device.description.frame == 'parent' and parent is not None:
                 turned = link_of[parent.name].site
             devices.append(Mounted(device, len(frames), turned))
             bodies.append(carrier.body)
             frames.append(_device_frame(device, carrier.placement))
+    for device, site, _ in devices:
+        if isinstance(device, CameraSensor):
+            device.keep_poses(len(frames), site)
     return Sites(np.array(bodies, np.int64), np.array(frames).reshape(-1, 12), Sampling(devices))
 
 

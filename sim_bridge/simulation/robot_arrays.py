@@ -76,7 +76,7 @@ class RobotArrays:
             slot.first_geometry = first
             first += len(slot.geometries)
         model = _with_links(model, _links_of(slots), added)
-        sites = assembly.gather_sites(slots, len(model.parent))
+        sites = assembly.gather_sites(slots)
         loops = make_loops([joint.record() for joint in joints], model)
         first = 0
         for number, joint in enumerate(joints):

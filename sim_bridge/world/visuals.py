@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+import warnings
 
 import numpy as np
 
@@ -11,11 +12,40 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.robots.default_colors import color_of, GROUND
 from sim_bridge.robots.link import Link
+from sim_bridge.robots.owners import World
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.sight.read_visuals import visuals_of_link
+from sim_bridge.sight.scenery import Scenery
 from sim_bridge.sight.visual import Visual
-from sim_bridge.world.world import World
+
+
+class WorldScenery:
+    """The visuals of a world as arrays, made again after robots, links or shapes have changed."""
+
+    def __init__(self, world: World) -> None:
+        """Start without arrays."""
+        self._world = world
+        self._scenery: Scenery | None = None
+        self._seen: tuple[object, object] = (None, None)
+        self._warned: set[str] = set()
+
+    @property
+    def scenery(self) -> Scenery:
+        """Present visuals."""
+        cache = self._world.simulation.cache
+        # these arrays are replaced by every change of links and shapes
+        seen = cache.sites, cache.geometry
+        if self._scenery is None or any(a is not b for a, b in zip(seen, self._seen, strict=True)):
+            self._scenery = Scenery(visuals_of(self._world, self._warn))
+            self._seen = seen
+        return self._scenery
+
+    def _warn(self, text: str) -> None:
+        """Name a visual that cannot be seen, once."""
+        if text not in self._warned:
+            self._warned.add(text)
+            warnings.warn(f'cameras do not see all: {text}', stacklevel=2)
 
 
 def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:

@@ -53,6 +53,7 @@ from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.sight.scenery import Scenery
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.change import finished
 from sim_bridge.simulation.records import Energy, Momentum, Sleep, StepReport, Worst
@@ -88,6 +89,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps
 from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
 from sim_bridge.world.viewing import WorldViewer
+from sim_bridge.world.visuals import WorldScenery
 from sim_bridge.world.world_record import (
     check_picklable,
     record_of,
@@ -128,6 +130,7 @@ class World(DeclaredAttributes):
         '_listeners',
         '_queries',
         '_rays',
+        '_scenery',
         'joint_groups',
         'loader',
         'materials',
@@ -141,6 +144,7 @@ class World(DeclaredAttributes):
         'census',
         'loader',
         'registry',
+        'scenery',
         'simulation',
         'tree',
         'units',
@@ -244,6 +248,7 @@ class World(DeclaredAttributes):
         self._queries = GeometryQueries(self, simulation)
         self._contacts = ContactQueries(self, simulation)
         self._rays = RayQueries(self, simulation)
+        self._scenery = WorldScenery(self)
         self.robots: Mapping[str, Robot] = self.registry.robots
         """Robots and bodies by name, in the order added."""
         self.joint_groups = JointGroups(self.tree)
@@ -1288,6 +1293,7 @@ class World(DeclaredAttributes):
     state = ReadOnly[State](
         'simulation.cache.state', 'Arrays changed by steps; replaced whenever something is added.'
     )
+    scenery = ReadOnly[Scenery]('_scenery.scenery', 'Visuals of all robots and bodies as arrays.')
     layout = ReadOnly[int](
         'simulation.cache.layout',
         'Number that changes whenever the arrays of `state` are replaced.',

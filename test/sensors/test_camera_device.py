@@ -161,3 +161,33 @@ def test_a_camera_stands_in_the_world():
     assert other.name == 'camera'
     with pytest.raises(sb.InvalidValueError, match='another point'):
         world.add_camera((1.0, 2.0, 3.0), (1.0, 2.0, 3.0))
+
+
+def test_visuals_are_seen_instead_of_collisions():
+    """See a link's visual, not its larger collision; a link without visuals shows its shape."""
+    world = sb.World(gravity=(0, 0, 0))
+    both = (
+        '<link name="base"><visual><geometry><sphere radius="0.2"/></geometry></visual>'
+        '<collision><geometry><sphere radius="0.5"/></geometry></collision></link>'
+    )
+    world.load_urdf(robot(both), fixed_base=True)
+    settings = sb.CameraDescription(size=(33, 25))
+    camera = world.add_camera((3.0, 0.0, 0.0), (0.0, 0.0, 0.0), camera=settings)
+    world.step(100)
+    assert camera.depth[12, 16] == pytest.approx(2.8)
+    world.add_body(sb.Box((0.2, 0.2, 0.2)), motion='static', position=(2.0, 0.0, 0.0))
+    world.step(100)
+    assert camera.depth[12, 16] == pytest.approx(0.9)
+
+
+def test_worlds_in_a_batch_step_with_a_camera():
+    """Keep a sample for each world of a batch, with the picture of the world alone."""
+    world, camera = watching()
+    world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
+    world.step(10)
+    batch = sb.Batch(world, 3)
+    batch.step(100)
+    world.step(100)
+    seen = batch.world(1).robots[camera.link.robot.name].device('eye')
+    assert seen.time == camera.time
+    assert np.array_equal(seen.depth, camera.depth)

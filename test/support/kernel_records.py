@@ -275,6 +275,7 @@ class Recorder:
         handle.part(Workspace).pushes[:] = np.nan
         observe()
         gravity, values = handle.part(Model).gravity, np.zeros(16)
+        self.reference(sample_poses)(site_row, np.zeros(12 * len(site_row) + 3), 3)
         for site in range(len(site_row)):
             for kind in (FORCE, GYRO, ACCELEROMETER, IMU):
                 for turned in (-1, 0):
@@ -286,8 +287,6 @@ class Recorder:
                 tuple(row[at : at + 3])
                 for at in (*range(SITE_ROTATION, SITE_ROTATION + 9, 3), SITE_POSITION, SITE_V)
             )
-            poses = np.zeros(2 * 12 + handle.part(Workspace).pose.size)
-            self.reference(sample_poses)(handle.part(Workspace).pose, site_row, site, poses, 12)
             for code in CODES.values():
                 self.reference(read_place)(code, (x, y, z), p, v, settings, values, 3)
         return (0 if status == NOT_CONVERGED else status), done, True

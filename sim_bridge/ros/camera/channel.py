@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.ros.camera.topics import CameraTopics
+from sim_bridge.sight.visual import Visual
 
 MOST_CAMERAS = 256
 WANTED, SENT, DROPPED, RENDERED_NS, AGE_NS = range(5)
@@ -34,22 +34,22 @@ _BUFFER = 8 << 20
 
 class Scene(NamedTuple):
     """
-    The present structure. cameras: by number. geometry: None while there are no cameras.
+    The present structure. cameras: by number. visuals: all that cameras see.
 
     A frame belongs to the scene with its number.
     """
 
     number: int
     cameras: list[CameraTopics]
-    geometry: Geometry | None
+    visuals: list[Visual]
 
 
 class Frame(NamedTuple):
     """
     Poses at a camera's sample.
 
-    scene: number. camera: number in the scene. stamp: [ns]. poses: (1 + bodies, 12) sensor frame
-    and bodies.
+    scene: number. camera: number in the scene. stamp: [ns]. poses: (1 + n, 12) optical frame, then
+    the frames of all links and sensors.
     """
 
     scene: int

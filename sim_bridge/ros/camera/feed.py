@@ -10,6 +10,8 @@ import socket
 import subprocess
 from typing import NamedTuple
 
+import numpy as np
+
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.channel import (
@@ -29,6 +31,7 @@ from sim_bridge.ros.camera.channel import (
 )
 from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_topics
 from sim_bridge.trust.child import python_module
+from sim_bridge.world.visuals import visuals_of
 
 # an answer that does not come within this time means a process that is stuck [s]
 _MOST_WAIT_S = 30.0
@@ -80,6 +83,7 @@ class CameraFeed:
         world: sb.World,
         node_name: str,
         resolve: Callable[[str], str],
+        warn: Callable[[str], None],
         complain: Callable[[str], None],
         *,
         is_reliable: bool,
@@ -89,15 +93,16 @@ class CameraFeed:
         Start without cameras.
 
         node_name: full name of the node; the camera process has a node beside it. resolve: returns
-        the full name of a topic. complain: logs an error. waits: whether `publish` returns
-        when the pictures have been sent.
+        the full name of a topic. warn, complain: log a warning and an error. waits: whether
+        `publish` returns when the pictures have been sent.
         """
         self._world, self._node_name = world, node_name
-        self._resolve, self._complain = resolve, complain
+        self._resolve, self._warn, self._complain = resolve, warn, complain
+        self._warned: set[str] = set()
         self._is_reliable, self._waits = is_reliable, waits
         self._simulation = world.simulation
         self._fed: list[_Fed] = []
-        self._scene = Scene(0, [], None)
+        self._scene = Scene(0, [], [])
         self._is_told = True
         self._end: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -120,8 +125,8 @@ class CameraFeed:
         if not cameras and not self._fed:
             return
         self._fed = [_Fed(number, device) for number, (device, _) in enumerate(found)]
-        geometry = self._simulation.cache.geometry if cameras else None
-        self._scene = Scene(self._scene.number + 1, cameras, geometry)
+        visuals = visuals_of(self._world, self._warn_once) if cameras else []
+        self._scene = Scene(self._scene.number + 1, cameras, visuals)
         self._is_told = False
         if self._process is None:
             self._start()
@@ -142,7 +147,8 @@ class CameraFeed:
             if sampled < 0 or not values[fed.number, WANTED] or not self._tell_scene():
                 continue
             stamp = time_ns - (step - sampled) * step_ns
-            frame = Frame(self._scene.number, fed.number, stamp, fed.device.poses)
+            poses = np.concatenate([fed.device.optical_pose[None], fed.device.poses])
+            frame = Frame(self._scene.number, fed.number, stamp, poses)
             fed.asked += 1
             if self._send(partial(send_frame, frame=frame)):
                 asked.add((fed.number, stamp))
@@ -198,6 +204,12 @@ class CameraFeed:
             topics={key: self._resolve(name) for key, name in found.topics.items()},
             infos={key: self._resolve(name) for key, name in found.infos.items()},
         )
+
+    def _warn_once(self, text: str) -> None:
+        """Name a visual that cannot be seen, once in the node's life."""
+        if text not in self._warned:
+            self._warned.add(text)
+            self._warn(f'cameras do not see all: {text}')
 
     def _start(self) -> None:
         own, other = make_sockets()

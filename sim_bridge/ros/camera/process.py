@@ -32,6 +32,7 @@ from sim_bridge.ros.camera.channel import (
     WANTED,
 )
 from sim_bridge.ros.camera.publishing import CameraPublishers, OpticalFrames
+from sim_bridge.sight.scenery import Scenery
 
 # longest delay of the first picture for a new subscriber [s]
 _PERIOD_S = 0.02
@@ -46,7 +47,7 @@ class Cameras:
         """Listen to a connection on another thread."""
         self._end, self._counts, self._node = end, counts.values, node
         self._frames = OpticalFrames(node)
-        self._scene = Scene(0, [], None)
+        self._scene, self._scenery = Scene(0, [], []), Scenery([])
         self._open: list[CameraPublishers] = []
         self._scenes: deque[Scene] = deque()
         # frames in order, with their arrival [ns]
@@ -104,16 +105,16 @@ class Cameras:
     def _show(self, scene: Scene) -> None:
         for camera in self._open:
             camera.close()
-        self._scene = scene
+        self._scene, self._scenery = scene, Scenery(scene.visuals)
         self._counts[:] = 0
         self._open = [CameraPublishers(self._node, topics) for topics in scene.cameras]
         self._frames.show(scene.cameras)
 
     def _render(self, frame: Frame, arrived: int) -> None:
-        if frame.scene == self._scene.number and self._scene.geometry is not None:
+        if frame.scene == self._scene.number:
             began = time.monotonic_ns()
             camera = self._open[frame.camera]
-            camera.publish(self._scene.geometry, frame)
+            camera.publish(self._scenery, frame)
             now, row = time.monotonic_ns(), self._counts[frame.camera]
             row[RENDERED_NS], row[AGE_NS] = now - began, now - arrived
             row[SENT] += 1

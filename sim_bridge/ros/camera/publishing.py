@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+import os
 from typing import Any
 
 from geometry_msgs.msg import TransformStamped
@@ -10,16 +11,18 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image, PointCloud2
 
-from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.ros.camera.channel import Frame
 from sim_bridge.ros.camera.topics import CameraTopics
 from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, DepthMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
-from sim_bridge.sensors.cameras import optical_frame
-from sim_bridge.sensors.rendering import Renderer
+from sim_bridge.sensors.cameras import optics_of, picture_of
+from sim_bridge.sight.renderer import Renderer
+from sim_bridge.sight.scenery import Scenery
 
+# a processor is left to the physics thread
+_THREADS = max(1, len(os.sched_getaffinity(0)) - 1)
 _TYPES: dict[str, type] = {'depth': Image, 'points': PointCloud2}
 
 
@@ -50,13 +53,14 @@ class CameraPublishers:
         }
         return sum(each.get_subscription_count() > 0 for _, each in publishers)
 
-    def publish(self, geometry: Geometry, frame: Frame) -> None:
+    def publish(self, scenery: Scenery, frame: Frame) -> None:
         """Render a frame, and publish the wanted outputs and camera_info with its stamp."""
         stamp = pack_stamp(frame.stamp)
         if self._wanted:
             if self._renderer is None:
-                self._renderer = Renderer(self._camera.settings)
-            self._renderer.draw(geometry, frame.poses[1:], optical_frame(frame.poses[0]))
+                optics = optics_of(self._camera.settings)
+                self._renderer = Renderer(scenery, optics, _THREADS)
+            self._renderer.render(frame.poses[0], frame.poses[1:])
         for output in self._outputs:
             if output in self._wanted:
                 message = self._filled(output)
@@ -69,6 +73,8 @@ class CameraPublishers:
         """Destroy the publishers."""
         for publisher in (*self._outputs.values(), *self._infos.values()):
             self._node.destroy_publisher(publisher)
+        if self._renderer is not None:
+            self._renderer.close()
 
     def _filled(self, output: str) -> Any:
         """Return an output's message with the rendered picture."""
@@ -76,13 +82,13 @@ class CameraPublishers:
         settings, frame_id = self._camera.settings, self._camera.frame_id
         if output == 'points':
             cloud = self._messages.setdefault(output, CloudMessage(settings, frame_id))
-            self._renderer.fill_points(cloud.points)
+            picture_of(self._renderer, output, settings, cloud.points)
             rotation, offset = np.split(self._camera.into_frame, [9])
             if not np.array_equal(rotation.reshape(3, 3), np.eye(3)):
                 cloud.points[..., :3] = cloud.points[..., :3] @ rotation.reshape(3, 3).T + offset
             return cloud
         image = self._messages.setdefault(output, DepthMessage(settings, frame_id))
-        self._renderer.fill_depth(image.pixels)
+        picture_of(self._renderer, output, settings, image.pixels)
         return image
 
 
