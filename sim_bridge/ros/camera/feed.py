@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 import os
+from pathlib import Path
 import socket
 import subprocess
+import tempfile
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +32,7 @@ from sim_bridge.ros.camera.channel import (
     WANTED,
 )
 from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_topics
+from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.trust.child import python_module
 from sim_bridge.world.visuals import visuals_of
 
@@ -107,6 +110,8 @@ class CameraFeed:
         self._end: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._counts: Counts | None = None
+        # with the camera process's settings
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     def renew(self, carriers: Iterable[Carrier]) -> None:
         """
@@ -197,6 +202,8 @@ class CameraFeed:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def _topics(self, device: sb.CameraSensor, carrier: Carrier) -> CameraTopics:
         found = camera_topics(device, carrier.prefix, carrier.frame_prefix, self._is_reliable)
@@ -213,6 +220,8 @@ class CameraFeed:
 
     def _start(self) -> None:
         own, other = make_sockets()
+        self._folder = tempfile.TemporaryDirectory(prefix='sim_bridge_cameras_')
+        folder = Path(self._folder.name)
         memory = os.memfd_create('sim_bridge_camera_counts')
         with other:
             self._process = subprocess.Popen(
@@ -223,6 +232,7 @@ class CameraFeed:
                     self._node_name,
                 ),
                 pass_fds=[other.fileno(), memory],
+                env=environment_with_profile(self._scene.cameras, folder / 'profile.xml'),
                 stdin=subprocess.DEVNULL,
                 # Ctrl-C must not reach it: it ends with the node
                 start_new_session=True,

@@ -32,6 +32,7 @@ _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 # greatest memory of a queue for slow subscribers [bytes]; it holds a second at most
 _MOST_QUEUED = 32 << 20
 _POINT_BYTES = 16
+_DEPTH_BYTES = {'32FC1': 4, '16UC1': 2}
 
 
 class CameraTopics(NamedTuple):
@@ -55,11 +56,15 @@ class CameraTopics(NamedTuple):
     rate: float
     is_reliable: bool
 
+    def message_bytes(self, output: str) -> int:
+        """Return the size of an output's pixels in a message."""
+        width, height = self.settings.size
+        sizes = {'points': _POINT_BYTES, 'depth': _DEPTH_BYTES[self.settings.depth_format]}
+        return width * height * sizes[output]
+
     def qos(self, output: str) -> QoSProfile:
         """Return the profile of an output's topic: a second of messages, within the memory."""
-        width, height = self.settings.size
-        size = _POINT_BYTES if output == 'points' else 4
-        depth = min(round(self.rate) or 1, _MOST_QUEUED // (width * height * size))
+        depth = min(round(self.rate) or 1, _MOST_QUEUED // self.message_bytes(output))
         policy = ReliabilityPolicy.RELIABLE if self.is_reliable else ReliabilityPolicy.BEST_EFFORT
         return QoSProfile(depth=max(depth, 1), reliability=policy)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 from rclpy.serialization import deserialize_message
@@ -12,6 +14,7 @@ import sim_bridge as sb
 from sim_bridge.description import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.topics import camera_topics, with_own_topics
+from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.ros.wire.image_messages import CloudMessage, DepthMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 
@@ -121,3 +124,25 @@ def test_a_cloud_is_organised():
     assert not read.is_dense
     points = np.frombuffer(bytes(read.data), np.float32).reshape(3, 5, 4)
     assert points[..., :3].ravel().tolist() == list(range(45))
+
+
+def test_the_profile_has_room_for_four_pictures(tmp_path, monkeypatch):
+    """Give the camera process a segment for its largest message; keep a profile of the user's."""
+    monkeypatch.delenv('FASTRTPS_DEFAULT_PROFILES_FILE', raising=False)
+    monkeypatch.delenv('FASTDDS_DEFAULT_PROFILES_FILE', raising=False)
+    file = tmp_path / 'profile.xml'
+    cameras = topics_of(small={'size': [64, 48]}, eye={'size': [640, 480], 'outputs': ['depth']})
+    environment = environment_with_profile(cameras, file)
+    assert environment['FASTDDS_DEFAULT_PROFILES_FILE'] == str(file)
+    largest = 640 * 480 * 4
+    namespace = '{http://www.eprosima.com}'
+    profile = ElementTree.parse(file)
+    segment, message = (
+        int(profile.find(f'.//{namespace}{tag}').text)
+        for tag in ('segment_size', 'maxMessageSize')
+    )
+    assert 4 * largest < segment < 5 * largest and largest < message < 2 * largest
+    monkeypatch.setenv('FASTRTPS_DEFAULT_PROFILES_FILE', '/own.xml')
+    environment = environment_with_profile(cameras, file)
+    assert 'FASTDDS_DEFAULT_PROFILES_FILE' not in environment
+    assert environment['FASTRTPS_DEFAULT_PROFILES_FILE'] == '/own.xml'
