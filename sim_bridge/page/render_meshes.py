@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.foreign.appearance import Appearance, Color, Piece
+from sim_bridge.foundation.srgb import linear_from_srgb
 
 _CREASE = np.cos(np.radians(40.0))
 _MOST_ROUNDS = 8
@@ -55,7 +56,7 @@ def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, 
     for piece in appearance.pieces:
         color = np.array(piece.color or default)
         material = trimesh.visual.material.PBRMaterial(
-            baseColorFactor=np.append(_linear(color[:3]), color[3]),
+            baseColorFactor=np.append(linear_from_srgb(color[:3]), color[3]),
             metallicFactor=0.0,
             roughnessFactor=0.8,
             doubleSided=True,
@@ -71,7 +72,7 @@ def model_of(appearance: Appearance, default: Color, signs: tuple[float, float, 
         if piece.places is None and piece.colors is None:
             vertices, triangles = with_creases(vertices, triangles)
         if piece.colors is not None:
-            shades = np.round(255.0 * _linear(np.arange(256) / 255.0)).astype(np.uint8)
+            shades = np.round(255.0 * linear_from_srgb(np.arange(256) / 255.0)).astype(np.uint8)
             visual.vertex_attributes['color'] = np.column_stack(
                 [shades[piece.colors[:, :3]], piece.colors[:, 3:]]
             )
@@ -108,8 +109,3 @@ def mirrored(piece: Piece, signs: tuple[float, float, float]) -> tuple[np.ndarra
         return piece.vertices, piece.triangles
     triangles = piece.triangles if np.prod(signs) > 0.0 else piece.triangles[:, ::-1]
     return (piece.vertices * np.array(signs)).astype(np.float32), triangles
-
-
-def _linear(values: np.ndarray) -> np.ndarray:
-    """Convert sRGB values to linear ones (IEC 61966-2-1)."""
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)

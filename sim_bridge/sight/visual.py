@@ -28,9 +28,9 @@ class Visual:
     surface: a shape, or one piece of a mesh file. body: pose row, or WORLD. rotation,
     position: surface frame in the body frame, (3, 3) and (3,) [m]. scale: factors for a piece's
     vertices. color: sRGB and opacity, for surfaces without their own. emissive: emitted light,
-    linear, relative to white. picture: (height, width, 4) uint8 texture for a piece with texture
-    coordinates and no own picture, or for a shape. label: semantic label, 0 for background.
-    instance: object number; an object's pieces share it. name: used in messages only.
+    linear, relative to white. checker: side of a plane's squares [m], and their second colour.
+    label: semantic label, 0 for background. instance: object number; an object's pieces share it.
+    name: used in messages only.
     """
 
     surface: Shape | Piece
@@ -40,15 +40,15 @@ class Visual:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
     color: Color = GREY
     emissive: tuple[float, float, float] = (0.0, 0.0, 0.0)
-    picture: np.ndarray | None = None
+    checker: tuple[float, Color] | None = None
     label: int = 0
     instance: int = 0
     name: str = ''
 
     @property
     def own_color(self) -> Color:
-        """Mesh file's colour if it has one, else the visual's."""
-        own = self.surface.color if isinstance(self.surface, Piece) else None
+        """Mesh file's mean colour if it has one, else the visual's."""
+        own = self.surface.mean_color if isinstance(self.surface, Piece) else None
         return self.color if own is None else own
 
     @property

@@ -47,6 +47,8 @@ class WorldScenery:
             self._warned.add(text)
             warnings.warn(f'cameras do not see all: {text}', stacklevel=2)
 
+_CHECKER: Color = (0.74, 0.74, 0.72, 1.0)
+
 
 def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
     """
@@ -89,6 +91,7 @@ def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:
             each.position,
             color=(*GROUND, 1.0) if isinstance(each.shape, Plane) else color,
             instance=instance,
+            checker=(0.5, _CHECKER) if isinstance(each.shape, Plane) else None,
             name=each.name,
         )
         for each in link.geometries

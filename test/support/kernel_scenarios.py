@@ -22,6 +22,11 @@ from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_poi
 from sim_bridge.engine.image.lens import fill_rays, project_points
 from sim_bridge.engine.image.make_lens import make_lens
 from sim_bridge.robots.start import put_at_start
+from sim_bridge.sight.lamps import Lamp, Surroundings
+from sim_bridge.sight.optics import Optics
+from sim_bridge.sight.renderer import ENCODINGS, Renderer
+from sim_bridge.sight.scenery import Scenery
+from sim_bridge.sight.visual import Visual
 from sim_bridge.simulation import cache, late_stages
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf'
@@ -491,6 +496,40 @@ def images(watch):
             fill_millimetres(0, 5, picture, rays, 0.2, np.zeros((5, 6), np.uint16))
             fill_points(0, 5, picture, rays, 0.2, np.zeros((5, 6, 3), np.float32))
             project_points(lens, vertices, np.zeros((len(vertices), 2)))
+    colors(watch)
+
+
+def colors(watch):
+    """Shade all kinds of surfaces under all kinds of lamps, and encode the light."""
+    vertices, triangles = lumpy_ball(4, 6)
+    places = [np.array([0.6 * k - 0.6, 0.1, 0.2]) for k in range(3)]
+    scenery = Scenery(
+        [
+            Visual(sb.Plane(), checker=(0.3, (0.2, 0.2, 0.2, 1.0))),
+            Visual(sb.Box((0.4, 0.5, 0.3)), position=places[0]),
+            Visual(sb.TriangleMesh(0.4 * vertices, triangles), position=places[1]),
+            Visual(
+                sb.TriangleMesh(
+                    np.array([(-0.2, -0.2, 0), (0.2, -0.2, 0), (0, 0.2, 0.3)]),
+                    np.array([[0, 1, 2]]),
+                ),
+                position=places[2],
+            ),
+        ]
+    )
+    lamps = (
+        Lamp(),
+        Lamp('point', position=(0.0, -0.5, 1.0), attenuation=(0.5, 0.1, 0.2)),
+        Lamp('spot', direction=(0.1, 0.1, -1.0), position=(0.3, 0.0, 2.0), inner=0.3, outer=0.6),
+    )
+    camera = looking((0.1, -1.3, 0.9), (0.0, 0.0, 0.2))
+    with watch():
+        for model in (PINHOLE, EQUIDISTANT):
+            lens = make_lens(model, (5.0, 5.0, 3.5, 3.0))
+            renderer = Renderer(scenery, Optics(8, 7, lens), 1, Surroundings(lamps))
+            renderer.render(camera, np.zeros((0, 12)))
+            for encoding in ENCODINGS:
+                renderer.image(encoding)
 
 
 def controls(watch):

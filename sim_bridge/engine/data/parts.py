@@ -69,6 +69,7 @@ DIMENSIONS = {
     'owners': 'velocity coordinates, then axes of joints that close loops',
     'height': 'rows of a picture',
     'width': 'columns of a picture',
+    'lamps': 'lamps',
 }
 """Items counted by each dimension."""
 
