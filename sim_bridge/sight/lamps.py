@@ -72,7 +72,7 @@ class Surroundings:
             kind=np.array([_KINDS[each.kind] for each in lamps], np.int64),
             place=_rows(
                 [
-                    (*each.position, *(each.direction / np.linalg.norm(each.direction)))
+                    (*each.position, *(np.array(each.direction) / np.linalg.norm(each.direction)))
                     for each in lamps
                 ],
                 6,

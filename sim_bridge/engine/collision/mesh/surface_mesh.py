@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+_HALF = 32
+_LOW = (1 << _HALF) - 1
+
 
 class SurfaceMesh(NamedTuple):
     """
@@ -36,8 +39,8 @@ def surface_mesh(
     vertices: (n, 3) [m]. triangles: (m, 3). A closed mesh that is inside out is inverted.
     is_terrain: turn all triangles to face upwards along z; the space below them is solid.
     """
-    vertex, inverse = np.unique(np.asarray(vertices, float) + 0.0, axis=0, return_inverse=True)
-    triangle = np.ravel(inverse)[np.asarray(triangles, np.int64)]
+    vertex, inverse = _welded(np.asarray(vertices, float) + 0.0)
+    triangle = inverse[np.asarray(triangles, np.int64)]
     source = np.flatnonzero(_is_kept(triangle))
     triangle, is_inverted = triangle[source], False
     is_solid = is_terrain or _is_closed(triangle)
@@ -72,6 +75,18 @@ def surface_mesh(
     )
 
 
+def _welded(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct points in ascending order, and each point's row among them."""
+    # a tenth of the time of np.unique along an axis
+    order = np.lexsort(points.T[::-1])
+    ordered = points[order]
+    is_new = np.ones(len(points), bool)
+    is_new[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    row = np.empty(len(points), np.int64)
+    row[order] = np.cumsum(is_new) - 1
+    return ordered[is_new], row
+
+
 def _is_kept(triangle: np.ndarray) -> np.ndarray:
     """
     Return False for triangles with two equal corners that add nothing to the surface.
@@ -95,11 +110,17 @@ def _edges(triangle: np.ndarray) -> np.ndarray:
     return np.stack([triangle, np.roll(triangle, -1, axis=1)], axis=2).reshape(-1, 2)
 
 
+def _keys(edges: np.ndarray) -> np.ndarray:
+    """Return one integer for each edge (n, 2), in the edges' order."""
+    keys: np.ndarray = edges[:, 0] << _HALF | edges[:, 1]
+    return keys
+
+
 def _is_closed(triangle: np.ndarray) -> bool:
     """Return whether every directed edge occurs once, and its reverse once."""
     edges = _edges(triangle)
-    forward, counts = np.unique(edges, axis=0, return_counts=True)
-    backward = np.unique(edges[:, ::-1], axis=0)
+    forward, counts = np.unique(_keys(edges), return_counts=True)
+    backward = np.unique(_keys(edges[:, ::-1]))
     return bool(np.all(counts == 1) and np.array_equal(forward, backward))
 
 
@@ -107,8 +128,7 @@ def _opposites(triangle: np.ndarray) -> np.ndarray:
     """Return the opposite vertex across each edge between exactly two triangles, else -1."""
     edges = np.sort(_edges(triangle), axis=1)
     far = np.roll(triangle, 1, axis=1).ravel()
-    _, edge, counts = np.unique(edges, axis=0, return_inverse=True, return_counts=True)
-    edge = np.ravel(edge)
+    _, edge, counts = np.unique(_keys(edges), return_inverse=True, return_counts=True)
     total = np.zeros(len(counts), np.int64)
     np.add.at(total, edge, far)
     opposite = np.where(counts[edge] == 2, total[edge] - far, -1)
@@ -118,7 +138,8 @@ def _opposites(triangle: np.ndarray) -> np.ndarray:
 def _rings(triangle: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     """List each vertex's neighbours along edges."""
     edges = _edges(triangle)
-    edges = np.unique(np.concatenate([edges, edges[:, ::-1]]), axis=0)
+    keys = np.unique(_keys(np.concatenate([edges, edges[:, ::-1]])))
+    edges = np.column_stack([keys >> _HALF, keys & _LOW])
     edges = edges[edges[:, 0] != edges[:, 1]]
     starts = np.searchsorted(edges[:, 0], np.arange(count + 1))
     return starts.astype(np.int64), np.ascontiguousarray(edges[:, 1]).astype(np.int64)
