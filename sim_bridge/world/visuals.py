@@ -47,6 +47,7 @@ class WorldScenery:
             self._warned.add(text)
             warnings.warn(f'cameras do not see all: {text}', stacklevel=2)
 
+
 _CHECKER: Color = (0.74, 0.74, 0.72, 1.0)
 
 
