@@ -19,6 +19,8 @@ from sim_bridge.sight.read_visuals import visuals_of_link
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.sight.visual import Visual
 
+_CHECKER: Color = (0.74, 0.74, 0.72, 1.0)
+
 
 class WorldScenery:
     """The visuals of a world as arrays, made again after robots, links or shapes have changed."""
@@ -46,9 +48,6 @@ class WorldScenery:
         if text not in self._warned:
             self._warned.add(text)
             warnings.warn(f'cameras do not see all: {text}', stacklevel=2)
-
-
-_CHECKER: Color = (0.74, 0.74, 0.72, 1.0)
 
 
 def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
