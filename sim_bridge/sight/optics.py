@@ -23,7 +23,8 @@ class Optics:
     Camera constants; they are computed once for all pictures.
 
     width, height: image size [px]. lens: from `engine.image.make_lens`. near, far: clipping
-    distances along the optical axis [m]; for fisheye lenses, `far` along the ray.
+    distances along the optical axis [m]; for fisheye lenses, `far` along the nearest axis of the
+    camera frame.
     """
 
     width: int
