@@ -30,10 +30,15 @@ from sim_bridge.engine.data.lens import (
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 
-OUTPUTS = ('depth', 'points')
+OUTPUTS = ('image', 'depth', 'points')
 """Pictures that a camera can deliver."""
-UNFINISHED_OUTPUTS = ('image',)
-"""Pictures that files may ask for, and that are not simulated."""
+FORMATS = (
+    *('rgb8', 'bgr8', 'rgba8', 'bgra8', 'mono8', 'mono16'),
+    *('bayer_rggb8', 'bayer_grbg8', 'bayer_gbrg8', 'bayer_bggr8'),
+)
+"""Encodings of colour images, as in sensor_msgs/Image."""
+SAMPLES = (1, 4, 9, 16)
+"""Colour samples in a pixel at an edge."""
 DEPTH_FORMATS = ('32FC1', '16UC1')
 """Depth encodings: metres as floats, and whole millimetres (REP 118)."""
 LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd')
@@ -113,9 +118,10 @@ class CameraDescription:
     and skew [px]; None: from horizontal_fov. horizontal_fov: angle [rad] between the outer edges
     of the leftmost and rightmost pixels, without distortion. lens: word in LENSES. distortion:
     the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
-    lenses by angle. clip: nearest and farthest depth along the optical axis [m]. depth_format:
-    word in DEPTH_FORMATS. projection: numbers published in P; None: the intrinsics. layout: word
-    in LAYOUTS. topics: names that replace the layout's, by key in TOPICS.
+    lenses by angle. clip: nearest and farthest depth along the optical axis [m]. format: encoding
+    of images, word in FORMATS. depth_format: word in DEPTH_FORMATS. samples: colour samples in
+    pixels at edges, in SAMPLES. projection: numbers published in P; None: the intrinsics. layout:
+    word in LAYOUTS. topics: names that replace the layout's, by key in TOPICS.
 
     Raises InvalidValueError.
     """
@@ -128,7 +134,9 @@ class CameraDescription:
     distortion: tuple[float, ...] = ()
     cutoff: float = math.pi
     clip: tuple[float, float] = (0.01, 100.0)
+    format: str = 'rgb8'
     depth_format: str = '32FC1'
+    samples: int = 4
     projection: Projection | None = None
     layout: str = 'ros'
     topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -343,6 +351,7 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
     """Yield the wrong words."""
     for name, known in (
         ('lens', tuple(LENSES)),
+        ('format', FORMATS),
         ('depth_format', DEPTH_FORMATS),
         ('layout', LAYOUTS),
     ):
@@ -351,14 +360,9 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
     outputs = tuple(values['outputs'])
     wrong = [each for each in outputs if each not in OUTPUTS]
     if wrong or not outputs or len(set(outputs)) < len(outputs):
-        yield (
-            'outputs',
-            outputs,
-            (
-                f'different words of {", ".join(OUTPUTS)}; '
-                f'{", ".join(UNFINISHED_OUTPUTS)} is not simulated'
-            ),
-        )
+        yield 'outputs', outputs, f'different words of {", ".join(OUTPUTS)}'
+    if values['samples'] not in SAMPLES:
+        yield 'samples', values['samples'], f'one of {", ".join(map(str, SAMPLES))}'
     for key in values['topics']:
         if key not in TOPICS:
             yield 'topics', key, f'keys from {", ".join(TOPICS)}'

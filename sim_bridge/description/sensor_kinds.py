@@ -20,6 +20,7 @@ import numpy as np
 from sim_bridge.description.cameras import (
     CameraDescription,
     DEPTH_FORMATS,
+    FORMATS,
     LAYOUTS,
     LENSES,
     OUTPUTS,
@@ -398,13 +399,20 @@ def _build_fix(values: Mapping[str, Any], place: Place, findings: Findings) -> N
         return NavSatSettings(**given)
 
 
+def _whole(number: float) -> float | int:
+    """Return a whole number as an integer, and others unchanged."""
+    return int(number) if number == int(number) else number
+
+
 def _build_camera(
     values: Mapping[str, Any], place: Place, findings: Findings
 ) -> CameraDescription:
-    """Return a camera; `size` has floats, and `intrinsics` numbers by key."""
+    """Return a camera; `size` and `samples` are floats, `intrinsics` numbers by key."""
     given = dict(values)
     if 'size' in given:
-        given['size'] = tuple(int(n) if n == int(n) else n for n in given['size'])
+        given['size'] = tuple(map(_whole, given['size']))
+    if 'samples' in given:
+        given['samples'] = _whole(given['samples'])
     if 'intrinsics' in given:
         numbers = given['intrinsics']
         missing = [key for key in ('fx', 'fy', 'cx', 'cy') if key not in numbers]
@@ -656,12 +664,12 @@ CAMERA = declare(
         'camera',
         (),
         MeasuredBy.IMAGE,
-        'depth image and points of the visuals',
+        'image, depth and points of the visuals',
         takes_noise=False,
         settings=CameraDescription,
         build=_build_camera,
         keys={
-            'outputs': Names('[depth, points]', f'pictures: {", ".join(OUTPUTS)}; all if absent'),
+            'outputs': Names('[image, depth]', f'pictures: {", ".join(OUTPUTS)}; all if absent'),
             'size': Values('[640, 480]', 'width and height [px]', numbers=Numbers(2)),
             'horizontal_fov': Values(
                 '1.047', 'angle between the left and the right edge of the picture [rad]'
@@ -675,6 +683,8 @@ CAMERA = declare(
             'distortion': NumberList('[0.1, -0.2, 0.0, 0.0, 0.0]', "in OpenCV's order"),
             'cutoff': Values('1.57', 'greatest angle from the optical axis [rad]'),
             'clip': Values('[0.01, 100.0]', 'nearest and farthest depth [m]', numbers=Numbers(2)),
+            'format': Choice('rgb8', f'or {", ".join(FORMATS[1:])}', choices=FORMATS),
+            'samples': Values('4', 'colour samples in pixels at edges; or 1, 9, 16'),
             'depth_format': Choice('32FC1', 'metres; or 16UC1: mm', choices=DEPTH_FORMATS),
             'layout': Choice('ros', f'topic names; or {", ".join(LAYOUTS[1:])}', choices=LAYOUTS),
             'topics': Texts('{depth: camera/depth}', f'by {", ".join(TOPICS)}', keys=TOPICS),

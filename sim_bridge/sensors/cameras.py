@@ -28,7 +28,7 @@ _OPTICAL = np.array(OPTICAL_AXES)
 
 class CameraSensor(Device):
     """
-    A camera: depth and points of the visuals that its pixels see.
+    A camera: image, depth and points of the visuals that its pixels see.
 
     A picture is rendered when it is read, from the poses at the last sample, and kept until the
     next one. When bodies are added or removed, the camera has no picture until it samples again.
@@ -108,6 +108,15 @@ class CameraSensor(Device):
         return float('nan') if step == UNSAMPLED else step * self.time_step
 
     @property
+    def image(self) -> np.ndarray:
+        """
+        Colours in the camera's format: (height, width, channels), or (height, width) for one.
+
+        uint8; uint16 with mono16. Raises StateError before the first sample.
+        """
+        return self._picture('image')
+
+    @property
     def depth(self) -> np.ndarray:
         """
         (height, width) depth along the optical axis.
@@ -178,7 +187,7 @@ class CameraSensor(Device):
             self._pictures.clear()
         scenery = self.link.robot.world.scenery
         if self._renderer is None or self._renderer.scenery is not scenery:
-            self._renderer = Renderer(scenery, self._made_optics)
+            self._renderer = Renderer(scenery, self._made_optics, samples=self.settings.samples)
             self._pictures.clear()
         if not self._pictures:
             self._renderer.render(self.optical_pose, self.poses)
@@ -207,6 +216,8 @@ def picture_of(
     renderer: Renderer, output: str, camera: CameraDescription, out: np.ndarray | None = None
 ) -> np.ndarray:
     """Return an output of the rendered picture, in a new array or in `out`."""
+    if output == 'image':
+        return renderer.image(camera.format, out)
     if output == 'points':
         return renderer.points(out)
     return renderer.millimetres(out) if camera.depth_format == '16UC1' else renderer.depth(out)

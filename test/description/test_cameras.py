@@ -9,11 +9,18 @@ import pytest
 from robots import link, robot
 
 from sim_bridge.description import DescriptionError, load_description, sensors_from_mapping
-from sim_bridge.description.cameras import camera_info, CameraDescription, fold_radius, Projection
+from sim_bridge.description.cameras import (
+    camera_info,
+    CameraDescription,
+    fold_radius,
+    FORMATS,
+    Projection,
+)
 from sim_bridge.engine.data.lens import BROWN
 from sim_bridge.engine.image.lens import fill_rays, find_limit, project_points
 from sim_bridge.engine.image.make_lens import make_lens
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.sight.renderer import ENCODINGS
 
 PLUMB_BOB = (-0.28, 0.09, 0.0011, -0.0007, -0.01)
 OPTICAL = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
@@ -92,23 +99,56 @@ def test_a_sensor_and_yaml_declare_the_same_camera():
 
 
 @pytest.mark.parametrize(
-    ('kind', 'outputs', 'code'),
+    ('kind', 'outputs'),
     [
-        ('depth', ('depth', 'points'), ''),
-        ('rgbd_camera', ('depth', 'points'), 'not-simulated'),
-        ('camera', (), 'unsupported-sensor'),
-        ('wide_angle_camera', (), 'unsupported-sensor'),
-        ('multicamera', (), 'unsupported-sensor'),
+        ('camera', ('image',)),
+        ('depth', ('depth', 'points')),
+        ('rgbd_camera', ('image', 'depth', 'points')),
+        ('wide_angle_camera', ('image',)),
     ],
 )
-def test_images_are_named_as_not_simulated(kind, outputs, code):
-    """Deliver depth and points, and warn of images; leave cameras out that have images alone."""
-    description = described('', kind=kind)
-    assert [each.settings.outputs for each in description.sensors] == (
-        [outputs] if outputs else []
+def test_types_have_their_pictures(kind, outputs):
+    """Deliver the pictures of Gazebo's types."""
+    sensor = camera('', kind=kind)
+    assert sensor.settings.outputs == outputs
+    assert sensor.settings.lens == ('stereographic' if kind == 'wide_angle_camera' else 'pinhole')
+
+
+def test_a_multicamera_is_several_cameras():
+    """Read each camera with its own pose and size."""
+    left = '<pose>0 0.1 0 0 0 0</pose><image><width>64</width><height>48</height></image>'
+    sensor = (
+        f'<sensor name="eyes" type="multicamera"><camera name="left">{left}</camera>'
+        '<camera name="right"/></sensor>'
     )
-    assert [each.code for each in description.report.warnings] == ([code] if code else [])
-    assert all('image' in each.message for each in description.report.warnings)
+    first, second = load_description(
+        robot(link('head', 1.0), f'<gazebo reference="head">{sensor}</gazebo>')
+    ).sensors
+    assert (first.name, second.name) == ('eyes_left', 'eyes_right')
+    assert first.pose.position == pytest.approx((0.0, 0.1, 0.0))
+    assert (first.settings.size, second.settings.size) == ((64, 48), (320, 240))
+
+
+@pytest.mark.parametrize(
+    ('word', 'encoding', 'codes'),
+    [
+        ('R8G8B8', 'rgb8', []),
+        ('B8G8R8', 'bgr8', []),
+        ('L16', 'mono16', []),
+        ('BAYER_GRBG8', 'bayer_grbg8', []),
+        ('R_FLOAT16', 'rgb8', ['image-format']),
+    ],
+)
+def test_formats_are_encodings(word, encoding, codes):
+    """Translate SDF's formats, and name those without a ROS encoding."""
+    description = described(f'<image><format>{word}</format></image>', kind='camera')
+    assert description.sensors[0].settings.format == encoding
+    assert [each.code for each in description.report.warnings] == codes
+
+
+def test_formats_are_those_of_the_renderer():
+    """Declare exactly the encodings that can be rendered."""
+    assert FORMATS == ENCODINGS
 
 
 def test_the_plugin_of_classic_gazebo_names_topics_and_baseline():
@@ -265,7 +305,9 @@ def test_a_projection_is_published_only():
         ({'intrinsics': {'fx': 5.0}}, 'intrinsics', ''),
         ({'cutoff': 4.0, 'lens': 'equidistant'}, 'cutoff', '4.0'),
         ({'depth_format': 'rgb8'}, 'depth_format', 'rgb8'),
-        ({'outputs': ['image']}, 'outputs', 'image'),
+        ({'outputs': ['images']}, 'outputs', 'images'),
+        ({'format': 'rgb'}, 'format', 'rgb'),
+        ({'samples': 3}, 'samples', '3'),
         ({'outputs': []}, 'outputs', ''),
         ({'layout': 'mine'}, 'layout', 'mine'),
         ({'topics': {'colour': 'x'}}, 'colour', 'x'),
@@ -308,13 +350,15 @@ def test_tags_without_effect_are_named():
     """Warn of tags that change nothing here, and of unknown ones."""
     description = described(
         '<save enabled="true"><path>/tmp</path></save><visibility_mask>3</visibility_mask>'
-        '<triggered>false</triggered><colour/><distortion><center>0.4 0.5</center></distortion>'
+        '<triggered>false</triggered><noise><stddev>0.1</stddev></noise><colour/>'
+        '<distortion><center>0.4 0.5</center></distortion>'
     )
     found = {(each.element, each.code) for each in description.report.warnings}
     assert found == {
         ('sensor/camera/save', 'not-simulated'),
         ('sensor/camera/visibility_mask', 'not-simulated'),
         ('sensor/camera/distortion/center', 'not-simulated'),
+        ('sensor/camera/noise', 'not-simulated'),
         ('sensor/camera/colour', 'unknown-tag'),
     }
 

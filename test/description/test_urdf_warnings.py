@@ -285,7 +285,7 @@ WARNINGS = {
     'unknown-reference': [
         ({9: gazebo('', 'elbo')}, 'gazebo', 'elbo', 'reference', 'elbo', 9),
         (
-            {9: gazebo('<mu1>1</mu1><sensor name="s" type="camera"/>', 'elbo')},
+            {9: gazebo('<mu1>1</mu1><sensor name="s" type="thermal_camera"/>', 'elbo')},
             'gazebo',
             'elbo',
             'reference',
@@ -356,7 +356,7 @@ WARNINGS = {
         ),
     ],
     'unsupported-sensor': [
-        ({9: sensor('', 'camera')}, 'sensor', 's', 'type', 'camera', 9),
+        ({9: sensor('', 'thermal_camera')}, 'sensor', 's', 'type', 'thermal_camera', 9),
         (
             {9: gazebo('\n<plugin name="p" filename="libgazebo_ros_ft_sensor.so"/>')},
             'sensor/plugin',
@@ -366,6 +366,16 @@ WARNINGS = {
             10,
         ),
         ({9: ros2_control('voltage')}, 'sensor', 's', '', '', 10),
+    ],
+    'image-format': [
+        (
+            {9: sensor('<camera><image><format>R_FLOAT16</format></image></camera>', 'camera')},
+            'sensor/camera/image/format',
+            's',
+            '',
+            'R_FLOAT16',
+            9,
+        )
     ],
     'lens-fold': [
         (

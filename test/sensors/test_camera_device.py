@@ -191,3 +191,24 @@ def test_worlds_in_a_batch_step_with_a_camera():
     seen = batch.world(1).robots[camera.link.robot.name].device('eye')
     assert seen.time == camera.time
     assert np.array_equal(seen.depth, camera.depth)
+
+
+@pytest.mark.parametrize('encoding', ['rgb8', 'bgra8', 'mono16'])
+def test_an_image_has_the_colours_of_the_visuals(encoding):
+    """See a red ball in front of the ground, in the camera's encoding."""
+    world = sb.World(gravity=(0, 0, 0))
+    red = (
+        '<link name="base"><visual><geometry><sphere radius="0.5"/></geometry>'
+        '<material name="red"><color rgba="1 0 0 1"/></material></visual></link>'
+    )
+    world.load_urdf(robot(red), fixed_base=True)
+    settings = sb.CameraDescription(size=(33, 25), format=encoding)
+    camera = world.add_camera((3.0, 0.0, 0.5), (0.0, 0.0, 0.0), camera=settings)
+    world.step(100)
+    image, middle = camera.image, camera.image[12, 16]
+    if encoding == 'mono16':
+        assert (image.dtype, image.shape) == (np.uint16, (25, 33))
+        assert middle > 0
+    else:
+        channels = dict(zip(encoding.removesuffix('8'), middle.tolist(), strict=True))
+        assert channels['r'] > 100 and channels['g'] < 30 and channels['b'] < 30

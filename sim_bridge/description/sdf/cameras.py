@@ -13,13 +13,7 @@ from dataclasses import replace
 import math
 from typing import Any, NamedTuple
 
-from sim_bridge.description.cameras import (
-    CameraDescription,
-    OUTPUTS,
-    Projection,
-    read_camera,
-    UNFINISHED_OUTPUTS,
-)
+from sim_bridge.description.cameras import CameraDescription, OUTPUTS, Projection, read_camera
 from sim_bridge.description.model import Pose
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
@@ -45,6 +39,20 @@ _OUTPUTS = {
     'rgbd': (*_IMAGE, *_DEPTH),
 }
 _WIDE_ANGLE = ('wide_angle_camera', 'wideanglecamera')
+_FORMATS = {
+    'R8G8B8': 'rgb8',
+    'RGB_INT8': 'rgb8',
+    'B8G8R8': 'bgr8',
+    'BGR_INT8': 'bgr8',
+    'R8G8B8A8': 'rgba8',
+    'RGBA_INT8': 'rgba8',
+    'BGRA_INT8': 'bgra8',
+    'L8': 'mono8',
+    'L_INT8': 'mono8',
+    'L16': 'mono16',
+    'L_INT16': 'mono16',
+    **{f'BAYER_{word.upper()}': f'bayer_{word}' for word in ('rggb8', 'grbg8', 'gbrg8', 'bggr8')},
+}
 _SDF_SIZE = (320, 240)
 _SDF_CLIP = (0.1, 100.0)
 
@@ -62,9 +70,9 @@ _READ = (
     *('horizontal_fov', 'image', 'clip', 'depth_camera', 'distortion', 'lens', 'pose'),
     *('optical_frame_id', 'camera_info_topic'),
 )
-# without effect on depth and points
-_OF_IMAGES = ('noise', 'anti_aliasing', 'segmentation_type', 'box_type')
-_NOT_SIMULATED = ('save', 'visibility_mask', 'triggered', 'trigger_topic')
+# of labels and boxes, which these types have not
+_OF_OTHERS = ('segmentation_type', 'box_type')
+_NOT_SIMULATED = ('noise', 'save', 'visibility_mask', 'triggered', 'trigger_topic')
 
 # file names of gazebo_ros plugins, which publish below a camera name
 _PLUGINS = (
@@ -82,6 +90,8 @@ _NAME_TAGS = ('camera_name', 'cameraName')
 _BASELINE_TAGS = ('hack_baseline', 'hackBaseline')
 # names after the camera's: by key in `topics`, ROS 2's remapped names and ROS 1's tags
 _PLUGIN_TOPICS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    'image': (('image_raw',), 'imageTopicName'),
+    'image_info': (('camera_info',), 'cameraInfoTopicName'),
     'depth': (('depth/image_raw', 'depth/image_rect_raw'), 'depthImageTopicName'),
     'depth_info': (('depth/camera_info',), 'depthImageCameraInfoTopicName'),
     'points': (('points',), 'pointCloudTopicName'),
@@ -111,18 +121,15 @@ def camera_elements(sensor: Element) -> list[Element | None]:
 
 def read_camera_element(
     sensor: Element, node: Element | None, place: Place, findings: Findings
-) -> CameraElement | None:
+) -> CameraElement:
     """
-    Return a camera of a sensor; None, with a warning, if none of its pictures is simulated.
+    Return a camera of a sensor.
 
     node: `<camera>`, None if it is missing.
     """
     plugin = next((each for each in sensor.findall('plugin') if _is_camera_plugin(each)), None)
-    outputs = _outputs(sensor.get('type', ''), plugin, place, findings)
-    if not outputs:
-        return None
     values: dict[str, Any] = {
-        'outputs': outputs,
+        'outputs': _outputs(sensor.get('type', ''), plugin),
         'size': _SDF_SIZE,
         'clip': _SDF_CLIP,
         'layout': _layout(sensor, plugin),
@@ -140,7 +147,8 @@ def read_camera_element(
             pose = read_pose(each, within.child('pose', each.line), findings)
         info = read_topic(_text(node, 'camera_info_topic'), within, findings)
         if info:
-            values['topics'] = {f'{output}_info': info for output in OUTPUTS[:1]}
+            first = next(each for each in OUTPUTS if each in values['outputs'])
+            values['topics'] = {f'{first}_info': info}
     topic = '' if plugin is None else _read_plugin(plugin, sensor, node, place, findings, values)
     settings = read_camera(values, place, findings, places)
     if plugin is not None:
@@ -159,28 +167,15 @@ def _layout(sensor: Element, plugin: Element | None) -> str:
     return 'gazebo_rgbd' if sensor.get('type', '').startswith('rgbd') else 'gazebo'
 
 
-def _outputs(
-    word: str, plugin: Element | None, place: Place, findings: Findings
-) -> tuple[str, ...]:
-    """Return the simulated pictures; others give a warning."""
+def _outputs(word: str, plugin: Element | None) -> tuple[str, ...]:
+    """Return a type's pictures; the plugins of depth cameras publish an image too."""
     outputs = _OUTPUTS[word]
-    if plugin is not None and outputs == _DEPTH:
-        # the plugins of depth cameras publish an image too
-        outputs = (*_IMAGE, *_DEPTH)
-    simulated = tuple(each for each in outputs if each in OUTPUTS)
-    missing = ', '.join(each for each in outputs if each in UNFINISHED_OUTPUTS)
-    if not simulated:
-        message = f'{missing} is not simulated, ignored; depth and rgbd cameras have depth'
-        findings.warning('unsupported-sensor', place, message, 'type', word)
-    elif missing:
-        message = f'{missing} is not simulated; {", ".join(simulated)} are'
-        findings.warning('not-simulated', place, message, 'type', word)
-    return simulated
+    return (*_IMAGE, *_DEPTH) if plugin is not None and outputs == _DEPTH else outputs
 
 
 def _warn(node: Element, place: Place, findings: Findings) -> None:
     """Warn of unknown tags, and of tags without effect."""
-    warn_of_unknown(node, {*_READ, *_OF_IMAGES, *_NOT_SIMULATED}, place, findings)
+    warn_of_unknown(node, {*_READ, *_OF_OTHERS, *_NOT_SIMULATED}, place, findings)
     for each in node:
         if each.tag in _NOT_SIMULATED and not _is_off(each):
             inner = place.child(each.tag, each.line)
@@ -189,6 +184,9 @@ def _warn(node: Element, place: Place, findings: Findings) -> None:
 
 def _is_off(node: Element) -> bool:
     """Return whether a switch has no effect."""
+    deviation = node.find('stddev')
+    if node.tag == 'noise':
+        return deviation is None or not element_text(deviation).strip('0.')
     return node.get('enabled') == 'false' or element_text(node).lower() in ('false', '0')
 
 
@@ -209,6 +207,8 @@ def _read_picture(
         places['size'] = inner = place.child('image', each.line)
         warn_of_unknown(each, {*_SIZE, 'format', 'anti_aliasing'}, inner, findings)
         size = read_numbers(each, _SIZE, inner, findings)
+        if 'image' in values['outputs']:
+            values['format'] = _format(each, inner, findings)
         values['size'] = tuple(
             int(size.get(tag, default)) for tag, default in zip(_SIZE, _SDF_SIZE, strict=True)
         )
@@ -221,6 +221,15 @@ def _read_picture(
         values['clip'] = tuple(
             clip.get(tag, default) for tag, default in zip(_CLIP, values['clip'], strict=True)
         )
+
+
+def _format(node: Element, place: Place, findings: Findings) -> str:
+    """Return the encoding of images; SDF's own formats without a ROS encoding give a warning."""
+    word = _text(node, 'format') or 'R8G8B8'
+    if word.upper() not in _FORMATS:
+        message = f'no format of images here, rgb8 instead; known are {", ".join(_FORMATS)}'
+        findings.warning('image-format', place.child('format', node.line), message, value=word)
+    return _FORMATS.get(word.upper(), 'rgb8')
 
 
 def _read_distortion(

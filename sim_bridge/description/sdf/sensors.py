@@ -166,8 +166,6 @@ def _read_sensor(
     frame_id = _text(node, _FRAME_TAGS) or _plugin_text(node, _PLUGIN_FRAME_TAGS)
     if kind is CAMERA:
         element = read_camera_element(node, inner, place, findings)
-        if element is None:
-            return None
         settings, pose = element.settings, pose @ element.pose
         frame_id = element.frame_id or frame_id
         topics = [element.topic or topics[1]]

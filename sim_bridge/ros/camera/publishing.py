@@ -14,7 +14,7 @@ from sensor_msgs.msg import CameraInfo, Image, PointCloud2
 from sim_bridge.ros.camera.channel import Frame
 from sim_bridge.ros.camera.topics import CameraTopics
 from sim_bridge.ros.process.rclpy_compat import raw_publish_of
-from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, DepthMessage
+from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
 from sim_bridge.sensors.cameras import optics_of, picture_of
@@ -23,7 +23,7 @@ from sim_bridge.sight.scenery import Scenery
 
 # a processor is left to the physics thread
 _THREADS = max(1, len(os.sched_getaffinity(0)) - 1)
-_TYPES: dict[str, type] = {'depth': Image, 'points': PointCloud2}
+_TYPES: dict[str, type] = {'image': Image, 'depth': Image, 'points': PointCloud2}
 
 
 class CameraPublishers:
@@ -59,7 +59,9 @@ class CameraPublishers:
         if self._wanted:
             if self._renderer is None:
                 optics = optics_of(self._camera.settings)
-                self._renderer = Renderer(scenery, optics, _THREADS)
+                self._renderer = Renderer(
+                    scenery, optics, _THREADS, samples=self._camera.settings.samples
+                )
             self._renderer.render(frame.poses[0], frame.poses[1:])
         for output in self._outputs:
             if output in self._wanted:
@@ -81,13 +83,19 @@ class CameraPublishers:
         assert self._renderer is not None
         settings, frame_id = self._camera.settings, self._camera.frame_id
         if output == 'points':
-            cloud = self._messages.setdefault(output, CloudMessage(settings, frame_id))
+            if output not in self._messages:
+                self._messages[output] = CloudMessage(settings, frame_id)
+            cloud = self._messages[output]
             picture_of(self._renderer, output, settings, cloud.points)
             rotation, offset = np.split(self._camera.into_frame, [9])
             if not np.array_equal(rotation.reshape(3, 3), np.eye(3)):
                 cloud.points[..., :3] = cloud.points[..., :3] @ rotation.reshape(3, 3).T + offset
+            if 'image' in settings.outputs:
+                cloud.colors[:] = self._renderer.image('bgra8')
             return cloud
-        image = self._messages.setdefault(output, DepthMessage(settings, frame_id))
+        if output not in self._messages:
+            self._messages[output] = ImageMessage(settings, output, frame_id)
+        image = self._messages[output]
         picture_of(self._renderer, output, settings, image.pixels)
         return image
 

@@ -12,18 +12,25 @@ import sim_bridge as sb
 from sim_bridge.description.cameras import CameraDescription, OPTICAL_AXES
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.ros.wire.image_messages import pixel_layout
 from sim_bridge.ros.wire.qos import topic_name
 
 # output: topic and its camera_info, after the camera's name, by layout. {parent}: the name
 # without its last word
 _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     'ros': {
+        'image': ('{name}/image_raw', '{name}/camera_info'),
         'depth': ('{name}/depth/image_raw', '{name}/depth/camera_info'),
         'points': ('{name}/points', ''),
     },
     # gz-sensors: camera_info is beside the image
-    'gazebo': {'depth': ('{name}', '{parent}camera_info'), 'points': ('{name}/points', '')},
+    'gazebo': {
+        'image': ('{name}', '{parent}camera_info'),
+        'depth': ('{name}', '{parent}camera_info'),
+        'points': ('{name}/points', ''),
+    },
     'gazebo_rgbd': {
+        'image': ('{name}/image', '{name}/camera_info'),
         'depth': ('{name}/depth_image', '{name}/camera_info'),
         'points': ('{name}/points', ''),
     },
@@ -32,7 +39,6 @@ _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
 # greatest memory of a queue for slow subscribers [bytes]; it holds a second at most
 _MOST_QUEUED = 32 << 20
 _POINT_BYTES = 16
-_DEPTH_BYTES = {'32FC1': 4, '16UC1': 2}
 
 
 class CameraTopics(NamedTuple):
@@ -59,8 +65,10 @@ class CameraTopics(NamedTuple):
     def message_bytes(self, output: str) -> int:
         """Return the size of an output's pixels in a message."""
         width, height = self.settings.size
-        sizes = {'points': _POINT_BYTES, 'depth': _DEPTH_BYTES[self.settings.depth_format]}
-        return width * height * sizes[output]
+        if output == 'points':
+            return width * height * _POINT_BYTES
+        items, channels = pixel_layout(self.settings, output)
+        return width * height * channels * items.itemsize
 
     def qos(self, output: str) -> QoSProfile:
         """Return the profile of an output's topic: a second of messages, within the memory."""
@@ -121,10 +129,12 @@ def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:
             owners[topic] = camera.frame_id
     found = []
     for camera in cameras:
-        infos = dict(camera.infos)
+        infos: dict[str, str] = {}
         for output, name in camera.infos.items():
-            if name in owners:
-                infos[output] = f'{camera.topics[output]}/camera_info'
+            # pictures of one camera may share a camera_info
+            if name in infos.values():
+                continue
+            infos[output] = f'{camera.topics[output]}/camera_info' if name in owners else name
             owners[infos[output]] = camera.frame_id
         found.append(camera._replace(infos=infos))
     return found

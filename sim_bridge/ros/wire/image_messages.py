@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import CameraInfo as CameraInfoMessageType
@@ -11,26 +12,35 @@ from sensor_msgs.msg import Image, PointCloud2, PointField
 from sim_bridge.description.cameras import camera_info, CameraDescription
 from sim_bridge.ros.wire.messages import PreparedMessage
 
-_ITEMS = {'32FC1': np.float32, '16UC1': np.uint16}
+_ITEMS = {'32FC1': np.float32, '16UC1': np.uint16, 'mono16': np.uint16}
+_CHANNELS = {'rgb8': 3, 'bgr8': 3, 'rgba8': 4, 'bgra8': 4}
 _POINT_SIZE = 16  # bytes: x, y, z, and one for the colour
 _IS_BIG = sys.byteorder == 'big'
 
 
-class DepthMessage(PreparedMessage):
-    """
-    A sensor_msgs/Image with depths.
+def pixel_layout(camera: CameraDescription, output: str) -> tuple[np.dtype[Any], int]:
+    """Return the item type and the channels of an image: output 'image' or 'depth'."""
+    word = camera.format if output == 'image' else camera.depth_format
+    return np.dtype(_ITEMS.get(word, np.uint8)), _CHANNELS.get(word, 1)
 
-    pixels: (height, width) float32 [m] or uint16 [mm], a view of the message.
+
+class ImageMessage(PreparedMessage):
+    """
+    A sensor_msgs/Image with colours or depths.
+
+    pixels: (height, width) or (height, width, channels) in the camera's format, a view of the
+    message.
     """
 
-    def __init__(self, camera: CameraDescription, frame_id: str) -> None:
-        """Prepare a message for a camera's depth format."""
-        items = _ITEMS[camera.depth_format]
-        pixels = np.zeros((camera.height, camera.width), items)
+    def __init__(self, camera: CameraDescription, output: str, frame_id: str) -> None:
+        """Prepare a message; output: 'image' or 'depth'."""
+        items, channels = pixel_layout(camera, output)
+        shape = (camera.height, camera.width, channels)
+        pixels = np.zeros(shape if channels > 1 else shape[:2], items)
         message = Image(
             height=camera.height,
             width=camera.width,
-            encoding=camera.depth_format,
+            encoding=camera.format if output == 'image' else camera.depth_format,
             is_bigendian=_IS_BIG,
             step=pixels.strides[0],
             data=pixels.tobytes(),
@@ -46,7 +56,9 @@ class CloudMessage(PreparedMessage):
     """
     An organised sensor_msgs/PointCloud2 with x, y, z [m], one row for each row of pixels.
 
-    points: (height, width, 4) float32, a view of the message; the last is unused.
+    A camera with an image has colours too, in the field rgb as PCL packs them. points: (height,
+    width, 4) float32, a view of the message; the last holds the colour. colors: the same bytes,
+    (height, width, 4) uint8 in the order of bgra8.
     """
 
     def __init__(self, camera: CameraDescription, frame_id: str) -> None:
@@ -59,7 +71,7 @@ class CloudMessage(PreparedMessage):
             row_step=points.strides[0],
             fields=[
                 PointField(name=axis, offset=4 * k, datatype=PointField.FLOAT32, count=1)
-                for k, axis in enumerate('xyz')
+                for k, axis in enumerate(_fields(camera))
             ],
             is_bigendian=_IS_BIG,
             is_dense=False,
@@ -70,6 +82,12 @@ class CloudMessage(PreparedMessage):
         # the points precede the last byte, is_dense
         at = len(self.buffer) - 1 - points.nbytes
         self.points = np.frombuffer(self.buffer, np.float32, points.size, at).reshape(points.shape)
+        self.colors = self.points.view(np.uint8)[..., 12:]
+
+
+def _fields(camera: CameraDescription) -> tuple[str, ...]:
+    """Return the fields of a cloud, each of 4 bytes."""
+    return ('x', 'y', 'z', 'rgb') if 'image' in camera.outputs else ('x', 'y', 'z')
 
 
 class CameraInfoMessage(PreparedMessage):

@@ -15,7 +15,7 @@ from sim_bridge.description import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.topics import camera_topics, with_own_topics
 from sim_bridge.ros.camera.transport import environment_with_profile
-from sim_bridge.ros.wire.image_messages import CloudMessage, DepthMessage
+from sim_bridge.ros.wire.image_messages import CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
@@ -34,18 +34,22 @@ def topics_of(**cameras):
     [
         (
             {},
-            {'depth': 'bot/eye/depth/image_raw', 'points': 'bot/eye/points'},
-            {'depth': 'bot/eye/depth/camera_info'},
+            {
+                'image': 'bot/eye/image_raw',
+                'depth': 'bot/eye/depth/image_raw',
+                'points': 'bot/eye/points',
+            },
+            {'image': 'bot/eye/camera_info', 'depth': 'bot/eye/depth/camera_info'},
         ),
         (
-            {'layout': 'gazebo', 'topic': 'front/depth'},
+            {'layout': 'gazebo', 'topic': 'front/depth', 'outputs': ['depth', 'points']},
             {'depth': 'bot/front/depth', 'points': 'bot/front/depth/points'},
             {'depth': 'bot/front/camera_info'},
         ),
         (
             {'layout': 'gazebo_rgbd', 'topic': '/front'},
-            {'depth': '/front/depth_image', 'points': '/front/points'},
-            {'depth': '/front/camera_info'},
+            {'image': '/front/image', 'depth': '/front/depth_image', 'points': '/front/points'},
+            {'image': '/front/camera_info', 'depth': '/front/camera_info'},
         ),
         (
             {'topics': {'depth': '/d', 'depth_info': 'info'}, 'outputs': ['depth']},
@@ -71,6 +75,8 @@ def test_pictures_have_topics_of_their_own():
     )
     assert first.infos['depth'] == '/eyes/camera_info'
     assert second.infos['depth'] == '/eyes/other/camera_info'
+    (both,) = with_own_topics(topics_of(eye={'layout': 'gazebo_rgbd', 'topic': '/eye'}))
+    assert dict(both.infos) == {'image': '/eye/camera_info'}
 
 
 def test_points_are_turned_into_the_frame_that_they_name():
@@ -105,7 +111,7 @@ def test_queues_hold_a_second_of_messages_but_are_bounded():
 def test_an_image_is_filled_in_place(encoding, item):
     """Read back the pixels, the stamp and the frame from the bytes."""
     camera = sb.CameraDescription(size=(5, 3), depth_format=encoding)
-    message = DepthMessage(camera, 'eye')
+    message = ImageMessage(camera, 'depth', 'eye')
     message.pixels[:] = np.arange(15).reshape(3, 5)
     read = deserialize_message(message.stamped(pack_stamp(1_500_000_000)), Image)
     assert (read.header.stamp.sec, read.header.stamp.nanosec) == (1, 500_000_000)
@@ -115,15 +121,22 @@ def test_an_image_is_filled_in_place(encoding, item):
 
 
 def test_a_cloud_is_organised():
-    """Read back points of 16 bytes with x, y and z."""
+    """Read back points of 16 bytes with x, y, z, and the colour as PCL packs it."""
     message = CloudMessage(sb.CameraDescription(size=(5, 3)), 'eye')
+    message.colors[:] = (3, 2, 1, 255)
     message.points[..., :3] = np.arange(45).reshape(3, 5, 3)
     read = deserialize_message(message.stamped(pack_stamp(7)), PointCloud2)
-    assert [(each.name, each.offset) for each in read.fields] == [('x', 0), ('y', 4), ('z', 8)]
+    assert [(each.name, each.offset) for each in read.fields] == [
+        ('x', 0),
+        ('y', 4),
+        ('z', 8),
+        ('rgb', 12),
+    ]
     assert (read.height, read.width, read.point_step, read.row_step) == (3, 5, 16, 80)
     assert not read.is_dense
     points = np.frombuffer(bytes(read.data), np.float32).reshape(3, 5, 4)
     assert points[..., :3].ravel().tolist() == list(range(45))
+    assert (points.view(np.uint32)[..., 3] & 0xFFFFFF == 1 << 16 | 2 << 8 | 3).all()
 
 
 def test_the_profile_has_room_for_four_pictures(tmp_path, monkeypatch):

@@ -67,9 +67,11 @@ def test_pictures_cross_the_graph(graph, start_node, scene):
     start_node(world=scene)
     depths = graph.listen(Image, '/tower/eye/depth/image_raw')
     infos = graph.listen(CameraInfo, '/tower/eye/depth/camera_info')
+    images = graph.listen(Image, '/tower/eye/image_raw')
     clouds = graph.listen(PointCloud2, '/tower/eye/points')
     graph.wait(
-        lambda: len(depths) > 3 and len(infos) > 3 and len(clouds) > 3, 'three of each message'
+        lambda: len(depths) > 3 and len(infos) > 3 and len(clouds) > 3 and len(images) > 3,
+        'three of each message',
     )
     camera = expected_camera()
     image = depths[-1]
@@ -92,6 +94,12 @@ def test_pictures_cross_the_graph(graph, start_node, scene):
     cloud = clouds[-1]
     points = np.frombuffer(bytes(cloud.data), np.float32).reshape(HEIGHT, WIDTH, 4)
     assert np.array_equal(points[..., :3], camera.points, equal_nan=True)
+    colors = np.frombuffer(bytes(images[-1].data), np.uint8).reshape(HEIGHT, WIDTH, 3)
+    assert images[-1].encoding == 'rgb8'
+    assert np.array_equal(colors, camera.image)
+    assert len(np.unique(colors.reshape(-1, 3), axis=0)) > 2
+    packed = points.view(np.uint8)[..., 12:15]
+    assert np.array_equal(packed, colors[..., ::-1])
     # as depth_image_proc computes them
     v, u = np.mgrid[:HEIGHT, :WIDTH]
     depth = decoded(image)
