@@ -37,7 +37,13 @@ class CameraSensor(Device):
     """
 
     __slots__ = ('_info', '_optics', '_pictures', '_rendered', '_renderer', '_site')
-    internal_names = Device.internal_names | {'keep_poses', 'optical_pose', 'poses', 'settings'}
+    internal_names = Device.internal_names | {
+        'keep_poses',
+        'optical_pose',
+        'poses',
+        'settings',
+        'site',
+    }
 
     kind_of_class = CAMERA
 
@@ -65,6 +71,11 @@ class CameraSensor(Device):
             object.__setattr__(self, 'memory', memory)
         self.memory.step[0] = UNSAMPLED
         self._pictures.clear()
+
+    @property
+    def site(self) -> int:
+        """Number of the camera's own frame among the poses."""
+        return self._site
 
     @property
     def settings(self) -> CameraDescription:
@@ -143,9 +154,7 @@ class CameraSensor(Device):
     @property
     def optical_pose(self) -> FloatArray:
         """(12,) optical frame at the sample."""
-        sensor = self.poses[self._site]
-        rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
-        return np.concatenate([rotation.ravel(), sensor[9:]])
+        return optical_frame(self.poses[self.site])
 
     def reset(self, seed: int) -> None:
         """Forget the sample."""
@@ -195,6 +204,12 @@ class CameraSensor(Device):
         if output not in self._pictures:
             self._pictures[output] = picture_of(self._renderer, output, self.settings)
         return self._pictures[output]
+
+
+def optical_frame(sensor: FloatArray) -> FloatArray:
+    """Return the optical frame (12,) of a sensor frame (12,): rotation by rows, origin [m]."""
+    rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
+    return np.concatenate([rotation.ravel(), sensor[9:]])
 
 
 def optics_of(camera: CameraDescription) -> Optics:

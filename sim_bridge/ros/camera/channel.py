@@ -34,13 +34,15 @@ _BUFFER = 8 << 20
 
 class Scene(NamedTuple):
     """
-    The present structure. cameras: by number. visuals: all that cameras see.
+    The present structure.
 
-    A frame belongs to the scene with its number.
+    cameras: by number. sites: number of each camera's own frame among the poses. visuals: all that
+    cameras see. A frame belongs to the scene with its number.
     """
 
     number: int
     cameras: list[CameraTopics]
+    sites: list[int]
     visuals: list[Visual]
 
 
@@ -48,8 +50,8 @@ class Frame(NamedTuple):
     """
     Poses at a camera's sample.
 
-    scene: number. camera: number in the scene. stamp: [ns]. poses: (1 + n, 12) optical frame, then
-    the frames of all links and sensors.
+    scene: number. camera: number in the scene. stamp: [ns]. poses: (n, 12) frames of all links
+    and sensors.
     """
 
     scene: int

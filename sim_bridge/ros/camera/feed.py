@@ -12,8 +12,6 @@ import subprocess
 import tempfile
 from typing import NamedTuple
 
-import numpy as np
-
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.channel import (
@@ -105,7 +103,7 @@ class CameraFeed:
         self._is_reliable, self._waits = is_reliable, waits
         self._simulation = world.simulation
         self._fed: list[_Fed] = []
-        self._scene = Scene(0, [], [])
+        self._scene = Scene(0, [], [], [])
         self._is_told = True
         self._end: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -131,7 +129,9 @@ class CameraFeed:
             return
         self._fed = [_Fed(number, device) for number, (device, _) in enumerate(found)]
         visuals = visuals_of(self._world, self._warn_once) if cameras else []
-        self._scene = Scene(self._scene.number + 1, cameras, visuals)
+        self._simulation.cache.settle()
+        sites = [device.site for device, _ in found]
+        self._scene = Scene(self._scene.number + 1, cameras, sites, visuals)
         self._is_told = False
         if self._process is None:
             self._start()
@@ -152,8 +152,7 @@ class CameraFeed:
             if sampled < 0 or not values[fed.number, WANTED] or not self._tell_scene():
                 continue
             stamp = time_ns - (step - sampled) * step_ns
-            poses = np.concatenate([fed.device.optical_pose[None], fed.device.poses])
-            frame = Frame(self._scene.number, fed.number, stamp, poses)
+            frame = Frame(self._scene.number, fed.number, stamp, fed.device.memory.sample[0])
             fed.asked += 1
             if self._send(partial(send_frame, frame=frame)):
                 asked.add((fed.number, stamp))

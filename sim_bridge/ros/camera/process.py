@@ -47,7 +47,7 @@ class Cameras:
         """Listen to a connection on another thread."""
         self._end, self._counts, self._node = end, counts.values, node
         self._frames = OpticalFrames(node)
-        self._scene, self._scenery = Scene(0, [], []), Scenery([])
+        self._scene, self._scenery = Scene(0, [], [], []), Scenery([])
         self._open: list[CameraPublishers] = []
         self._scenes: deque[Scene] = deque()
         # frames in order, with their arrival [ns]
@@ -114,7 +114,7 @@ class Cameras:
         if frame.scene == self._scene.number:
             began = time.monotonic_ns()
             camera = self._open[frame.camera]
-            camera.publish(self._scenery, frame)
+            camera.publish(self._scenery, frame, self._scene.sites[frame.camera])
             now, row = time.monotonic_ns(), self._counts[frame.camera]
             row[RENDERED_NS], row[AGE_NS] = now - began, now - arrived
             row[SENT] += 1

@@ -17,7 +17,7 @@ from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
-from sim_bridge.sensors.cameras import optics_of, picture_of
+from sim_bridge.sensors.cameras import optical_frame, optics_of, picture_of
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 
@@ -53,8 +53,12 @@ class CameraPublishers:
         }
         return sum(each.get_subscription_count() > 0 for _, each in publishers)
 
-    def publish(self, scenery: Scenery, frame: Frame) -> None:
-        """Render a frame, and publish the wanted outputs and camera_info with its stamp."""
+    def publish(self, scenery: Scenery, frame: Frame, site: int) -> None:
+        """
+        Render a frame, and publish the wanted outputs and camera_info with its stamp.
+
+        site: number of the camera's frame among the poses.
+        """
         stamp = pack_stamp(frame.stamp)
         if self._wanted:
             if self._renderer is None:
@@ -62,7 +66,7 @@ class CameraPublishers:
                 self._renderer = Renderer(
                     scenery, optics, _THREADS, samples=self._camera.settings.samples
                 )
-            self._renderer.render(frame.poses[0], frame.poses[1:])
+            self._renderer.render(optical_frame(frame.poses[site]), frame.poses)
         for output in self._outputs:
             if output in self._wanted:
                 message = self._filled(output)
