@@ -116,3 +116,14 @@ def test_strict_checks_refuse_a_part_with_defects(capsys, tmp_path):
     assert 'the collision is left out' in capsys.readouterr().out
     assert main(['check', str(file), '--strict']) == 1
     assert ': error: link' in capsys.readouterr().out
+
+
+def test_a_robot_without_any_mass_stays_in_place():
+    """Hold a file with frames alone, as for a viewer; the user's choice goes before."""
+    text = (
+        '<robot name="frames"><link name="base"/><link name="camera"/><joint name="j" '
+        'type="fixed"><parent link="base"/><child link="camera"/></joint></robot>'
+    )
+    base = base_of(load_description(text))
+    assert base.is_fixed and 'has no mass' in base.reason
+    assert not base_of(load_description(text), False).is_fixed

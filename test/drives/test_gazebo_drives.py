@@ -185,6 +185,25 @@ def test_classic_cars_drive_straight_and_no_faster_than_allowed():
     assert run.drive.reckoned_twist[0] == pytest.approx(1.0, rel=0.01)
 
 
+def test_cars_of_a_fork_take_yaw_rates():
+    """Read the tags of ROS 1 in AgileX' fork, whose commands are ordinary twists."""
+    joints = {
+        'leftFrontJoint': 'front_left',
+        'rightFrontJoint': 'front_right',
+        'leftRearJoint': 'rear_left',
+        'rightRearJoint': 'rear_right',
+        'leftHingeJoint': 'steer_left',
+        'rightHingeJoint': 'steer_right',
+        'wheelSeparation': 0.3,
+        'wheelDiameter': 2.0 * RADIUS,
+    }
+    run = Run(with_plugin(car(), 'libgazebo_ros_ackerman.so', **joints))
+    run.go((0.4, 0.0, 0.2), 2.0)
+    before = run.pose[2]
+    run.go((0.4, 0.0, 0.2), 1.0)
+    assert run.pose[2] - before == pytest.approx(0.2, rel=0.01)
+
+
 @pytest.mark.parametrize('limit', [0.3, 0.5])
 def test_gazebos_car_turns_no_tighter_than_its_limit(limit):
     """Bound the radius by L / sin(steering_limit), as the plugin does."""

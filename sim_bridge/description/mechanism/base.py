@@ -58,7 +58,7 @@ def _fall(description: RobotDescription, is_fixed: bool) -> str:
 def _reason_to_hold(description: RobotDescription) -> str:
     """Return the reason for holding the root of an arm or a gripper; '' for a free base."""
     limbs = _limbs(description)
-    if limbs.joints and not limbs.has_root_mass:
+    if not limbs.has_root_mass:
         return f'its root link {description.root!r} has no mass'
     if not limbs.joints or limbs.floats or description.drives or description.crawlers:
         return ''

@@ -31,6 +31,8 @@ from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
 _UNMEASURED = 1e12
 # [rad] steering angle for a turn nearly on the spot
 _STEEPEST = 1.57
+# tags of the Ackermann fork: the model's own dimensions count, and its effort limits
+_OF_FORK = ('wheel_separation', 'wheel_diameter', 'torque', 'publish_odom')
 # planar move's tags in ROS 1; in ROS 2 topics are remapped
 _PLANAR_ROS1 = ('commandTopic', 'odometryTopic', 'odometryFrame', 'odometryRate', 'robotBaseFrame')
 
@@ -94,7 +96,8 @@ def read_ackermann(tags: PluginTags) -> DriveDescription:
     )
     most = tags.number('max_speed', 20.0, NOT_NEGATIVE)
     angle = min(tags.number('max_steer', 0.6, SIZE), _STEEPEST)
-    for tag in ('max_steering_angle', 'steering_wheel_joint'):
+    is_fork = tags.has('leftHingeJoint')
+    for tag in ('max_steering_angle', 'steering_wheel_joint', *_OF_FORK):
         tags.text(tag)
     drive = DriveDescription(
         'ackermann_drive',
@@ -103,10 +106,12 @@ def read_ackermann(tags: PluginTags) -> DriveDescription:
         axles,
         limits=(SpeedLimits(-most, most), SpeedLimits(), SpeedLimits()),
         curvature_limit=math.tan(angle) / wheelbase,
-        steers_by_angle=True,
+        steers_by_angle=not is_fork,
         is_true=True,
     )
-    return _with_settings(drive, tags, tags.flag('publish_odom', False), False)
+    # the fork's commands have a yaw rate, as usual; it always publishes odometry
+    is_published = is_fork or tags.flag('publish_odom', False)
+    return _with_settings(drive, tags, is_published, tags.flag('broadcastTF', False))
 
 
 def read_planar_move(tags: PluginTags) -> DriveDescription:

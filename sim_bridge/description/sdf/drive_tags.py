@@ -23,6 +23,13 @@ ROS1_TAGS = {
     'max_wheel_torque': 'wheelTorque',
     'odometry_source': 'odometrySource',
     'update_rate': 'updateRate',
+    # forks of the Ackermann drive
+    'front_left_joint': 'leftFrontJoint',
+    'front_right_joint': 'rightFrontJoint',
+    'rear_left_joint': 'leftRearJoint',
+    'rear_right_joint': 'rightRearJoint',
+    'left_steering_joint': 'leftHingeJoint',
+    'right_steering_joint': 'rightHingeJoint',
 }
 # tags without effect here: their message or quantity is always published, or never
 WITHOUT_EFFECT = {

@@ -179,6 +179,7 @@ _CLASSIC_READERS: dict[str, Callable[[PluginTags], DriveDescription]] = {
     'gazebo_ros_diff_drive': read_diff_drive,
     'gazebo_ros_skid_steer_drive': read_skid_steer,
     'gazebo_ros_ackermann_drive': read_ackermann,
+    'gazebo_ros_ackerman.': read_ackermann,
     'gazebo_ros_planar_move': read_planar_move,
 }
 
