@@ -54,7 +54,7 @@ def try_clients(file: RobotFile, others: Sequence[Path] = ()) -> dict[str, str]:
         name
         for name, kinds in (
             ('arm_client', ('trajectories', 'grippers')),
-            ('navigation_client', ('drives', 'scans')),
+            ('navigation_client', ('drives', 'scans', 'clouds')),
         )
         if any(asked[kind] for kind in kinds)
     ]
@@ -88,6 +88,11 @@ def request(description: RobotDescription) -> dict[str, Any]:
         for manager in description.controller_managers
         for each in manager.controllers
     ]
+    lidars = {
+        each.topic: each.settings.vertical_samples
+        for each in description.sensors
+        if each.kind is LIDAR and each.topic
+    }
     return {
         'patience': _PATIENCE,
         'trajectories': [
@@ -99,11 +104,8 @@ def request(description: RobotDescription) -> dict[str, Any]:
             _gripper(description, *each) for each in controllers if each[1].type in _GRIPPERS
         ],
         'drives': _drives(description),
-        'scans': [
-            _full(each.topic or each.name)
-            for each in description.sensors
-            if each.kind is LIDAR and each.topic
-        ],
+        'scans': [_full(topic) for topic, rows in lidars.items() if rows == 1],
+        'clouds': [_full(topic) for topic, rows in lidars.items() if rows > 1],
     }
 
 
@@ -112,7 +114,7 @@ def _trajectory(
     manager: ControllerManagerDescription,
     one: ControllerDescription,
 ) -> dict[str, Any]:
-    joints = list(one.parameters.get('joints', ()))
+    joints = list(one.settings.joints if one.settings else one.parameters.get('joints', ()))
     return {
         'name': one.name,
         'action': f'{manager.prefix}/{one.name}/follow_joint_trajectory',

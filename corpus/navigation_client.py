@@ -16,7 +16,7 @@ from typing import Any
 from geometry_msgs.msg import Twist, TwistStamped
 from nav_msgs.msg import Odometry
 from rclpy.qos import qos_profile_sensor_data
-from sensor_msgs.msg import LaserScan
+from sensor_msgs.msg import LaserScan, PointCloud2
 from tf2_msgs.msg import TFMessage
 
 from corpus.joined import AbsentError, Joined
@@ -30,7 +30,7 @@ _KINDS: dict[str, Any] = {
 
 
 def main(request: dict[str, Any]) -> dict[str, str]:
-    """Drive each drive; return results by name, and those of tf and scans."""
+    """Drive each drive; return results by name, and those of tf, scans and clouds."""
     results = {}
     with Joined('navigation_client', request['patience']) as graph:
         transforms = graph.latest(TFMessage, '/tf', 1000)
@@ -39,11 +39,12 @@ def main(request: dict[str, Any]) -> dict[str, str]:
                 results[one['name']] = _drive(graph, one, transforms)
             except AbsentError as err:
                 results[one['name']] = str(err)
-        for topic in request['scans']:
-            try:
-                results[topic] = _scan(graph, topic)
-            except AbsentError as err:
-                results[topic] = str(err)
+        for kind, listen in (('scans', _scan), ('clouds', _cloud)):
+            for topic in request[kind]:
+                try:
+                    results[topic] = listen(graph, topic)
+                except AbsentError as err:
+                    results[topic] = str(err)
     return results
 
 
@@ -111,6 +112,13 @@ def _scan(graph: Joined, topic: str) -> str:
     if scan.angle_increment:
         count += round((scan.angle_max - scan.angle_min) / scan.angle_increment)
     return 'scans' if len(scan.ranges) == count else f'{len(scan.ranges)} ranges of {count}'
+
+
+def _cloud(graph: Joined, topic: str) -> str:
+    """Wait for a cloud with points."""
+    clouds = graph.latest(PointCloud2, topic, qos_profile_sensor_data)
+    graph.wait(lambda: clouds, f'cloud on {topic}')
+    return 'clouds' if clouds[-1].data else 'no points'
 
 
 if __name__ == '__main__':

@@ -27,6 +27,8 @@ from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 
 HULL, HULLS, MESH, NONE = 'hull', 'hulls', 'mesh', 'none'
 CHOICES = HULL, HULLS, MESH, NONE
+AUTO = 'auto'
+"""Missing meshes are left out if others are found, which no wrong search path explains."""
 _PATHS_SHOWN = 8
 # [s] max_step_size of Gazebo's worlds
 _GAZEBO_STEP = 1e-3
@@ -77,9 +79,12 @@ def read_shapes(
     meshes: 'hull', each mesh's convex hull; 'hulls', the hulls in a convex decomposition of each
     mesh, which all get the element's name; 'mesh', its triangles. missing_meshes: severity
     ('error' or 'warning') of the finding for a missing or unreadable mesh; it then collides with
-    nothing. Raises InvalidValueError for other words.
+    nothing. 'auto': the mesh is left out if the file of any other one is there. Raises
+    InvalidValueError for other words.
     """
-    one_of('missing_meshes', missing_meshes, (ERROR, WARNING))
+    one_of('missing_meshes', missing_meshes, (ERROR, WARNING, AUTO))
+    are_parts = missing_meshes == AUTO and _finds_meshes(description)
+    severity = ERROR if missing_meshes == AUTO else missing_meshes
     materials: dict[ContactDescription, Material] = {}
     shapes = []
     for link in description.links.values():
@@ -90,7 +95,12 @@ def read_shapes(
         )
         for geometry in link.collisions:
             place = Place('link/collision', link.name, geometry.line)
-            found = _shapes(geometry, meshes, place, findings, missing_meshes)
+            own = Findings()
+            found = _shapes(geometry, meshes, place, own, severity)
+            if are_parts:
+                findings.take_part(own, 'collision')
+            else:
+                findings.found.update(own.found)
             shapes += [
                 LinkShape(
                     link.name,
@@ -108,6 +118,13 @@ def read_shapes(
                 for shape in found
             ]
     return tuple(shapes)
+
+
+def _finds_meshes(description: RobotDescription) -> bool:
+    """Return whether any mesh file of the collision shapes is there."""
+    return any(
+        geometry.path for link in description.links.values() for geometry in link.collisions
+    )
 
 
 def _shapes(

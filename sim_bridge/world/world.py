@@ -375,6 +375,7 @@ class World(DeclaredAttributes):
             triangles; 'none': the robot collides with nothing.
         missing_meshes: report a missing or unreadable collision mesh as an 'error', or as a
             'warning' in `robot.description.report`; with a warning it collides with nothing.
+            'auto': a warning if another mesh of the robot is found.
         self_collision: False: no two robot links collide. True: all do, except links
             connected by a joint and links that overlap in the initial configuration. None: as
             True, but only where `selfCollide` tags allow it, if there are any tags.

@@ -232,6 +232,22 @@ def test_missing_mesh_can_be_lived_with(tmp_path):
     assert load(path, collisions='none').geometries == []
 
 
+def test_single_missing_meshes_are_left_out_where_others_are_found(tmp_path):
+    """Leave out a missing mesh beside one that is there; refuse a robot without any."""
+    (tmp_path / 'there.stl').write_bytes(b'solid')
+    path = tmp_path / 'r.urdf'
+    missing = collision('<mesh filename="package://no/a.stl"/>'), collision('<sphere radius="1"/>')
+    path.write_text(robot(link('a', *missing)))
+    with pytest.raises(sb.DescriptionError, match='not found'):
+        load(path, missing_meshes='auto')
+    path.write_text(robot(link('a', *missing, collision('<mesh filename="there.stl"/>'))))
+    loaded = load(path, missing_meshes='auto')
+    assert [type(geometry.shape) for geometry in loaded.geometries] == [sb.Sphere]
+    left_out = loaded.description.report.not_simulated
+    assert [each.code for each in left_out] == ['mesh-not-found', 'mesh-unreadable']
+    assert {each.omits for each in left_out} == {'collision'}
+
+
 def test_neighbours_are_excluded():
     """Exclude links connected by a joint, and no others that are apart."""
     assert excluded_links(load(chain())) == {'ab', 'bc', 'cd'}

@@ -393,7 +393,7 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
         'fixed_base': _is_fixed(section),
         **section.pose(),
         'collisions': section.choice('collisions', ('hull', 'hulls', 'mesh', 'none'), 'hull'),
-        'missing_meshes': section.choice('missing_meshes', ('error', 'warning'), 'error'),
+        'missing_meshes': section.choice('missing_meshes', ('error', 'warning', 'auto'), 'error'),
         'self_collision': section.flag('self_collision', None),
         'material': section.text('material', None),
         'package_paths': packages,

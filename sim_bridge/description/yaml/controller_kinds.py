@@ -418,6 +418,8 @@ READERS: Mapping[str, Reader] = {
     'parallel_gripper_action_controller/GripperActionController': _parallel_gripper,
     'pid_controller/PidController': _pid,
     'joint_state_broadcaster/JointStateBroadcaster': _joint_states,
+    # its name before ROS 2 Galactic
+    'joint_state_controller/JointStateController': _joint_states,
     IMU: _imu,
     FORCE_TORQUE: _wrench,
     'gps_sensor_broadcaster/GPSSensorBroadcaster': _fix,

@@ -226,9 +226,10 @@ class SimulatorParameters:
         choices=('hull', 'hulls', 'mesh', 'none'),
     )
     missing_meshes: str = parameter(
-        'error',
-        "Missing collision mesh: 'error', or 'warning' and the mesh is ignored",
-        choices=('error', 'warning'),
+        'auto',
+        "Missing collision mesh: 'error', or 'warning' and the mesh is ignored; 'auto': ignored "
+        'if another mesh of the robot is found, else the package path is wrong: an error',
+        choices=('auto', 'error', 'warning'),
     )
     self_collision: str = parameter(
         'auto',
@@ -588,6 +589,12 @@ class SimulatorParameters:
     def own_robot(self) -> str:
         """Description, name or file of the robot besides those in `world`; '' for none."""
         return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
+
+    @property
+    def mesh_severity(self) -> str:
+        """Value of `missing_meshes` for `World.load_urdf`; strict nodes leave out nothing."""
+        is_strict = self.strict and self.missing_meshes == 'auto'
+        return 'error' if is_strict else self.missing_meshes
 
     @property
     def fixed_base(self) -> bool | None:

@@ -312,7 +312,7 @@ def _load_robot(
         orientation=parameters.orientation,
         joint_positions=_given_positions(description, parameters) or initial_values(description),
         collisions=parameters.collisions,
-        missing_meshes=parameters.missing_meshes,
+        missing_meshes=parameters.mesh_severity,
         self_collision=SELF_COLLISION[parameters.self_collision],
     )
     has_ground = parameters.ground and not parameters.world

@@ -180,7 +180,7 @@ def _load_robot(
         fixed_base=base_of(description).is_fixed,
         joint_positions=initial_values(description),
         collisions=parameters.collisions,
-        missing_meshes=parameters.missing_meshes,
+        missing_meshes=parameters.mesh_severity,
         self_collision=SELF_COLLISION[parameters.self_collision],
     )
 
