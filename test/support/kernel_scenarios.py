@@ -887,6 +887,25 @@ def walls(watch):
         world.step()
 
 
+def jamming(watch):
+    """Drop two tilted boxes, until Newton steps fail; then watch the central path."""
+    world = grounded({'friction': 0.6})
+    for height, turn in ((0.15, 0.3), (0.4, -0.1)):
+        sine, cosine = np.sin(0.5 * turn), np.cos(0.5 * turn)
+        world.add_body(
+            sb.Box((0.2, 0.2, 0.2)),
+            mass=1.0,
+            position=(0.05 * turn, 0.0, height),
+            orientation=(0.6 * sine, 0.8 * sine, 0.0, cosine),
+        )
+    for _ in range(300):
+        world.step()
+        if world.report.newton_steps > 15:
+            break
+    with watch():
+        world.step()
+
+
 def ropes(watch):
     """Drop a rope across another one that lies on the ground."""
     world = grounded(LAWS[1])
@@ -1028,6 +1047,7 @@ SCENARIOS = [
     many,
     laws,
     walls,
+    jamming,
     ropes,
     directions,
     rolling_slip,

@@ -28,7 +28,7 @@ from sim_bridge.engine.data.contact_problem import (
 from sim_bridge.engine.math.vec3 import load_v, sub
 
 _ROUNDS = 40
-_MOST_NEWTONS = 150
+MOST_NEWTONS = 150
 _NEWTONS_A_ROUND = 12
 _NEWTONS_AT_REST = 3
 _FOR_BAD = 30  # factor on the allowed work for a residual above BAD,
@@ -50,7 +50,7 @@ _MOST_YIELD = 0.1
 
 
 @subroutine
-def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most):
+def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most, most_newtons):
     """
     Solve an island to a natural-map residual of `tolerance`; return the Newton step count.
 
@@ -58,7 +58,8 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
     rest for long; an island already within tolerance takes only this round, with an even smaller
     residual. Jammed bodies whose laws have no solution must not stop a simulation. So no Newton
     step begins after too many steps, or after too much work on the island in this time step, over
-    all pivots of joints at their stops. most: multiplications allowed.
+    all pivots of joints at their stops. most: multiplications allowed. most_newtons: Newton steps
+    allowed; a round may exceed them.
     """
     natural, _ = island_residual(laws, islands, rows, solution, island)
     newtons, share, best, is_last = 0, _YIELD, _BEST * tolerance, False
@@ -67,12 +68,12 @@ def solve_proximal(laws, islands, rows, solution, direct, island, tolerance, mos
         share, best, turns = _YIELD_AT_REST, _AT_REST * tolerance, _NEWTONS_AT_REST
     else:
         natural, newtons = seek_least(
-            laws, islands, rows, solution, direct, island, natural, tolerance, most
+            laws, islands, rows, solution, direct, island, natural, tolerance, most, most_newtons
         )
         if natural <= tolerance:
             share = _LAST_YIELD
     for _ in range(_ROUNDS):
-        is_spent = newtons >= _MOST_NEWTONS or (
+        is_spent = newtons >= most_newtons or (
             islands.spent[island] > allowed_work(natural, most) and natural > tolerance
         )
         if is_spent or is_last or natural <= best:
@@ -117,7 +118,9 @@ def allowed_work(natural, most):
 
 
 @subroutine
-def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance, most):
+def seek_least(
+    laws, islands, rows, solution, direct, island, natural, tolerance, most, most_newtons
+):
     """
     Approach the solution with the least impulses; return the residual and the Newton steps.
 
@@ -132,7 +135,8 @@ def seek_least(laws, islands, rows, solution, direct, island, natural, tolerance
     if greatest > 0.0:
         share = min(share, natural / greatest)
     while share >= _LAST_YIELD and natural > tolerance:
-        if newtons > 0 and islands.spent[island] > allowed_work(natural, most):
+        is_spent = islands.spent[island] > allowed_work(natural, most)
+        if newtons > 0 and (is_spent or newtons >= most_newtons):
             break
         _, own = take_round(
             laws,

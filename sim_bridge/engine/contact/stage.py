@@ -2,7 +2,7 @@
 
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
-from sim_bridge.engine.contact.accuracy import FINE, keep_levels, level_tolerance
+from sim_bridge.engine.contact.accuracy import FINE, is_slow_island, keep_levels, level_tolerance
 from sim_bridge.engine.contact.alternating import alternate, is_large, penalty_of
 from sim_bridge.engine.contact.axis_law_rows import gather_axis_wrenches
 from sim_bridge.engine.contact.blocked import find_blocked
@@ -10,10 +10,13 @@ from sim_bridge.engine.contact.budget import (
     affordable_work,
     BAD,
     greatest_change,
+    greatest_velocity,
+    island_rows,
     island_tolerance,
     newton_work,
     sweep_work,
 )
+from sim_bridge.engine.contact.central_path import follow_path, has_path, path_work
 from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.impacts import begin_impacts, propagate_impacts
 from sim_bridge.engine.contact.islands import find_islands
@@ -30,7 +33,7 @@ from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.mimic_rows import build_mimic_rows
 from sim_bridge.engine.contact.positions import find_missing, gather_shifts, solve_positions
 from sim_bridge.engine.contact.prepare import set_laws, world_impulse
-from sim_bridge.engine.contact.proximal import go_back, keep_impulses, solve_proximal
+from sim_bridge.engine.contact.proximal import go_back, keep_impulses, MOST_NEWTONS, solve_proximal
 from sim_bridge.engine.contact.residual import island_residual, note_residual
 from sim_bridge.engine.contact.respond import gather_wrenches, respond
 from sim_bridge.engine.contact.rows import build_rows
@@ -62,6 +65,9 @@ from sim_bridge.engine.math.vec3 import load3, store3, ZERO
 
 _NORMAL_SWEEPS = 10
 _LAST_SWEEPS = 5  # after Newton's method was abandoned: they bring forces within their bounds
+_NEWTONS_BEFORE_PATH = 8  # Newton steps, before the central path is followed
+_PATH = 6  # steps on the path that must fit into the budget where the path comes first
+_OF_VELOCITY = 1e-5  # residual where the path comes first, relative to the island's velocity
 _TRIAL = 10  # a trial of the level FINE has this fraction of the work
 _SWEEPS_FOR_BAD = 50  # for a residual above BAD, if affordable
 
@@ -287,21 +293,56 @@ def newton(table, phase):
     a_newton = work_along_trees(islands, rows, direct, island, a_newton)
     most = most_work(table, island, a_newton)
     newtons, is_ready = 0, True
-    if is_large(laws, islands, direct, island):
+    coarse = 0.5 * coarse_tolerance(table, island)
+    on_path = not is_without_friction and has_path(laws, islands, rows, direct, island)
+    is_first = (
+        on_path
+        and islands.remembers[island] == 1
+        and not is_slow_island(world.options(table), world.state(table), islands, rows, island)
+        and islands.spent[island] + _PATH * path_work(islands, rows, direct, island) <= most
+    )
+    if is_first:
+        tolerance = tolerance_on_path(table, island, tolerance)
+        newtons = follow_path(laws, islands, rows, solution, direct, island, tolerance, most)
+        is_ready = islands.spent[island] <= most
+    elif is_large(laws, islands, direct, island):
         share = penalty_of(world.state(table), islands, rows, direct, island, most)
         left = alternate(laws, islands, rows, solution, direct, island, share, tolerance, most)
         # one factorization is a Newton step's work
         newtons, is_ready = 1, left <= tolerance or islands.spent[island] <= most
-    coarse = 0.5 * coarse_tolerance(table, island)
     is_trial = islands.level[island] == FINE and islands.remembers[island] != 0
     if is_ready and is_trial and coarse > tolerance:
         # after failures, the coarse tolerance suffices beyond a small share of the work
         newtons += solve_proximal(
-            laws, islands, rows, solution, direct, island, tolerance, most // _TRIAL
+            laws, islands, rows, solution, direct, island, tolerance, most // _TRIAL, MOST_NEWTONS
         )
         tolerance = coarse
     if is_ready:
-        newtons += solve_proximal(laws, islands, rows, solution, direct, island, tolerance, most)
+        newtons += solve_proximal(
+            laws,
+            islands,
+            rows,
+            solution,
+            direct,
+            island,
+            tolerance,
+            most,
+            _NEWTONS_BEFORE_PATH if on_path else MOST_NEWTONS,
+        )
+        left, _ = island_residual(laws, islands, rows, solution, island)
+        if on_path and not is_first and left > tolerance:
+            newtons += follow_path(laws, islands, rows, solution, direct, island, tolerance, most)
+            newtons += solve_proximal(
+                laws,
+                islands,
+                rows,
+                solution,
+                direct,
+                island,
+                tolerance,
+                most,
+                MOST_NEWTONS - newtons,
+            )
     left, _ = island_residual(laws, islands, rows, solution, island)
     if left > tolerance:
         keep_impulses(islands, solution, island, direct.kept)
@@ -366,6 +407,20 @@ def tolerance_of(table, island):
         world.law_rows(table).size[ELEMENTS] > 0,
         island,
     )
+
+
+@kernel
+def tolerance_on_path(table, island, tolerance):
+    """
+    Return the residual sought where the central path comes first [m/s].
+
+    tolerance: aim at the island's level. Piles take a share of their velocity, if it is greater.
+    """
+    options, islands, rows = world.options(table), world.islands(table), world.rows(table)
+    if island_rows(world.laws(table), islands, island) <= options.newton_rows:
+        return tolerance
+    velocity = greatest_velocity(world.state(table), islands, rows, island)
+    return max(tolerance, _OF_VELOCITY * velocity)
 
 
 @kernel

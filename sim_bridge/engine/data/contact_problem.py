@@ -47,6 +47,17 @@ Columns in Rows.block.
 First the linear rows' Delassus matrix, lower triangle (N: normal row, 1 and 2: friction
 rows), then the angular rows' Delassus matrix, diagonal.
 """
+OnPath = IntEnum(
+    'OnPath',
+    'SLACK SPEED NORMAL TANGENT TANGENT2 VELOCITY VELOCITY2 SLACK_CHANGE SPEED_CHANGE',
+    start=0,
+)
+"""
+Columns in Direct.path.
+
+Slack of the normal velocity and sliding speed; changes in a step: impulses along NORMAL, TANGENT,
+TANGENT2, sliding velocities, slack and speed.
+"""
 # entries in Solution.effort
 ISLANDS = 0
 SWEEPS = 1  # maximum over all islands
@@ -312,6 +323,8 @@ class Direct(NamedTuple):
     """Linearized laws of each contact: impulse change = k - K velocity; see COMPLIANCE_ROW."""
     dual: Annotated[FloatMatrix, Dims('bounds', 6, unit='m/s; rad/s')]
     """Row velocities in the contact laws, see `contact.alternating`."""
+    path: Annotated[FloatMatrix, Dims('bounds', 9, unit='SI')]
+    """Variables and their changes on the central path, see `contact.central_path`; OnPath."""
     offset: Annotated[FloatVector, Dims('whitened', unit='SI')]
     """Whitened velocity without the island's impulses, in the order of the coordinates."""
     next_search: Annotated[FloatVector, Dims('whitened', unit='SI')]

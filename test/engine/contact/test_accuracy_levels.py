@@ -31,7 +31,8 @@ def test_leaning_books_come_to_rest_with_few_newton_steps(time_step):
     for _ in range(round(0.4 / time_step)):
         world.step()
         newtons.append(world.report.newton_steps)
-    assert np.mean(newtons) < 1.5
+    # a step on the central path counts as one, forty iterations of ADMM do, too
+    assert np.mean(newtons) < 2.0
     assert max(newtons) < 40
     assert speed(world) < 1e-11
     assert world.report.converged
