@@ -51,7 +51,7 @@ def sum_rows(root, pose, loops, first, end, rate, work, wrench_out):
 
 
 @kernel
-def keep_wrenches(root, loops, wrench, idle, wrench_inout):
+def keep_reactions(root, loops, wrench, idle, wrench_inout):
     """
     Store the joints' wrenches of a step; joints of sleepers keep the earlier ones.
 

@@ -8,7 +8,7 @@ from sim_bridge.engine.constraints.bearing import follow_loads
 from sim_bridge.engine.constraints.blocked import release_blocked
 from sim_bridge.engine.constraints.breaking import break_weakest
 from sim_bridge.engine.constraints.closing import assemble, begin, close, follow_shift
-from sim_bridge.engine.constraints.reactions import act_on_bodies, keep_wrenches, react_at_instant
+from sim_bridge.engine.constraints.reactions import act_on_bodies, keep_reactions, react_at_instant
 from sim_bridge.engine.constraints.respond import act, build_constraints
 from sim_bridge.engine.constraints.rows import find_arms, find_drifts, find_errors, rate_of
 from sim_bridge.engine.data import world_table as world
@@ -184,9 +184,9 @@ def keep_constraints(table):
         keep_awake(model.root, loops, state)
         # ws.pose has the poses last computed by `close`, less than _NEARLY from the final ones
         keep_axes(ws.pose, world.options(table).time_step, loops, work, state)
-        keep_wrenches(model.root, loops, work.yielded, state.idle, state.loop_wrench)
+        keep_reactions(model.root, loops, work.yielded, state.idle, state.loop_wrench)
         act_on_bodies(ws.pose, loops, state.loop_wrench, state.yield_wrench)
-    keep_wrenches(model.root, loops, work.mean, state.idle, state.loop_mean)
+    keep_reactions(model.root, loops, work.mean, state.idle, state.loop_mean)
     return 0
 
 
