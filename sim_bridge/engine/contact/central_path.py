@@ -104,13 +104,13 @@ def has_path(laws, islands, rows, direct, island):
 
 
 @kernel
-def presses(rows, contact):
+def can_press(rows, contact):
     """Return whether a contact has inverse inertia along its normal."""
     return rows.block[contact, Block.NN] > 0.0
 
 
 @kernel
-def rubs(laws, rows, contact):
+def has_friction(laws, rows, contact):
     """Return whether a contact has friction."""
     block = rows.block[contact]
     return (
@@ -135,12 +135,12 @@ def start_path(laws, islands, rows, solution, direct, island, natural):
     least = max(_START * greatest, natural)
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if not presses(rows, contact):
+        if not can_press(rows, contact):
             continue
         impulse = solution.impulse[contact]
         n = least / rows.block[contact, Block.NN]
         t, s = -impulse[Row.TANGENT], -impulse[Row.TANGENT2]
-        if rubs(laws, rows, contact):
+        if has_friction(laws, rows, contact):
             size = math.sqrt(t * t + s * s)
             bound = laws.radius[contact, Bound.TANGENT] * (impulse[Row.NORMAL] + n)
             share = max(1.0 - _INSIDE * bound / size, 0.0) if size > 0.0 else 0.0
@@ -167,14 +167,14 @@ def mean_product(laws, islands, rows, solution, direct, island, length):
     total, cones = 0.0, 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if not presses(rows, contact):
+        if not can_press(rows, contact):
             continue
         at, impulse = direct.path[contact], solution.impulse[contact]
         own = rows.block[contact, Block.NN]
         n = impulse[Row.NORMAL] + length * at[OnPath.NORMAL]
         total += own * n * (at[OnPath.SLACK] + length * at[OnPath.SLACK_CHANGE])
         cones += 1
-        if rubs(laws, rows, contact):
+        if has_friction(laws, rows, contact):
             _, u_1, u_2 = linear_velocities(laws, rows, solution, contact)
             t = impulse[Row.TANGENT] + length * at[OnPath.TANGENT]
             s = impulse[Row.TANGENT2] + length * at[OnPath.TANGENT2]
@@ -196,7 +196,7 @@ def take_path_step(laws, islands, rows, solution, direct, island, kappa):
             direct.lower[entry] = direct.upper[entry] = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if presses(rows, contact):
+        if can_press(rows, contact):
             if not linearize_path(laws, rows, solution, direct, contact, 0.0, 0.0):
                 return 0.0
             add_linear_rows(rows, direct, contact, False)
@@ -217,7 +217,7 @@ def take_path_step(laws, islands, rows, solution, direct, island, kappa):
         return 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if presses(rows, contact):
+        if can_press(rows, contact):
             at, impulse = direct.path[contact], solution.impulse[contact]
             change = scale(length, load_v(at, OnPath.NORMAL))
             push(laws, rows, contact, change, ZERO, solution.z)
@@ -248,7 +248,7 @@ def linearize_path(laws, rows, solution, direct, contact, aim, corrected):
     missing = energy - n * u_n
     local[0, 6] = missing - corrected * at[OnPath.NORMAL] * at[OnPath.SLACK_CHANGE]
     local[1, 1] = local[2, 2] = 1.0
-    if rubs(laws, rows, contact):
+    if has_friction(laws, rows, contact):
         mu, t, s = (
             laws.radius[contact, Bound.TANGENT],
             impulse[Row.TANGENT],
@@ -299,7 +299,7 @@ def add_right_sides(laws, islands, rows, solution, direct, island, aim, correcte
         direct.search[line] = 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if presses(rows, contact):
+        if can_press(rows, contact):
             linearize_path(laws, rows, solution, direct, contact, aim, corrected)
             own = direct.linearized[contact]
             n, t, s = own[3], own[COMPLIANCE_ROW + 3], own[2 * COMPLIANCE_ROW + 3]
@@ -322,7 +322,7 @@ def find_path_changes(laws, islands, rows, solution, direct, island, aim, correc
     longest = math.inf
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
-        if not presses(rows, contact):
+        if not can_press(rows, contact):
             continue
         own, at, impulse = (
             direct.linearized[contact],
@@ -348,7 +348,7 @@ def find_path_changes(laws, islands, rows, solution, direct, island, aim, correc
         n, slack, speed_change = impulse[Row.NORMAL], at[OnPath.SLACK], 0.0
         slack_change = d0 + u_n - slack
         longest = min(longest, min(way_to_zero(n, dn), way_to_zero(slack, slack_change)))
-        if rubs(laws, rows, contact):
+        if has_friction(laws, rows, contact):
             mu, t, s = (
                 laws.radius[contact, Bound.TANGENT],
                 impulse[Row.TANGENT],
