@@ -294,11 +294,13 @@ def newton(table, phase):
     most = most_work(table, island, a_newton)
     newtons, is_ready = 0, True
     coarse = 0.5 * coarse_tolerance(table, island)
-    on_path = not is_without_friction and has_path(laws, islands, rows, direct, island)
+    is_slow = is_slow_island(world.options(table), world.state(table), islands, rows, island)
+    on_path = not is_without_friction and not (is_slow and is_pile(table, island))
+    on_path = on_path and has_path(laws, islands, rows, direct, island)
     is_first = (
         on_path
         and islands.remembers[island] == 1
-        and not is_slow_island(world.options(table), world.state(table), islands, rows, island)
+        and not is_slow
         and islands.spent[island] + _PATH * path_work(islands, rows, direct, island) <= most
     )
     if is_first:
@@ -410,14 +412,21 @@ def tolerance_of(table, island):
 
 
 @kernel
+def is_pile(table, island):
+    """Return whether an island has more rows than Newton steps of `iterative` complete."""
+    size = island_rows(world.laws(table), world.islands(table), island)
+    return size > world.options(table).newton_rows
+
+
+@kernel
 def tolerance_on_path(table, island, tolerance):
     """
     Return the residual sought where the central path comes first [m/s].
 
     tolerance: aim at the island's level. Piles take a share of their velocity, if it is greater.
     """
-    options, islands, rows = world.options(table), world.islands(table), world.rows(table)
-    if island_rows(world.laws(table), islands, island) <= options.newton_rows:
+    islands, rows = world.islands(table), world.rows(table)
+    if not is_pile(table, island):
         return tolerance
     velocity = greatest_velocity(world.state(table), islands, rows, island)
     return max(tolerance, _OF_VELOCITY * velocity)

@@ -31,9 +31,9 @@ def test_leaning_books_come_to_rest_with_few_newton_steps(time_step):
     for _ in range(round(0.4 / time_step)):
         world.step()
         newtons.append(world.report.newton_steps)
-    # a step on the central path counts as one, forty iterations of ADMM do, too
-    assert np.mean(newtons) < 2.0
-    assert max(newtons) < 40
+    # steps on the central path count, too; four hundred iterations of ADMM count as one
+    assert np.mean(newtons) < 3.0
+    assert max(newtons) < 150
     assert speed(world) < 1e-11
     assert world.report.converged
 
