@@ -139,10 +139,6 @@ def _check_robot(root: Element, place: Place, findings: Findings) -> None:
         if node.tag not in ROBOT_TAGS:
             inner = Place(node.tag, node.get('name', ''), node.line)
             findings.warning('unknown-tag', inner, 'unknown tag, ignored')
-        elif node.tag == 'sensor':
-            inner = Place('sensor', node.get('name', ''), node.line)
-            message = 'ignored, as by Gazebo, which reads sensors inside <gazebo>'
-            findings.warning('not-simulated', inner, message)
 
 
 @dataclass

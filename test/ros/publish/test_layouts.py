@@ -15,7 +15,7 @@ from bags import no_progress, start_recording
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Reader
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import get_types_from_msg, get_typestore, Stores
 import yaml
 
 from sim_bridge.ros.process.statistics import TickStatistics
@@ -60,6 +60,8 @@ def published(robot, tmp_path_factory) -> Published:
         for connection in reader.connections:
             (qos,) = connection.ext.offered_qos_profiles
             types[connection.topic] = connection.msgtype
+            if connection.msgtype not in store.fielddefs:
+                store.register(get_types_from_msg(connection.msgdef.data, connection.msgtype))
             latched[connection.topic] = 'TRANSIENT_LOCAL' in str(qos.durability)
         for connection, _, data in reader.messages():
             message = store.deserialize_cdr(data, connection.msgtype)
