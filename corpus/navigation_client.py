@@ -30,7 +30,7 @@ _KINDS: dict[str, Any] = {
 
 
 def main(request: dict[str, Any]) -> dict[str, str]:
-    """Drive each drive; return results by name, and those of tf, scans and clouds."""
+    """Drive each drive; return results by name, also for tf, scans and clouds."""
     results = {}
     with Joined('navigation_client', request['patience']) as graph:
         transforms = graph.latest(TFMessage, '/tf', 1000)

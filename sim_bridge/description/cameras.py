@@ -56,7 +56,7 @@ class LensModel(NamedTuple):
     A lens model's word in files.
 
     model, function: in `engine.data.lens`. counts: allowed counts of distortion coefficients.
-    preset: coefficients of a model without its own. distortion_model: in sensor_msgs/CameraInfo,
+    preset: coefficients of a model without its own. distortion_model: in CameraInfo,
     '' if ROS has none. published: count of coefficients there.
     """
 
@@ -112,7 +112,7 @@ class Projection(NamedTuple):
 @dataclass(frozen=True)
 class CameraDescription:
     """
-    Settings of a camera.
+    Camera settings.
 
     outputs: pictures, words in OUTPUTS. size: width and height [px]. intrinsics: fx, fy, cx, cy
     and skew [px]; None: from horizontal_fov. horizontal_fov: angle [rad] between the outer edges
@@ -170,7 +170,7 @@ class CameraDescription:
 
     @property
     def pixel_intrinsics(self) -> tuple[float, float, float, float, float]:
-        """Scales along u and v, optical axis, and skew of the engine's lens [px]."""
+        """The engine's lens: scales along u and v, optical axis, skew [px]."""
         if self.intrinsics is not None:
             return self.intrinsics
         focal = (
@@ -204,7 +204,7 @@ def camera_info(camera: CameraDescription) -> CameraInfo:
     model, coefficients = camera.model, camera.coefficients
     gain = 1.0
     if model.model == RADIAL:
-        # Slope of the radius at the angle 0: c1 / c2 f'(c3)
+        # Radius slope at the angle 0: c1 / c2 f'(c3)
         c1, c2, c3 = coefficients
         gain = c1 / c2 * _FUNCTIONS[model.function][1](c3)
     D = np.zeros(model.published)
@@ -371,7 +371,7 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
 def _defects_of_intrinsics(
     values: Mapping[str, Any], model: LensModel, coefficients: Sequence[float]
 ) -> Iterator[tuple[str, object, str]]:
-    """Yield the wrong ones of the numbers from pixels to angles."""
+    """Yield the wrong numbers from pixels to angles."""
     given = values['intrinsics']
     if given is not None:
         if not (all(map(math.isfinite, given)) and given[0] > 0.0 and given[1] > 0.0):

@@ -87,9 +87,9 @@ class Drag(CheckedField):
 @dataclass(frozen=True)
 class Wrench(CheckedField):
     """
-    Constant force and torque on a link, such as those of a plugin or a towing line.
+    Constant force and torque on a link, for instance by a towing line.
 
-    force: (3,) [N]. torque: (3,) [N m]. point: (3,) place of the force in the link's frame [m].
+    force: (3,) [N]. torque: (3,) [N m]. point: (3,) its place in the link's frame [m].
     is_local: whether force and torque are in the link's axes and turn with it, else in the
     world's.
     """

@@ -119,7 +119,7 @@ class EntityWrenchInput:
     """
     Wrenches on links or robots by name, at the link's origin, in world axes.
 
-    topic: for one step. persistent_topic: adds lasting ones. clear_topic: ends those of a link.
+    topic: for one step. persistent_topic: adds lasting ones. clear_topic: ends a link's.
     fields: link and `RobotField`, by name.
     """
 
@@ -133,7 +133,7 @@ class EntityWrenchInput:
 @dataclass(frozen=True)
 class DetachInput:
     """
-    Fixed joint between a link and a link of another robot, closed and opened by messages.
+    Fixed joint between links, also to another robot, closed and opened by messages.
 
     state_topic: published after each change. child_robot: '' for the same robot.
     """

@@ -37,7 +37,7 @@ class ControllerManagerDescription:
     name: node name; '' for the controller of another plugin, which nobody manages. namespace: for
     manager and controllers, without slashes at its ends; '' for none. update_rate: [Hz], 0 if the
     files give none. controllers: in the order of the files. remappings: new topic names by full
-    topic name. line: line of the plugin.
+    topic name. line: the plugin's.
     """
 
     name: str = 'controller_manager'

@@ -45,7 +45,7 @@ class MeasuredBy(enum.Enum):
 
     MOTION: sensor frame motion and joint wrench (`readings`). PLACE: sensor frame pose and
     velocity in the world (`place_readings`). RAYS: distances along rays (`measure`). CONTACTS:
-    contacts on the link (`measure`). IMAGE: frames of all links, rendered when they are wanted
+    contacts on the link (`measure`). IMAGE: all link frames, rendered when they are wanted
     (`measure`, `cameras`).
     """
 
@@ -253,7 +253,7 @@ class SensorKind:
     quantities from one set has this kind. body_types: types in Choreonoid's body files.
 
     remembers: whether a sample depends on the one before, so that none may be left out.
-    usual_rate: rate [Hz] of a sensor without one; 0 for every step.
+    usual_rate: default rate [Hz]; 0 for every step.
     """
 
     word: str

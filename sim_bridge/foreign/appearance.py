@@ -1,4 +1,4 @@
-"""Appearance of mesh files: pieces with colours and pictures."""
+"""Mesh files' appearance: pieces with colours and pictures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Default colours of robots and bodies."""
+"""Default colours for robots and bodies."""
 
 from __future__ import annotations
 

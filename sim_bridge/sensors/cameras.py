@@ -1,5 +1,5 @@
 """
-Cameras: devices that keep the poses of their sample, and render them when a picture is read.
+Cameras: devices that keep their sample's poses, and render them when a picture is read.
 
 A sample has the frames of all links and sensors in the world, in rows of 12: rotation by rows,
 then the origin [m].
@@ -28,7 +28,7 @@ _OPTICAL = np.array(OPTICAL_AXES)
 
 class CameraSensor(Device):
     """
-    A camera: image, depth and points of the visuals that its pixels see.
+    A camera: image, depth and points for the visuals in its pixels.
 
     A picture is rendered when it is read, from the poses at the last sample, and kept until the
     next one. When bodies are added or removed, the camera has no picture until it samples again.
@@ -59,9 +59,9 @@ class CameraSensor(Device):
 
     def keep_poses(self, sites: int, own: int) -> None:
         """
-        Make room for the frames of all links and sensors, and drop the sample.
+        Make room for all link and sensor frames, and drop the sample.
 
-        own: number of the camera's own frame.
+        own: the camera's own frame, by number.
         """
         self._site = own
         size = POSE_SIZE * sites
@@ -85,7 +85,7 @@ class CameraSensor(Device):
 
     @property
     def frame_id(self) -> str:
-        """Frame of the pictures: the declared one, else that of the optical axes."""
+        """The pictures' frame: the declared one, else the optical frame."""
         return self.description.frame_id or f'{self.name}_optical_frame'
 
     @property
@@ -106,7 +106,7 @@ class CameraSensor(Device):
     @property
     def rays(self) -> FloatArray:
         """
-        (height, width, 3) direction of each pixel in the optical frame; nan for none.
+        (height, width, 3) each pixel's direction in the optical frame; nan for none.
 
         z is 1 for pinhole, plumb_bob and rational_polynomial; other lenses have unit vectors.
         """
@@ -114,7 +114,7 @@ class CameraSensor(Device):
 
     @property
     def time(self) -> float:
-        """Simulated time of the sample [s], nan before the first."""
+        """The sample's simulated time [s], nan before the first."""
         step = self.sample_step
         return float('nan') if step == UNSAMPLED else step * self.time_step
 
@@ -148,7 +148,7 @@ class CameraSensor(Device):
 
     @property
     def poses(self) -> FloatArray:
-        """(n, 12) frames of all links and sensors at the sample."""
+        """(n, 12) all link and sensor frames at the sample."""
         return self.memory.sample[0].reshape(-1, POSE_SIZE)
 
     @property
@@ -167,7 +167,7 @@ class CameraSensor(Device):
         return self.sample_step, {'poses': (measured, truth, None)}
 
     def restore(self, saved: Saved) -> None:
-        """Restore a sample from `save`; one of another number of frames is dropped."""
+        """Restore a sample from `save`; one with another frame count is dropped."""
         step, values = saved
         measured, truth, _ = values['poses']
         if len(measured) != self.memory.sample.shape[1]:
@@ -185,7 +185,7 @@ class CameraSensor(Device):
         return self._optics
 
     def _picture(self, output: str) -> np.ndarray:
-        """Return an output of the last sample, rendered unless it is known."""
+        """Return the last sample's output, rendered unless it is known."""
         outputs = self.settings.outputs
         if output not in outputs:
             raise UnknownNameError('output', output, outputs, f'camera {self.name!r}')
@@ -207,7 +207,7 @@ class CameraSensor(Device):
 
 
 def optical_frame(sensor: FloatArray) -> FloatArray:
-    """Return the optical frame (12,) of a sensor frame (12,): rotation by rows, origin [m]."""
+    """Return a sensor frame's optical frame, (12,) each: rotation by rows, origin [m]."""
     rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
     return np.concatenate([rotation.ravel(), sensor[9:]])
 
@@ -230,7 +230,7 @@ def optics_of(camera: CameraDescription) -> Optics:
 def picture_of(
     renderer: Renderer, output: str, camera: CameraDescription, out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return an output of the rendered picture, in a new array or in `out`."""
+    """Return the rendered picture's output, in a new array or in `out`."""
     if output == 'image':
         return renderer.image(camera.format, out)
     if output == 'points':

@@ -111,7 +111,7 @@ def measure_surroundings(
 
 @kernel
 def sample_poses(site_row, value_out, at):
-    """Write the frames of all links and sensors from a place on, each as (12,)."""
+    """Write all link and sensor frames from a place on, each as (12,)."""
     for site in range(site_row.shape[0]):
         for k in range(9):
             value_out[at + 12 * site + k] = site_row[site, SITE_ROTATION + k]

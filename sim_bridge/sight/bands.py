@@ -1,4 +1,4 @@
-"""Threads for one picture: each takes one band of rows after the other."""
+"""Threads for one picture: each takes one row band after the other."""
 
 from __future__ import annotations
 

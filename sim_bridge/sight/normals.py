@@ -1,4 +1,4 @@
-"""Smooth normals at the corners of triangles."""
+"""Smooth normals at triangle corners."""
 
 from __future__ import annotations
 

@@ -53,5 +53,5 @@ class Optics:
 
     @cached_property
     def views(self) -> list[View]:
-        """Views of the lens."""
+        """The lens's views."""
         return make_views(self.lens, self.width, self.height)

@@ -1,4 +1,4 @@
-"""Rows of forces at places in the engine's arrays: one a link, or one a shape in a fluid."""
+"""Force rows in the engine's arrays: one a link, or one a shape in a fluid."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from sim_bridge.robots.owners import Link, World
 
 
 class Latch:
-    """Fixed joint between two links; a constraint of the world under its name while closed."""
+    """Fixed joint between two links; a world constraint under its name while closed."""
 
     def __init__(self, world: World, name: str) -> None:
         """Begin open. name: unique among the world's joints."""

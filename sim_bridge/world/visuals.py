@@ -1,4 +1,4 @@
-"""Visuals and link poses of a world, for `sight`."""
+"""A world's visuals and link poses, for `sight`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _CHECKER: Color = (0.74, 0.74, 0.72, 1.0)
 
 
 class WorldScenery:
-    """The visuals of a world as arrays, made again after robots, links or shapes have changed."""
+    """A world's visuals as arrays, made again after robots, links or shapes have changed."""
 
     def __init__(self, world: World) -> None:
         """Start without arrays."""
@@ -36,7 +36,7 @@ class WorldScenery:
     def scenery(self) -> Scenery:
         """Present visuals."""
         cache = self._world.simulation.cache
-        # these arrays are replaced by every change of links and shapes
+        # each change to links and shapes replaces these arrays
         seen = cache.sites, cache.geometry
         if self._scenery is None or any(a is not b for a, b in zip(seen, self._seen, strict=True)):
             self._scenery = Scenery(visuals_of(self._world, self._warn))
@@ -78,7 +78,7 @@ def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
 
 
 def link_poses(world: World) -> FloatArray:
-    """Return (n, 12) pose of each link at the present state: rotation by rows, origin [m]."""
+    """Return (n, 12) link poses at the present state: rotation by rows, origin [m]."""
     return np.ascontiguousarray(world.simulation.observation.sites()[:, :12])
 
 

@@ -27,7 +27,7 @@ OPTICAL = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
 
 
 def described(content, kind='depth_camera', name='eye', more=''):
-    """Return a robot with one SDF sensor on its link: content of `<camera>`, and of `<sensor>`."""
+    """Return a robot with one SDF sensor on its link: contents in `<camera>` and `<sensor>`."""
     sensor = f'<sensor name="{name}" type="{kind}"><camera>{content}</camera>{more}</sensor>'
     return load_description(
         robot(link('head', 1.0), f'<gazebo reference="head">{sensor}</gazebo>')
@@ -35,7 +35,7 @@ def described(content, kind='depth_camera', name='eye', more=''):
 
 
 def camera(content, **options):
-    """Return the only camera of `described`."""
+    """Return the only camera in `described`."""
     (sensor,) = described(content, **options).sensors
     return sensor
 
@@ -61,7 +61,7 @@ def lens_of(settings):
 
 
 def test_all_of_a_depth_camera_is_read():
-    """Read size, field of view, range, distortion, pose, rate, topic and frame."""
+    """Read size, angle, range, distortion, pose, rate, topic and frame."""
     sensor = camera(
         '<horizontal_fov>1.2</horizontal_fov>'
         '<image><width>65</width><height>49</height><format>R8G8B8</format></image>'
@@ -108,7 +108,7 @@ def test_a_sensor_and_yaml_declare_the_same_camera():
     ],
 )
 def test_types_have_their_pictures(kind, outputs):
-    """Deliver the pictures of Gazebo's types."""
+    """Deliver the same pictures as Gazebo's types."""
     sensor = camera('', kind=kind)
     assert sensor.settings.outputs == outputs
     assert sensor.settings.lens == ('stereographic' if kind == 'wide_angle_camera' else 'pinhole')
@@ -152,7 +152,7 @@ def test_formats_are_those_of_the_renderer():
 
 
 def test_the_plugin_of_classic_gazebo_names_topics_and_baseline():
-    """Read names, remappings and the frame of gazebo_ros_camera (ROS 2)."""
+    """Read gazebo_ros_camera's names, remappings and frame (ROS 2)."""
     plugin = (
         '<plugin name="driver" filename="libgazebo_ros_camera.so">'
         '<ros><namespace>front</namespace>'
@@ -169,7 +169,7 @@ def test_the_plugin_of_classic_gazebo_names_topics_and_baseline():
 
 
 def test_the_plugin_of_classic_gazebo_in_ros_1_names_topics():
-    """Read the names of gazebo_ros_openni_kinect."""
+    """Read gazebo_ros_openni_kinect's names."""
     plugin = (
         '<plugin name="driver" filename="libgazebo_ros_openni_kinect.so"><cameraName>kinect'
         '</cameraName><depthImageTopicName>depth/raw</depthImageTopicName>'
@@ -201,7 +201,7 @@ def test_a_camera_looks_at_a_point():
 
 @pytest.mark.parametrize('size', [(64, 48), (65, 49), (1, 1)])
 def test_the_outer_edges_have_the_field_of_view(size):
-    """Put the edges, half a pixel beyond the outermost centres, at half of the angle."""
+    """Put the edges, half a pixel beyond the outermost centres, at half the angle."""
     info = camera_info(CameraDescription(size=size, horizontal_fov=1.2))
     width, height = size
     for u, side in ((-0.5, -1.0), (width - 0.5, 1.0)):
@@ -256,7 +256,7 @@ def test_published_numbers_give_the_pixel_in_opencv(lens, distortion, pixel):
     'lens', ['equidistant', 'stereographic', 'equisolid_angle', 'orthographic']
 )
 def test_wide_lenses_fill_the_field_of_view(lens):
-    """See at the left and right edges half of the angle; K has the scale on the axis."""
+    """See at the left and right edges half the angle; K has the scale on the axis."""
     settings = CameraDescription(size=(64, 48), horizontal_fov=2.4, lens=lens, cutoff=1.6)
     pixels = np.zeros((2, 2))
     near_axis = 1e-6
@@ -326,7 +326,7 @@ def test_wrong_settings_are_named(keys, name, value):
 
 
 def test_every_defect_is_named_at_its_line():
-    """Leave the camera out of the robot; the warnings have the lines of the tags."""
+    """Leave out the camera; the warnings have the tags' lines."""
     description = described(
         '\n<horizontal_fov>-1</horizontal_fov>\n<image><width>9999</width><height>9999</height>'
         '</image>\n<clip><near>2</near><far>1</far></clip>'
@@ -347,7 +347,7 @@ def test_a_wrong_description_in_python_raises():
 
 
 def test_tags_without_effect_are_named():
-    """Warn of tags that change nothing here, and of unknown ones."""
+    """Warn about unknown tags, and tags without effect."""
     description = described(
         '<save enabled="true"><path>/tmp</path></save><visibility_mask>3</visibility_mask>'
         '<triggered>false</triggered><noise><stddev>0.1</stddev></noise><colour/>'
@@ -367,7 +367,7 @@ def test_tags_without_effect_are_named():
     'coefficients', [(-0.3, 0.0), PLUMB_BOB, (0.1, -0.2, 0, 0, 0, 0.5, 0.1, 0.0), (0.2, 0.1)]
 )
 def test_the_fold_is_where_the_engine_finds_it(coefficients):
-    """Find the radius of the fold beyond which pixels have no ray."""
+    """Find the fold's radius, beyond which pixels have no ray."""
     radius = fold_radius(coefficients)
     lens = make_lens(BROWN, (1.0, 1.0, 0.0, 0.0), coefficients)
     assert math.isinf(radius) == (find_limit(lens) > 1e2)
@@ -398,5 +398,5 @@ def test_a_fold_in_the_picture_is_a_warning():
 
 
 def test_a_projection_has_six_numbers():
-    """Keep the columns of P apart from the intrinsics."""
+    """Keep P's columns apart from the intrinsics."""
     assert Projection(1, 2, 3, 4) == (1, 2, 3, 4, 0.0, 0.0)

@@ -1,4 +1,4 @@
-"""Camera devices in the library: pictures of the sample's poses."""
+"""Camera devices in the library: pictures at the sample's poses."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_the_axes_are_those_of_rep_103():
 
 
 def test_a_picture_is_that_of_its_sample():
-    """Render later than sampled, and see the poses of the sample, at its time."""
+    """Render later than sampled, and see the sample's poses, at its time."""
     world, camera = watching(update_rate=10.0)
     world.step(100)
     ball = world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
@@ -95,7 +95,7 @@ def test_other_bodies_end_the_sample():
 
 
 def test_snapshots_copies_and_pickles_keep_the_picture():
-    """Return to the picture of a saved state; a copy has it too."""
+    """Return to a saved state's picture; a copy has it too."""
     world, camera = watching()
     ball = world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
     world.step(100)
@@ -132,7 +132,7 @@ def test_the_range_is_along_the_axis():
 
 
 def test_an_output_that_is_not_declared_is_named():
-    """Refuse points of a camera that has depth alone."""
+    """Refuse points from a camera with depth alone."""
     world, camera = watching(outputs=['depth'])
     world.step(10)
     with pytest.raises(sb.UnknownNameError, match='points'):
@@ -181,7 +181,7 @@ def test_visuals_are_seen_instead_of_collisions():
 
 
 def test_worlds_in_a_batch_step_with_a_camera():
-    """Keep a sample for each world of a batch, with the picture of the world alone."""
+    """Keep a sample for each world in a batch, with the single world's picture."""
     world, camera = watching()
     world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
     world.step(10)

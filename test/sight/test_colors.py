@@ -131,7 +131,7 @@ def test_a_lamp_in_a_housing_is_not_blinded():
 
 
 def test_normals_are_smooth_up_to_40_degrees():
-    """Bend the normals of a faceted sphere to the sphere's own, and keep those of a box."""
+    """Bend a faceted sphere's normals to the sphere's own, and keep a box's."""
     ball = tessellated(sb.Sphere(0.5), 48)
     renderer = seen([Visual(Piece(ball.vertices, ball.triangles))])
     here = renderer.visual == 0

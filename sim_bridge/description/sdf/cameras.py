@@ -1,7 +1,7 @@
 """
 SDF's `<camera>` element, and gazebo_ros plugins in a camera sensor.
 
-Sources: sdformat 1.12 (camera.sdf), gz-rendering (wide angle lenses), and the parameters of
+Sources: sdformat 1.12 (camera.sdf), gz-rendering (wide angle lenses), and the parameters for
 gazebo_ros_camera, gazebo_ros_depth_camera, gazebo_ros_openni_kinect and gazebo_ros_multicamera in
 gazebo_plugins for ROS 1 and ROS 2.
 """
@@ -74,7 +74,7 @@ _READ = (
 _OF_OTHERS = ('segmentation_type', 'box_type')
 _NOT_SIMULATED = ('noise', 'save', 'visibility_mask', 'triggered', 'trigger_topic')
 
-# file names of gazebo_ros plugins, which publish below a camera name
+# gazebo_ros plugins, by file name, which publish below a camera name
 _PLUGINS = (
     'gazebo_ros_camera',
     'gazebo_ros_depth_camera',
@@ -113,7 +113,7 @@ class CameraElement(NamedTuple):
 
 
 def camera_elements(sensor: Element) -> list[Element | None]:
-    """Return the elements of a multicamera's cameras; for all other sensors None alone."""
+    """Return a multicamera's camera elements; for all other sensors None alone."""
     if sensor.get('type') != 'multicamera':
         return [None]
     return list(sensor.findall('camera')) or [None]
@@ -123,7 +123,7 @@ def read_camera_element(
     sensor: Element, node: Element | None, place: Place, findings: Findings
 ) -> CameraElement:
     """
-    Return a camera of a sensor.
+    Return a sensor's camera.
 
     node: `<camera>`, None if it is missing.
     """
@@ -161,20 +161,20 @@ def _is_camera_plugin(plugin: Element) -> bool:
 
 
 def _layout(sensor: Element, plugin: Element | None) -> str:
-    """Return Gazebo's topic names for a sensor with a topic; plugins have those of ROS."""
+    """Return Gazebo's topic names for a sensor with a topic; plugins have ROS names."""
     if plugin is not None or not _text(sensor, 'topic'):
         return 'ros'
     return 'gazebo_rgbd' if sensor.get('type', '').startswith('rgbd') else 'gazebo'
 
 
 def _outputs(word: str, plugin: Element | None) -> tuple[str, ...]:
-    """Return a type's pictures; the plugins of depth cameras publish an image too."""
+    """Return a type's pictures; depth camera plugins publish an image too."""
     outputs = _OUTPUTS[word]
     return (*_IMAGE, *_DEPTH) if plugin is not None and outputs == _DEPTH else outputs
 
 
 def _warn(node: Element, place: Place, findings: Findings) -> None:
-    """Warn of unknown tags, and of tags without effect."""
+    """Warn about unknown tags, and tags without effect."""
     warn_of_unknown(node, {*_READ, *_OF_OTHERS, *_NOT_SIMULATED}, place, findings)
     for each in node:
         if each.tag in _NOT_SIMULATED and not _is_off(each):
@@ -197,7 +197,7 @@ def _read_picture(
     values: dict[str, Any],
     places: dict[str, Place],
 ) -> None:
-    """Read the size, the field of view and the depth range."""
+    """Read the size, the horizontal angle and the depth range."""
     for each in node.findall('horizontal_fov'):
         places['horizontal_fov'] = at = place.child(each.tag, each.line)
         fov = read_number(each, Numbers(), at, findings)
@@ -213,7 +213,7 @@ def _read_picture(
             int(size.get(tag, default)) for tag, default in zip(_SIZE, _SDF_SIZE, strict=True)
         )
     depth = [each for outer in node.findall('depth_camera') for each in outer.findall('clip')]
-    # the range of a depth camera's own element comes first
+    # a depth camera's own element comes first
     for each in [*node.findall('clip'), *depth]:
         places['clip'] = inner = place.child('clip', each.line)
         warn_of_unknown(each, _CLIP, inner, findings)
@@ -224,7 +224,7 @@ def _read_picture(
 
 
 def _format(node: Element, place: Place, findings: Findings) -> str:
-    """Return the encoding of images; SDF's own formats without a ROS encoding give a warning."""
+    """Return the image encoding; SDF's own formats without a ROS encoding give a warning."""
     word = _text(node, 'format') or 'R8G8B8'
     if word.upper() not in _FORMATS:
         message = f'no format of images here, rgb8 instead; known are {", ".join(_FORMATS)}'
@@ -263,7 +263,7 @@ def _read_lens(
     values: dict[str, Any],
     places: dict[str, Place],
 ) -> None:
-    """Read `<lens>`: the type of a wide angle camera, intrinsics and projection of any other."""
+    """Read `<lens>`: a wide angle camera's type, any other's intrinsics and projection."""
     lens = next(iter(node.findall('lens')), None)
     if word in _WIDE_ANGLE:
         _read_wide_angle(lens, place, findings, values, places)
@@ -307,7 +307,7 @@ def _read_wide_angle(
     values: dict[str, Any],
     places: dict[str, Place],
 ) -> None:
-    """Read the type of a lens; SDF's default is stereographic, scaled to the field of view."""
+    """Read a lens's type; SDF's default is stereographic, scaled to the horizontal angle."""
     kind = ('' if lens is None else _text(lens, 'type')) or 'stereographic'
     within = place if lens is None else place.child('lens', lens.line)
     values['cutoff'] = _RIGHT_ANGLE
@@ -341,7 +341,7 @@ def _read_wide_angle(
         message = f'must be one of gnomonical, {", ".join(_LENS_TYPES)}, custom'
         findings.error('bad-value', within, message, 'type', kind)
     if not is_scaled:
-        # the radius 1 is at the left and right edges of the picture
+        # the radius 1 is at the picture's left and right edges
         width, height = values['size']
         scale = 0.5 * width
         values['intrinsics'] = (scale, scale, 0.5 * (width - 1), 0.5 * (height - 1), 0.0)
@@ -358,7 +358,7 @@ def _read_plugin(
     """Read topic names into the values; return the name before the others."""
     inner = place.child('plugin', plugin.line)
     topics = topics_of(plugin)
-    # the name of ROS 2's plugin is that of the sensor if it is not given
+    # ROS 2's plugin has the sensor's name if none is given
     name = read_topic(_text(plugin, *_NAME_TAGS) or sensor.get('name', ''), inner, findings)
     if sensor.get('type') == 'multicamera' and node is not None and node.get('name', ''):
         name = f'{name}/{read_topic(node.get("name", ""), inner, findings)}'

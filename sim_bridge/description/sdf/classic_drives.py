@@ -31,7 +31,7 @@ from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
 _UNMEASURED = 1e12
 # [rad] steering angle for a turn nearly on the spot
 _STEEPEST = 1.57
-# tags of the Ackermann fork: the model's own dimensions count, and its effort limits
+# Ackermann fork's tags: the model's own dimensions count, and its effort limits
 _OF_FORK = ('wheel_separation', 'wheel_diameter', 'torque', 'publish_odom')
 # planar move's tags in ROS 1; in ROS 2 topics are remapped
 _PLANAR_ROS1 = ('commandTopic', 'odometryTopic', 'odometryFrame', 'odometryRate', 'robotBaseFrame')

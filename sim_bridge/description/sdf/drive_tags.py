@@ -23,7 +23,7 @@ ROS1_TAGS = {
     'max_wheel_torque': 'wheelTorque',
     'odometry_source': 'odometrySource',
     'update_rate': 'updateRate',
-    # forks of the Ackermann drive
+    # Ackermann drive forks
     'front_left_joint': 'leftFrontJoint',
     'front_right_joint': 'rightFrontJoint',
     'rear_left_joint': 'leftRearJoint',

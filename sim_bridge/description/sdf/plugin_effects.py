@@ -1,4 +1,4 @@
-"""Effect of one plugin on a robot: force fields with unique names, and inputs."""
+"""One plugin's effect on a robot: force fields with unique names, and inputs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FieldNames:
     """Field names for a plugin, in order; unique on the robot."""
 
     def __init__(self, stem: str, taken: set[str]) -> None:
-        """Begin without names. stem: before each name. taken: names of other fields."""
+        """Begin without names. stem: before each name. taken: other fields' names."""
         self._stem, self._taken = stem, taken
         self.given: list[str] = []
 

@@ -1,5 +1,5 @@
 """
-Effects of Gazebo's plugins, both generations: rotors, thrusters, wings, hulls, buoyancy, links.
+Gazebo's force plugins, both generations: rotors, thrusters, wings, hulls, buoyancy, links.
 
 Tags, defaults and units are the plugins' own (gz-sim's systems, gazebo-classic's LiftDragPlugin
 and BuoyancyPlugin, RotorS' motor model).

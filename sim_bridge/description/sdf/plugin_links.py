@@ -24,7 +24,7 @@ _FRAMES = ('world', 'link')
 
 
 def read_wrenches(tags: PluginTags, names: FieldNames) -> Effect:
-    """Return gz-sim's pushes on links and robots by name, with the lasting ones of the file."""
+    """Return gz-sim's pushes on links and robots by name, with the file's lasting ones."""
     links = tags.description.links
     own = {name: Wrench() for name in links}
     for child in tags.children('persistent'):
@@ -79,7 +79,7 @@ def read_force(tags: PluginTags, names: FieldNames) -> Effect:
 
 
 def read_detachable(tags: PluginTags, names: FieldNames) -> Effect:
-    """Return gz-sim's joint between a link and a link of another robot, or of the same."""
+    """Return gz-sim's joint between two links of one or two robots."""
     robot = tags.description.name
     parent, model = tags.link('parent_link'), tags.text('child_model')
     if not model:

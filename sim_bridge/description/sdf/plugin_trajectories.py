@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _NAME = 'joint_trajectory_controller'
 # law terms without effect here, if not 0
 _IGNORED = ('velocity_i_gain', 'velocity_d_gain', 'position_cmd_offset', 'velocity_cmd_offset')
-# limits of terms that are 0, or ignored with these
+# limits for terms equal to 0, or ignored with these
 _WITHOUT_EFFECT = ('velocity_i_min', 'velocity_i_max', 'velocity_cmd_min', 'velocity_cmd_max')
 
 _Found = tuple[TrajectorySettings, str]
@@ -105,7 +105,7 @@ def _laws(tags: PluginTags) -> _Found | None:
             own['i_gain'],
             # both act on the joint velocity
             own['d_gain'] + damping[number],
-            # limits are those of the opposite error
+            # limits for the opposite error
             -most,
             max(-least, 0.0),
             lower,
@@ -154,7 +154,7 @@ def _joints(tags: PluginTags) -> tuple[str, ...]:
 
 
 def _one_axis_joints(description: RobotDescription) -> tuple[str, ...]:
-    """Return the names of commandable joints without a drive."""
+    """Return the commandable joints' names, without those in a drive."""
     driven = {joint for drive in description.drives for joint in drive.joints}
     return tuple(
         name

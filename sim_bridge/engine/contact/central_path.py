@@ -12,7 +12,7 @@ The last two equations are the complementarity of (mu λ_n, λ_t) and (ψ, u_t) 
 and Manchester 2022). The solutions for decreasing κ form the central path. A step linearizes all
 laws as P du + Q dλ = r, as in `velocity_newton`, and factors the matrix once for two right-hand
 sides: the first predicts the change to κ = 0, the second is towards a κ chosen by the length of
-this change, and corrected by the products of the predicted changes (Mehrotra 1992).
+this change, and corrected by the predicted changes' products (Mehrotra 1992).
 """
 
 import math
@@ -159,7 +159,7 @@ def start_path(laws, islands, rows, solution, direct, island, natural):
 @subroutine
 def mean_product(laws, islands, rows, solution, direct, island, length):
     """
-    Return the mean product of impulse and velocity over all cones, κ [m²/s²].
+    Return the mean product impulse times velocity over all cones, κ [m²/s²].
 
     Products are weighted by the contacts' inverse inertia. length: share of the stored changes
     that is added first.
@@ -232,7 +232,7 @@ def take_path_step(laws, islands, rows, solution, direct, island, kappa):
 @subroutine
 def linearize_path(laws, rows, solution, direct, contact, aim, corrected):
     """
-    Store the linearized laws of a contact; return False if they are singular.
+    Store a contact's linearized laws; return False if they are singular.
 
     aim: κ [m²/s²]. corrected: 1 to subtract the products of the stored changes, else 0.
     """
@@ -279,7 +279,7 @@ def linearize_path(laws, rows, solution, direct, contact, aim, corrected):
 
 @kernel
 def speed_product(laws, solution, direct, contact, u_1, u_2, energy, corrected):
-    """Return the error of mu λ_n ψ + λ_t · u_t = κ, with the correction."""
+    """Return the error in mu λ_n ψ + λ_t · u_t = κ, with the correction."""
     at, impulse, mu = (
         direct.path[contact],
         solution.impulse[contact],
@@ -314,7 +314,7 @@ def add_right_sides(laws, islands, rows, solution, direct, island, aim, correcte
 @subroutine
 def find_path_changes(laws, islands, rows, solution, direct, island, aim, corrected):
     """
-    Solve for the changes of impulses, slacks and speeds; return the way to the boundary.
+    Solve for the changes in impulses, slacks and speeds; return the way to the boundary.
 
     aim, corrected: as in `linearize_path`.
     """

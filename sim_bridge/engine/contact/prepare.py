@@ -103,7 +103,7 @@ def add_rolling_slip(model, ws, geometry, contacts, twist, h, number, contact, l
 
 @kernel
 def near_points(contacts, contact):
-    """Return the number of points within reach of the two geometries at a contact, at least 1."""
+    """Return how many contact points are within reach, between the same geometries; at least 1."""
     pairs, count, other = contacts.geometry, 0, contact
     while (
         other < contacts.size[0]

@@ -1,4 +1,4 @@
-"""Appearance of geometries, and lamps, as arrays; colours are linear, relative to white."""
+"""Geometries' appearance, and lamps, as arrays; colours are linear, relative to white."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def fill_colors(
     """
     Fill some rows with colours: rgb8, bgr8, rgba8, bgra8.
 
-    light: (height, width, 3) linear. tone: sRGB values of evenly spaced linear ones. red: column
+    light: (height, width, 3) linear. tone: sRGB values for evenly spaced linear ones. red: column
     for red, 0 or 2. color_out: (height, width, 3), or 4 with opacity 255.
     """
     for v in range(first_row, end_row):
@@ -55,7 +55,7 @@ def fill_mono8(
 def fill_mono16(
     first_row: int, end_row: int, light: Float32Cube, tone: UInt8Vector, grey_out: UInt16Matrix
 ):
-    """Fill some rows with grey, encoding mono16: 257 times the value of mono8, unrounded."""
+    """Fill some rows with grey, encoding mono16: 257 times mono8's value, unrounded."""
     for v in range(first_row, end_row):
         for u in range(grey_out.shape[1]):
             grey_out[v, u] = math.floor(257.0 * _grey(light, tone, v, u) + 0.5)
@@ -74,7 +74,7 @@ def fill_bayer(
     """
     Fill some rows with one colour for each pixel, encodings bayer_*8.
 
-    red_row, red_column: place of red in each square of four pixels; blue is opposite.
+    red_row, red_column: red's place in each square with four pixels; blue is opposite.
     """
     for v in range(first_row, end_row):
         for u in range(color_out.shape[1]):

@@ -112,10 +112,10 @@ def smooth_edges(
     light_inout: Float32Cube,
 ):
     """
-    Average the light of several directions in pixels at edges; other arguments as for `shade`.
+    Average the light from several directions in pixels at edges; other arguments as for `shade`.
 
     normal, lit: the whole image's, from `shade`. samples: 2 to 4; samples² directions form a grid
-    over the pixel. far: greatest multiple of a ray. Returns how many pixels are at edges.
+    over the pixel. far: a ray's greatest multiple. Returns how many pixels are at edges.
     """
     scene, count = (geometry, placed, ball, appearance, lighting), 0
     R, eye = load_pose(camera, 0)
@@ -228,13 +228,13 @@ def _lamp_at(lighting, lamp, point, n, flat):
             gain = gain * _cone_gain(lighting, lamp, dot(along, direction))
         direction = along
     cosine = -dot(n, direction)
-    # smooth normals must not light the back of a triangle
+    # smooth normals must not light a triangle's back
     return start, gain * cosine if cosine > 0.0 and dot(flat, direction) < 0.0 else 0.0
 
 
 @kernel
 def _cone_gain(lighting, lamp, cosine):
-    """Return the share of a spot's light at an angle from its axis."""
+    """Return a spot's share at an angle from its axis."""
     inner, outer = lighting.cone[lamp, INNER], lighting.cone[lamp, OUTER]
     if cosine >= inner:
         return 1.0
@@ -285,7 +285,7 @@ def _on_tangent(eye, point, n, d):
 
 @kernel
 def _stripes(x, width):
-    """Return the mean of stripes, 1 and -1 in turn with length 1, over a width around x."""
+    """Average stripes, 1 and -1 in turn with length 1, over a width around x."""
     wide = max(width, 1e-6)
     if not wide < 1e6:
         return 0.0
@@ -294,6 +294,6 @@ def _stripes(x, width):
 
 @kernel
 def _stripe_integral(x):
-    """Return the integral of stripes from 0 to x, a triangle wave."""
+    """Integrate the stripes from 0 to x: a triangle wave."""
     half = 0.5 * x
     return 1.0 - abs(2.0 * (half - float(math.floor(half))) - 1.0)

@@ -49,7 +49,7 @@ def place_visuals(
 @subroutine
 def nearest_along(geometry, placed, ball, start, way):
     """
-    Return the share of a way at which the first surface is met, its geometry and face.
+    Return the way's share up to the first surface, its geometry and face.
 
     start, way: (3,) [m], world. Closed surfaces count from outside only. Without a surface: an
     infinite share, NOTHING.

@@ -1,5 +1,5 @@
 """
-Cameras of the node: a process renders and publishes them.
+The node's cameras: a process renders and publishes them.
 
 rclpy holds the interpreter's lock while it publishes, so the physics process sends no images. Its
 thread writes body poses to the camera process (`feed`), which renders them (`process`). May import

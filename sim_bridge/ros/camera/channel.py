@@ -36,8 +36,8 @@ class Scene(NamedTuple):
     """
     The present structure.
 
-    cameras: by number. sites: number of each camera's own frame among the poses. visuals: all that
-    cameras see. A frame belongs to the scene with its number.
+    cameras: by number. sites: each camera's own frame, by number among the poses. visuals: seen by
+    cameras. A frame belongs to the scene with its number.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Frame(NamedTuple):
 
 class Counts:
     """
-    Counts of each camera, shared by both processes; each number has one writer.
+    Each camera's counts, shared by both processes; each number has one writer.
 
     values: (MOST_CAMERAS, 8) columns WANTED (outputs with subscribers, as bits), SENT and DROPPED
     (frames since the start), RENDERED_NS and AGE_NS (of the last frame, until sent).
@@ -78,7 +78,7 @@ class Counts:
 
 
 def make_sockets() -> tuple[socket.socket, socket.socket]:
-    """Return the ends of a connection that keeps packets apart."""
+    """Return both ends for a connection with separate packets."""
     ends = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     for end in ends:
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _BUFFER)
@@ -103,7 +103,7 @@ def answer(end: socket.socket, frame: Frame) -> None:
 
 
 def read_answer(end: socket.socket) -> tuple[int, int]:
-    """Wait for the camera and the stamp of a frame that is done; raises EOFError, OSError."""
+    """Wait for a finished frame's camera and stamp; raises EOFError, OSError."""
     packet = end.recv(_ANSWER.size)
     if not packet:
         raise EOFError

@@ -1,4 +1,4 @@
-"""Physics thread's end of the cameras: which frames are due and wanted, and their poses."""
+"""Physics thread's end: frames that are due and wanted, and their poses."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class _Fed:
 
 
 class CameraCount(NamedTuple):
-    """Frames of a camera since it is in the world; see `channel.Counts`."""
+    """A camera's frames since it is in the world; see `channel.Counts`."""
 
     name: str
     wanted: int
@@ -73,7 +73,7 @@ class CameraCount(NamedTuple):
 
 class CameraFeed:
     """
-    Sends poses of wanted cameras to the camera process, which is started with the first camera.
+    Sends wanted cameras' poses to the camera process, which is started with the first camera.
 
     Call `renew` whenever robots, objects or shapes have changed; `publish` after each control
     step. Both run on the physics thread, or while it waits.
@@ -94,7 +94,7 @@ class CameraFeed:
         Start without cameras.
 
         node_name: full name of the node; the camera process has a node beside it. resolve: returns
-        the full name of a topic. warn, complain: log a warning and an error. waits: whether
+        a topic's full name. warn, complain: log a warning and an error. waits: whether
         `publish` returns when the pictures have been sent.
         """
         self._world, self._node_name = world, node_name
@@ -113,7 +113,7 @@ class CameraFeed:
 
     def renew(self, carriers: Iterable[Carrier]) -> None:
         """
-        Serve the cameras of these robots from now on.
+        Serve these robots' cameras from now on.
 
         Raises InvalidValueError for two cameras with one topic, and for too many cameras.
         """
@@ -172,7 +172,7 @@ class CameraFeed:
         return self._end is not None
 
     def counts(self) -> Sequence[CameraCount]:
-        """Return the counts of all cameras."""
+        """Return all cameras' counts."""
         if self._counts is None:
             return ()
         values = self._counts.values
@@ -195,7 +195,7 @@ class CameraFeed:
         if self._end is not None:
             self._end.close()
             self._end = None
-        # the end of the connection ends it; its topics then leave the graph in order
+        # it ends with the connection; its topics then leave the graph in order
         try:
             self._process.wait(_END_S)
         except subprocess.TimeoutExpired:

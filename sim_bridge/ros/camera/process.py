@@ -34,14 +34,14 @@ from sim_bridge.ros.camera.channel import (
 from sim_bridge.ros.camera.publishing import CameraPublishers, OpticalFrames
 from sim_bridge.sight.scenery import Scenery
 
-# longest delay of the first picture for a new subscriber [s]
+# longest delay before a new subscriber's first picture [s]
 _PERIOD_S = 0.02
 # frames that wait for each camera
 _WAITING = 2
 
 
 class Cameras:
-    """The cameras of the present scene."""
+    """The present scene's cameras."""
 
     def __init__(self, end: socket.socket, counts: Counts, node: Node) -> None:
         """Listen to a connection on another thread."""

@@ -1,4 +1,4 @@
-"""Publishers of a camera's pictures, and of the optical frames of all cameras."""
+"""Publishers for a camera's pictures, and for all cameras' optical frames."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class CameraPublishers:
         """
         Render a frame, and publish the wanted outputs and camera_info with its stamp.
 
-        site: number of the camera's frame among the poses.
+        site: the camera's frame, by its number among the poses.
         """
         stamp = pack_stamp(frame.stamp)
         if self._wanted:
@@ -113,7 +113,7 @@ class OpticalFrames:
         self._publisher: Any = None
 
     def show(self, cameras: Iterable[CameraTopics]) -> None:
-        """Publish the frames of all cameras that have no declared frame."""
+        """Publish the optical frames for all cameras without a declared frame."""
         if self._messages is None:
             return
         frames = [_transform(each) for each in cameras if each.parent]

@@ -1,4 +1,4 @@
-"""Topic names, frames and quality of service of cameras."""
+"""Cameras' topic names, frames and QoS."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     },
 }
 
-# greatest memory of a queue for slow subscribers [bytes]; it holds a second at most
+# greatest queue for slow subscribers [bytes]; it holds a second at most
 _MOST_QUEUED = 32 << 20
 _POINT_BYTES = 16
 
 
 class CameraTopics(NamedTuple):
     """
-    All that the camera process knows of a camera.
+    The camera process's data for a camera.
 
-    settings: description. topics: full topic names by output. infos: full names of camera_info,
+    settings: description. topics: full topic names by output. infos: full camera_info names,
     by output. frame_id: with prefix. parent, pose: frame and pose (7,) of the optical frame there,
     position [m] and quaternion x y z w; '' if another program publishes the frame. into_frame:
     (12,) rotation by rows and position [m], from the optical frame to the frame of the points.
-    rate: [Hz]. is_reliable: reliability of all topics.
+    rate: [Hz]. is_reliable: all topics' reliability.
     """
 
     settings: CameraDescription
@@ -63,7 +63,7 @@ class CameraTopics(NamedTuple):
     is_reliable: bool
 
     def message_bytes(self, output: str) -> int:
-        """Return the size of an output's pixels in a message."""
+        """Return the size for an output's pixels in a message."""
         width, height = self.settings.size
         if output == 'points':
             return width * height * _POINT_BYTES
@@ -71,7 +71,7 @@ class CameraTopics(NamedTuple):
         return width * height * channels * items.itemsize
 
     def qos(self, output: str) -> QoSProfile:
-        """Return the profile of an output's topic: a second of messages, within the memory."""
+        """Return an output's QoS profile: messages for a second, within the memory."""
         depth = min(round(self.rate) or 1, _MOST_QUEUED // self.message_bytes(output))
         policy = ReliabilityPolicy.RELIABLE if self.is_reliable else ReliabilityPolicy.BEST_EFFORT
         return QoSProfile(depth=max(depth, 1), reliability=policy)
@@ -131,7 +131,7 @@ def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:
     for camera in cameras:
         infos: dict[str, str] = {}
         for output, name in camera.infos.items():
-            # pictures of one camera may share a camera_info
+            # one camera's pictures may share a camera_info
             if name in infos.values():
                 continue
             infos[output] = f'{camera.topics[output]}/camera_info' if name in owners else name

@@ -1,5 +1,5 @@
 """
-Fast DDS profile of the camera process: shared memory for whole pictures.
+Fast DDS profile for the camera process: shared memory for whole pictures.
 
 Fast DDS's own segment has 512 kB; larger messages go by UDP, and some are lost (rmw_fastrtps#739).
 Readers need no profile: they map the sender's segment.
@@ -36,9 +36,9 @@ _PROFILE = """<?xml version="1.0" encoding="UTF-8"?>
 
 def environment_with_profile(cameras: Iterable[CameraTopics], file: Path) -> dict[str, str]:
     """
-    Return the environment of a camera process with these cameras; writes its profile to a file.
+    Return the camera process's environment for these cameras; writes its profile to a file.
 
-    A profile of the user's stays.
+    The user's own profile stays.
     """
     environment = dict(os.environ)
     if any(name in environment for name in _VARIABLES):

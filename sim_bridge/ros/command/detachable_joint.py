@@ -33,11 +33,11 @@ class DetachableJoint:
     """
     One joint; it closes at the start, and again at a message, as soon as both links are there.
 
-    A reset closes it at the poses of the start.
+    A reset closes it at the start poses.
     """
 
     def __init__(self, entry: DetachInput, robot: Robot, number: int, accept: Accept) -> None:
-        """Begin open. number: of this joint on the robot."""
+        """Begin open. number: the joint's, on the robot."""
         self._entry, self._robot = entry, robot
         self._latch = Latch(robot.world, f'{robot.name}/detachable_joint_{number}')
         self._is_wanted = True
@@ -73,7 +73,7 @@ class DetachableJoint:
         self._is_wanted = saved.is_wanted
 
     def restart(self) -> None:
-        """Close the joint at the next control step, at the poses of the start."""
+        """Close the joint at the next control step, at the start poses."""
         self._latch.open()
         self._is_wanted = True
 

@@ -23,7 +23,7 @@ _MODEL, _LINK = 2, 3  # types in ros_gz_interfaces/Entity
 
 
 def accept_link_wrench(entry: LinkWrenchInput, robot: Robot, accept: Accept) -> None:
-    """Let messages set the force and torque of one field."""
+    """Let messages set one field's force and torque."""
     name = f'{robot.name}/{entry.field}'
 
     def prepare(message: WrenchMessage) -> Change:

@@ -1,4 +1,4 @@
-"""Common interface of the plugin inputs with a state of their own, and messages on changes."""
+"""Common interface for plugin inputs with state and messages on changes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Accept = Callable[[str, type, Callable[[Any], Change]], None]
 
 
 class Schedule(Protocol):
-    """Times of a topic's messages."""
+    """A topic's message times."""
 
     def is_due(self, time_ns: int) -> bool:
         """Return whether a message is due at this time [ns]."""

@@ -41,12 +41,12 @@ class Touch:
         accept(entry.enable_topic, Bool, self._enable)
 
     def streams(self, sink: Sink, prefix: str) -> Sequence[tuple[Stream, Schedule]]:
-        """Return the topic of the message."""
+        """Return the message's topic."""
         name = prefix + self._entry.topic
         return [(Stream(sink, name, Bool, self._message, rate_hz=_RATE), self._message)]
 
     def advance(self) -> None:
-        """Compare the duration of the touch with the wanted one."""
+        """Compare the touch's duration with the wanted one."""
         if not self._is_enabled:
             return
         world = self._robot.world
@@ -103,7 +103,7 @@ class Touch:
         )
 
     def _find_geometries(self) -> None:
-        """Find the indices of watched and target geometries."""
+        """Find the watched and the target geometries' indices."""
         world, entry = self._robot.world, self._entry
         self._layout = world.layout
         names = [(each.link.robot.name, each.link.name, each.name) for each in world.geometries]

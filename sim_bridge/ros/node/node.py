@@ -293,7 +293,7 @@ class SimBridge:
         return simulator
 
     def _waits_for_cameras(self) -> bool:
-        """Return whether pictures are sent before the /clock of their instant."""
+        """Return whether pictures are sent before their instant's /clock."""
         parameters = self.parameters
         if parameters.cameras_wait != 'auto':
             return parameters.cameras_wait == 'always'

@@ -592,7 +592,7 @@ class SimulatorParameters:
 
     @property
     def mesh_severity(self) -> str:
-        """Value of `missing_meshes` for `World.load_urdf`; strict nodes leave out nothing."""
+        """`missing_meshes` for `World.load_urdf`; strict nodes leave out nothing."""
         is_strict = self.strict and self.missing_meshes == 'auto'
         return 'error' if is_strict else self.missing_meshes
 

@@ -247,7 +247,7 @@ class Diagnostics:
         )
 
     def _cameras(self) -> Iterator[DiagnosticStatus]:
-        """Yield the status of the camera process, if there are cameras."""
+        """Yield the camera process's status, if there are cameras."""
         feed = self._simulator.cameras
         if feed is None or not feed.has_cameras:
             return

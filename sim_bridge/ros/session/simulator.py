@@ -532,7 +532,7 @@ class Simulator:
         self._renew_cameras()
 
     def feed_cameras(self, feed: CameraFeed) -> None:
-        """Publish pictures of the robots' cameras from now on; raises InvalidValueError."""
+        """Publish the robots' camera pictures from now on; raises InvalidValueError."""
         self.cameras = feed
         self._renew_cameras()
 

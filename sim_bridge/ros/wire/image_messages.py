@@ -19,7 +19,7 @@ _IS_BIG = sys.byteorder == 'big'
 
 
 def pixel_layout(camera: CameraDescription, output: str) -> tuple[np.dtype[Any], int]:
-    """Return the item type and the channels of an image: output 'image' or 'depth'."""
+    """Return an image's item type and channels: output 'image' or 'depth'."""
     word = camera.format if output == 'image' else camera.depth_format
     return np.dtype(_ITEMS.get(word, np.uint8)), _CHANNELS.get(word, 1)
 
@@ -54,11 +54,11 @@ class ImageMessage(PreparedMessage):
 
 class CloudMessage(PreparedMessage):
     """
-    An organised sensor_msgs/PointCloud2 with x, y, z [m], one row for each row of pixels.
+    An organised sensor_msgs/PointCloud2 with x, y, z [m], one row for each pixel row.
 
     A camera with an image has colours too, in the field rgb as PCL packs them. points: (height,
     width, 4) float32, a view of the message; the last holds the colour. colors: the same bytes,
-    (height, width, 4) uint8 in the order of bgra8.
+    (height, width, 4) uint8 in bgra8's order.
     """
 
     def __init__(self, camera: CameraDescription, frame_id: str) -> None:
@@ -86,7 +86,7 @@ class CloudMessage(PreparedMessage):
 
 
 def _fields(camera: CameraDescription) -> tuple[str, ...]:
-    """Return the fields of a cloud, each of 4 bytes."""
+    """Return a cloud's fields, each with 4 bytes."""
     return ('x', 'y', 'z', 'rgb') if 'image' in camera.outputs else ('x', 'y', 'z')
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 
 def topics_of(**cameras):
-    """Return the topics of cameras on one link, in a namespace; cameras: YAML keys by name."""
+    """Return the camera topics on one link, in a namespace; cameras: YAML keys by name."""
     world = sb.World()
     given = {name: {'type': 'camera', 'link': 'head', **each} for name, each in cameras.items()}
     body = world.load_urdf(robot(link('head', 1.0)), sensors=sensors_from_mapping(given))
@@ -99,7 +99,7 @@ def test_points_are_turned_into_the_frame_that_they_name():
 
 
 def test_queues_hold_a_second_of_messages_but_are_bounded():
-    """Bound the memory of large pictures."""
+    """Bound large pictures' memory."""
     (small,) = topics_of(eye={'update_rate': 20, 'size': [64, 48]})
     assert small.qos('depth').depth == 20
     (large,) = topics_of(eye={'update_rate': 20, 'size': [1920, 1080]})
@@ -140,7 +140,7 @@ def test_a_cloud_is_organised():
 
 
 def test_the_profile_has_room_for_four_pictures(tmp_path, monkeypatch):
-    """Give the camera process a segment for its largest message; keep a profile of the user's."""
+    """Give the camera process a segment for its largest message; keep the user's profile."""
     monkeypatch.delenv('FASTRTPS_DEFAULT_PROFILES_FILE', raising=False)
     monkeypatch.delenv('FASTDDS_DEFAULT_PROFILES_FILE', raising=False)
     file = tmp_path / 'profile.xml'

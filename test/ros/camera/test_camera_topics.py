@@ -1,4 +1,4 @@
-"""Cameras of a running node, by topics in another process."""
+"""A running node's cameras, by topics in another process."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_optical_frame_is_on_tf_static(graph, start_node, scene):
 
 
 def told(graph, diagnostics):
-    """Return the next status of the cameras, by key."""
+    """Return the cameras' next status, by key."""
     count = len(diagnostics)
     graph.wait(lambda: len(diagnostics) > count + 1, 'diagnostics')
     (status,) = [each for each in diagnostics[-1].status if each.name.endswith(': cameras')]
@@ -191,7 +191,7 @@ def test_nothing_is_rendered_without_a_subscriber(graph, start_node, scene):
 
 
 def camera_process_of(parent):
-    """Return the process number of a node's camera process."""
+    """Return a node's camera process, by its number."""
     for folder in Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
             fields = (folder / 'stat').read_text().rpartition(')')[2].split()

@@ -14,7 +14,7 @@ class SurfaceMesh(NamedTuple):
     """
     One mesh's rows in the `Geometry` pools, counted from 0.
 
-    source: given row of each triangle. is_inverted: whether all triangles have their given corners
+    source: each triangle's given row. is_inverted: whether all triangles have their given corners
     in reversed order.
     """
 
@@ -77,7 +77,7 @@ def surface_mesh(
 
 def _welded(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the distinct points in ascending order, and each point's row among them."""
-    # a tenth of the time of np.unique along an axis
+    # ten times faster than np.unique along an axis
     order = np.lexsort(points.T[::-1])
     ordered = points[order]
     is_new = np.ones(len(points), bool)
