@@ -8,9 +8,7 @@ from functools import partial
 import os
 from pathlib import Path
 import socket
-import subprocess
-import tempfile
-from typing import NamedTuple
+from typing import NamedTuple, TYPE_CHECKING
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
@@ -33,6 +31,10 @@ from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_t
 from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.trust.child import python_module
 from sim_bridge.world.visuals import visuals_of
+
+if TYPE_CHECKING:
+    import subprocess
+    import tempfile
 
 # an answer that does not come within this time means a process that is stuck [s]
 _MOST_WAIT_S = 30.0
@@ -192,6 +194,8 @@ class CameraFeed:
         """End the camera process."""
         if self._process is None:
             return
+        import subprocess
+
         if self._end is not None:
             self._end.close()
             self._end = None
@@ -218,6 +222,10 @@ class CameraFeed:
             self._warn(f'cameras do not see all: {text}')
 
     def _start(self) -> None:
+        # late imports: nodes without cameras need neither
+        import subprocess
+        import tempfile
+
         own, other = make_sockets()
         self._folder = tempfile.TemporaryDirectory(prefix='sim_bridge_cameras_')
         folder = Path(self._folder.name)

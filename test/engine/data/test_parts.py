@@ -74,8 +74,8 @@ def test_every_declaration_is_true(handles):
             sizes_of(part)
     # a steppable world has all parts, so a wrong dimension name would show as a different size
     sizes = sizes_of(*handles[-1])
-    # pictures belong to cameras
-    assert set(sizes) == set(DIMENSIONS) - {'height', 'width'}
+    # pictures and lamps belong to cameras
+    assert set(sizes) == set(DIMENSIONS) - {'height', 'width', 'lamps'}
     names = ['nb', 'nq', 'nv', 'ng', 'nc', 'nk', 'nr', 'na', 'nt', 'entries', 'vertices', 'faces']
     assert len({sizes[name] for name in names}) == len(names)
 

@@ -112,7 +112,6 @@ def test_lasting_wrenches_of_a_file_push_links_and_robots(tmp_path):
     assert [each.code for each in other.report.findings] == ['unknown-link']
 
 
-@pytest.mark.skipif(optional_messages('ros_gz_interfaces') is None, reason='needs messages')
 def test_wrenches_by_name_act_for_a_step_or_until_cleared(tmp_path):
     """Push for one physics step, keep a push, and end it by its name."""
     messages = optional_messages('ros_gz_interfaces')

@@ -78,7 +78,7 @@ def test_the_clock_comes_after_the_messages_of_its_step(make_simulator, publishe
     assert published == [
         (topic, step * MS)
         for step in (1, 2, 3)
-        for topic in [*topics_of_step, '/contacts', '/clock']
+        for topic in [*topics_of_step, '/contacts', '/contacts/gazebo', '/clock']
     ]
 
 
@@ -104,6 +104,7 @@ def test_every_topic_keeps_its_own_rate(make_simulator, published):
         '/gyro/gyro': [4, 8, 12, 16, 20],
         **imu,
         '/contacts': [8, 16],
+        '/contacts/gazebo': [8, 16],
         # at touchdown of the box
         '/contacts/events': [2],
         '/object_states': [20],
@@ -179,7 +180,8 @@ def test_a_declared_topic_replaces_that_of_the_sensor(make_simulator, published)
         'g': {'type': 'gyro', 'link': 'rod', 'topic': 'spin'},
     }
     make_simulator(robot='pendulum', sensors=sensors).tick()
-    names = {topic for topic, _ in published} - {'/clock', '/contacts', '/joint_states'}
+    common = {'/clock', '/contacts', '/contacts/gazebo', '/joint_states'}
+    names = {topic for topic, _ in published} - common
     parts = {'/base/imu', '/s/gyro', '/s/accel'}
     assert names == parts | {f'{topic}/truth' for topic in parts} | {'/spin'}
 
@@ -284,6 +286,7 @@ def test_resets_affect_the_requested_parts_and_the_clock_goes_on(make_simulator,
         assert set(published) == {
             ('/joint_states', now + MS),
             ('/contacts', now + MS),
+            ('/contacts/gazebo', now + MS),
             ('/clock', now + MS),
         }
         assert simulator.world.step_count == 0

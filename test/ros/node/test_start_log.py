@@ -11,7 +11,7 @@ MASS = (
 ARM = (
     f'<robot name="arm3"><link name="base">{MASS}</link>'
     '{joints}'
-    '<gazebo reference="l2"><sensor name="eye" type="camera"/>'
+    '<gazebo reference="l2"><sensor name="eye" type="thermal_camera"/>'
     '<sensor name="chip" type="imu"><update_rate>often</update_rate></sensor></gazebo>'
     '<gazebo><plugin filename="libfancy.so" name="fancy"/></gazebo></robot>'
 )
@@ -34,7 +34,7 @@ def test_the_log_names_the_base_and_all_parts_without_simulation(tmp_path):
         node.hear('fixed base, since it is an arm: one limb of 3 joints')
         for words in (
             "robot 'arm3' is simulated without:",
-            'arm3.urdf:4: warning: sensor \'eye\' type="camera"',
+            'arm3.urdf:4: warning: sensor \'eye\' type="thermal_camera"',
             "arm3.urdf:4: warning: sensor 'chip' <update_rate> often.*the sensor is left out",
             'arm3.urdf:4: warning: gazebo \'fancy\' <plugin filename="libfancy.so">',
         ):

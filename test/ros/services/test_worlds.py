@@ -32,7 +32,7 @@ BARE = (
     'ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><mesh filename="gone.stl"/>'
     '</geometry></collision></link>{}</robot>'
 )
-CAMERA = '<gazebo reference="a"><sensor name="eye" type="camera"/></gazebo>'
+CAMERA = '<gazebo reference="a"><sensor name="eye" type="thermal_camera"/></gazebo>'
 
 
 @pytest.mark.parametrize('version', ['1.5', '2.1'])
