@@ -9,10 +9,11 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+from sim_bridge.batch.cameras import BatchPictures, Sceneries
 from sim_bridge.batch.noises import Noises
 from sim_bridge.batch.rows import row_bytes, Rows, SITES, WORST
 from sim_bridge.batch.thread_pool import ThreadPool
-from sim_bridge.batch.views import BatchContacts, BatchRobot, robots_of
+from sim_bridge.batch.views import BatchContacts, BatchRobot, numbers_in, robots_of
 from sim_bridge.engine.pipeline.step import DIVERGED, DONE, NO_ROOM, NOT_FINITE
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly
@@ -124,7 +125,12 @@ class Batch(DeclaredAttributes):
         self._threads.connect()
         self._round = len(workers) * _ROUND // max(size, 1)
         self.robots: Final[ByName[BatchRobot]] = robots_of(
-            list(work.robots.values()), self._rows, self._sites
+            list(work.robots.values()),
+            self._rows,
+            self._sites,
+            partial(
+                BatchPictures, threads=len(workers), sceneries=Sceneries(self._rows, self.world)
+            ),
         )
 
     def __repr__(self) -> str:
@@ -163,7 +169,7 @@ class Batch(DeclaredAttributes):
         are not finite: the state before this step is kept. An interrupt ends the call early, after
         the same number of steps, from 0 to n, in all these worlds.
         """
-        which, steps = self._numbers(where), whole_number('n', n, MOST_STEPS)
+        which, steps = numbers_in(where, self.n), whole_number('n', n, MOST_STEPS)
         self._guard.run_alone(partial(self._step, which, steps))
 
     def reset(self, where: Any = None) -> None:
@@ -172,7 +178,7 @@ class Batch(DeclaredAttributes):
 
         where: (n,) world mask; None for all.
         """
-        which = self._numbers(where)
+        which = numbers_in(where, self.n)
         self._guard.run_alone(partial(finished, partial(self._reset, which)))
 
     def take_parameters(self, world: World, where: Any = None) -> None:
@@ -186,7 +192,7 @@ class Batch(DeclaredAttributes):
         settings.
         """
         instance_of('world', world, World, 'a sim_bridge.World')
-        which = self._numbers(where)
+        which = numbers_in(where, self.n)
         self._guard.run_alone(partial(self._take_parameters, world, which))
 
     def world(self, number: int) -> World:
@@ -312,15 +318,6 @@ class Batch(DeclaredAttributes):
     def _generator(self, k: int) -> np.random.Generator:
         """Return `vary`'s random generator for a world."""
         return np.random.default_rng(self._sequence(k))
-
-    def _numbers(self, where: Any) -> IntArray:
-        """Return the world numbers in a mask."""
-        if where is None:
-            return np.arange(self.n)
-        mask = np.asarray(where)
-        if mask.dtype != bool or mask.shape != (self.n,):
-            raise InvalidValueError('where', where, f'a mask: {self.n} times True or False')
-        return np.flatnonzero(mask)
 
 
 def _settings(simulation: Simulation) -> tuple[Any, ...]:

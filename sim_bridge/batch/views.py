@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
+from sim_bridge.batch.cameras import BatchPictures
 from sim_bridge.batch.rows import contact_fields, Rows
 from sim_bridge.compiler.memory import address_of
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE, KINEMATIC
@@ -16,10 +17,12 @@ from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import ByName, counted
-from sim_bridge.foundation.validation import real_array
+from sim_bridge.foundation.validation import real_array, truth
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
+from sim_bridge.sensors.cameras import CameraSensor, POSE_SIZE
 from sim_bridge.sensors.devices import Device
+from sim_bridge.sensors.step_and_sample import UNSAMPLED
 
 _BASE = (FREE, FREE_SINGLE, KINEMATIC)
 _R = slice(observe.SITE_ROTATION, observe.SITE_ROTATION + 9)
@@ -82,12 +85,12 @@ class BatchRobot(DeclaredAttributes):
         robot: Robot,
         rows: Rows,
         sites: Callable[[], FloatArray],
-        number_of: Callable[[Device], int],
+        device_views: Mapping[str, BatchDevice],
     ):
         """
         Create a robot's views.
 
-        sites: returns the observed sites. number_of: returns a device's index in the batch.
+        sites: returns the observed sites. device_views: its devices by name.
         """
         slot, state = robot.slot, robot.slot.part.state
         self.name: Final = robot.name
@@ -99,14 +102,7 @@ class BatchRobot(DeclaredAttributes):
         self._base: tuple[int, int] | None = None
         if slot.links and at.body < len(model.kind) and model.kind[at.body] in _BASE:
             self._base = int(model.q_index[at.body]), int(model.v_index[at.body])
-        self.devices: Final = ByName(
-            'sensor',
-            self._place,
-            {
-                device.name: BatchDevice(device, rows, number_of(device))
-                for device in robot.devices()
-            },
-        )
+        self.devices: Final = ByName('sensor', self._place, device_views)
         self.links: Final = ByName(
             'link', self._place, {link.name: BatchLink(link, sites) for link in robot.links}
         )
@@ -220,6 +216,60 @@ class BatchDevice(DeclaredAttributes):
         return self._rows.all[f'sample {self._number}']
 
 
+class BatchCamera(BatchDevice):
+    """
+    Camera in all worlds: pictures (n, height, width, …) at each world's last sample.
+
+    Each read renders, on all threads. World k has the same pixels as `batch.world(k)`. outputs:
+    names for `render`.
+    """
+
+    __slots__ = ('_pictures', '_sites', 'outputs')
+
+    def __init__(
+        self,
+        device: CameraSensor,
+        rows: Rows,
+        number: int,
+        pictures: BatchPictures,
+        sites: Callable[[], FloatArray],
+    ):
+        """Create a camera's view. number: its index in the batch. sites: as in `BatchRobot`."""
+        super().__init__(device, rows, number)
+        self._pictures, self._sites = pictures, sites
+        self.outputs: Final = device.settings.outputs
+
+    image = ReadOnly[np.ndarray](
+        lambda camera: camera.render('image'),
+        "(n, height, width, channels), or (n, height, width): colours in the camera's format.",
+    )
+    depth = ReadOnly[np.ndarray](
+        lambda camera: camera.render('depth'),
+        '(n, height, width) depth along the optical axis, float32 [m] or uint16 [mm].',
+    )
+    points = ReadOnly[np.ndarray](
+        lambda camera: camera.render('points'),
+        '(n, height, width, 3) float32 points in the optical frame [m], nan for none.',
+    )
+
+    def render(self, output: str = 'image', where: Any = None, *, now: bool = False) -> np.ndarray:
+        """
+        Return pictures (k, height, width, …).
+
+        output: one from `outputs`. where: (n,) mask for k worlds; None for all. now: whether to
+        show the present states instead of the last samples. Raises UnknownNameError for an
+        unknown output, InvalidValueError for a wrong or empty mask, StateError for a world
+        without a sample.
+        """
+        which = numbers_in(where, self._rows.n)
+        if truth('now', now):
+            poses = np.ascontiguousarray(self._sites()[:, :, :POSE_SIZE])
+        else:
+            self._pictures.check_sampled(which[self.sample_step[which] == UNSAMPLED])
+            poses = self._samples[:, 0].reshape(self._rows.n, -1, POSE_SIZE)
+        return self._pictures.render(output, which, poses)
+
+
 class BatchContacts(DeclaredAttributes):
     """
     Contact points in the last step in all worlds.
@@ -257,23 +307,44 @@ class BatchContacts(DeclaredAttributes):
 
 
 def robots_of(
-    robots: Sequence[Robot], rows: Rows, sites: Callable[[], FloatArray]
+    robots: Sequence[Robot],
+    rows: Rows,
+    sites: Callable[[], FloatArray],
+    pictures: Callable[[CameraSensor], BatchPictures],
 ) -> ByName[BatchRobot]:
     """
     Return all robots' views by name.
 
     robots: one world's robots, with their devices in order. sites: returns the observed sites.
+    pictures: returns a camera's pictures in all worlds.
     """
     devices = [device for robot in robots for device in robot.slot.devices]
-    numbers = {id(device): number for number, device in enumerate(devices)}
+    views = {
+        id(device): BatchCamera(device, rows, number, pictures(device), sites)
+        if isinstance(device, CameraSensor)
+        else BatchDevice(device, rows, number)
+        for number, device in enumerate(devices)
+    }
     return ByName(
         'robot',
         'the batch',
         {
-            robot.name: BatchRobot(robot, rows, sites, lambda device: numbers[id(device)])
+            robot.name: BatchRobot(
+                robot, rows, sites, {each.name: views[id(each)] for each in robot.devices()}
+            )
             for robot in robots
         },
     )
+
+
+def numbers_in(where: Any, n: int) -> IntArray:
+    """Return the world numbers in a mask (n,), all for None; raises InvalidValueError."""
+    if where is None:
+        return np.arange(n)
+    mask = np.asarray(where)
+    if mask.dtype != bool or mask.shape != (n,):
+        raise InvalidValueError('where', where, f'a mask: {n} times True or False')
+    return np.flatnonzero(mask)
 
 
 def _stretch(part: FloatArray, whole: FloatArray) -> slice:

@@ -33,7 +33,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         # users see the generator that is actually used
         self._all.np_random = self.np_random
         observations, info = self._all.reset()
-        return observations[0], info
+        return _first(observations), info
 
     def step(
         self, action: npt.ArrayLike
@@ -41,7 +41,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
         """Act for a control period; see `TaskVectorEnv.step`."""
         observations, rewards, ended, cut, info = self._all.step(np.asarray(action)[np.newaxis])
         return (
-            observations[0],
+            _first(observations),
             float(rewards[0]),
             bool(ended[0]),
             bool(cut[0]),
@@ -51,3 +51,10 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
     def world(self) -> World:
         """Return a copy of the world for inspection, for instance with `World.view`."""
         return self._all.world()
+
+
+def _first(observations: Observations) -> Observations:
+    """Return the observation of the first environment."""
+    if isinstance(observations, dict):
+        return {name: values[0] for name, values in observations.items()}
+    return observations[0]

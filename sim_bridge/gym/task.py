@@ -20,8 +20,9 @@ class Task(ABC):
     Task in the worlds of a batch.
 
     robot_name: name of the acting robot. period: control period, a multiple of the world's time
-    step [s]. duration: time limit for an episode [s]. Actions are from -1 to 1. All arrays have
-    one row per world; which: (k,) numbers of the affected worlds.
+    step [s]. duration: time limit for an episode [s]. cameras: names of the robot's cameras whose
+    images are observed, too. Actions are from -1 to 1. All arrays have one row per world; which:
+    (k,) numbers of the affected worlds.
     """
 
     robot_name: ClassVar[str]
@@ -29,6 +30,7 @@ class Task(ABC):
     duration: ClassVar[float]
     action_size: ClassVar[int]
     observation_size: ClassVar[int]
+    cameras: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, batch: Batch) -> None:
         """Run in a batch of the task's worlds, with the robot named `robot_name`."""

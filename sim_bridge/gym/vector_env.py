@@ -11,13 +11,16 @@ import numpy as np
 import numpy.typing as npt
 
 from sim_bridge.batch.batch import Batch, Vary
+from sim_bridge.batch.views import BatchCamera
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import real_array
+from sim_bridge.foundation.validation import instance_of, real_array
 from sim_bridge.gym.task import Flags, Task
 from sim_bridge.world.world import World
 
-Observations = npt.NDArray[np.float32]
+Observations = npt.NDArray[np.float32] | dict[str, npt.NDArray[Any]]
+"""Numbers; for tasks with cameras a dictionary of these as STATE, and images by camera."""
+STATE = 'state'
 
 
 class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
@@ -25,7 +28,8 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
     num_envs environments with Gymnasium's VectorEnv interface.
 
     A finished episode is restarted by the next step; it ignores the action and gives no reward
-    (`AutoresetMode.NEXT_STEP`). batch: the worlds.
+    (`AutoresetMode.NEXT_STEP`). A task with cameras has observations as a dictionary: 'state', and
+    for each camera the image at the end of the control period. batch: the worlds.
     """
 
     metadata: dict[str, Any] = {'autoreset_mode': AutoresetMode.NEXT_STEP, 'render_modes': []}
@@ -54,9 +58,12 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
         self._most = max_episode_steps
         self.num_envs = num_envs
         self.single_action_space = gymnasium.spaces.Box(-1.0, 1.0, (task.action_size,))
-        self.single_observation_space = gymnasium.spaces.Box(
-            -np.inf, np.inf, (task.observation_size,)
-        )
+        devices = self._task.robot.devices
+        self._cameras = {
+            name: instance_of(f'cameras of {task.__name__}', devices[name], BatchCamera, 'cameras')
+            for name in task.cameras
+        }
+        self.single_observation_space = self._space(task.observation_size)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._elapsed = np.zeros(num_envs, np.int64)
@@ -116,8 +123,23 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
             self._task.begin(which, self.np_random)
             self._elapsed[which] = 0
 
+    def _space(self, size: int) -> gymnasium.Space[Any]:
+        """Return the space of one observation. size: count of the numbers."""
+        state = gymnasium.spaces.Box(-np.inf, np.inf, (size,))
+        if not self._cameras:
+            return state
+        images = {}
+        for name, image in self._images().items():
+            most = np.iinfo(image.dtype).max
+            images[name] = gymnasium.spaces.Box(0, most, image.shape[1:], image.dtype.type)
+        return gymnasium.spaces.Dict({STATE: state, **images})
+
     def _observe(self) -> Observations:
-        return np.asarray(self._task.observe(), np.float32)
+        state = np.asarray(self._task.observe(), np.float32)
+        return {STATE: state, **self._images()} if self._cameras else state
+
+    def _images(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: camera.render('image', now=True) for name, camera in self._cameras.items()}
 
     def _checked(self, actions: npt.ArrayLike) -> FloatArray:
         shape = self.num_envs, self._task.action_size

@@ -21,6 +21,7 @@ from sim_bridge.sensors.devices import Device, Memory, Saved
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import Renderer
+from sim_bridge.sight.scenery import Scenery
 
 POSE_SIZE = 12
 _OPTICAL = np.array(OPTICAL_AXES)
@@ -40,6 +41,7 @@ class CameraSensor(Device):
     internal_names = Device.internal_names | {
         'keep_poses',
         'optical_pose',
+        'optics',
         'poses',
         'settings',
         'site',
@@ -110,7 +112,7 @@ class CameraSensor(Device):
 
         z is 1 for pinhole, plumb_bob and rational_polynomial; other lenses have unit vectors.
         """
-        return self._made_optics.rays
+        return self.optics.rays
 
     @property
     def time(self) -> float:
@@ -178,32 +180,50 @@ class CameraSensor(Device):
         self._pictures.clear()
 
     @property
-    def _made_optics(self) -> Optics:
+    def optics(self) -> Optics:
         """The camera's rays, computed once."""
         if self._optics is None:
             self._optics = optics_of(self.settings)
         return self._optics
 
+    def render(self, output: str = 'image') -> np.ndarray:
+        """
+        Return an output at the present state, independent from samples; a new array.
+
+        Raises UnknownNameError for an unknown output.
+        """
+        check_output(self.settings, output, self.name)
+        renderer = self._present_renderer()
+        # the renderer no longer has the sample's picture
+        self._pictures.clear()
+        sites = self.link.robot.world.simulation.observation.sites()
+        poses = np.ascontiguousarray(sites[:, :POSE_SIZE])
+        renderer.render(optical_frame(poses[self.site]), poses)
+        return picture_of(renderer, output, self.settings)
+
     def _picture(self, output: str) -> np.ndarray:
         """Return the last sample's output, rendered unless it is known."""
-        outputs = self.settings.outputs
-        if output not in outputs:
-            raise UnknownNameError('output', output, outputs, f'camera {self.name!r}')
+        check_output(self.settings, output, self.name)
         step = self.sample_step
         if step == UNSAMPLED:
             raise StateError(f'camera {self.name!r} has no sample yet; step the world')
         if step != self._rendered:
             self._pictures.clear()
-        scenery = self.link.robot.world.scenery
-        if self._renderer is None or self._renderer.scenery is not scenery:
-            self._renderer = Renderer(scenery, self._made_optics, samples=self.settings.samples)
-            self._pictures.clear()
+        renderer = self._present_renderer()
         if not self._pictures:
-            self._renderer.render(self.optical_pose, self.poses)
+            renderer.render(self.optical_pose, self.poses)
             self._rendered = step
         if output not in self._pictures:
-            self._pictures[output] = picture_of(self._renderer, output, self.settings)
+            self._pictures[output] = picture_of(renderer, output, self.settings)
         return self._pictures[output]
+
+    def _present_renderer(self) -> Renderer:
+        """Return the present scenery's renderer; drop pictures from another one."""
+        scenery = self.link.robot.world.scenery
+        if self._renderer is None or self._renderer.scenery is not scenery:
+            self._renderer = made_renderer(scenery, self.optics, self.settings)
+            self._pictures.clear()
+        return self._renderer
 
 
 def optical_frame(sensor: FloatArray) -> FloatArray:
@@ -225,6 +245,17 @@ def optics_of(camera: CameraDescription) -> Optics:
         cutoff=camera.cutoff,
     )
     return Optics(camera.width, camera.height, lens, *camera.clip)
+
+
+def check_output(camera: CameraDescription, output: str, name: str) -> None:
+    """Raise UnknownNameError unless the camera has this output; name: the camera's."""
+    if output not in camera.outputs:
+        raise UnknownNameError('output', output, camera.outputs, f'camera {name!r}')
+
+
+def made_renderer(scenery: Scenery, optics: Optics, camera: CameraDescription) -> Renderer:
+    """Return a renderer for a camera in a scenery, on the calling thread."""
+    return Renderer(scenery, optics, samples=camera.samples)
 
 
 def picture_of(

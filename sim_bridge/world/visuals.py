@@ -7,12 +7,23 @@ import warnings
 
 import numpy as np
 
+from sim_bridge.description.cameras import CameraDescription
+from sim_bridge.description.poses import facing
 from sim_bridge.foreign.appearance import Color
-from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.foundation.arrays import FloatArray, Vector
+from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
+from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.default_colors import color_of, GROUND
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
+from sim_bridge.sensors.cameras import (
+    check_output,
+    made_renderer,
+    optical_frame,
+    optics_of,
+    picture_of,
+)
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.sight.read_visuals import visuals_of_link
@@ -80,6 +91,31 @@ def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
 def link_poses(world: World) -> FloatArray:
     """Return (n, 12) link poses at the present state: rotation by rows, origin [m]."""
     return np.ascontiguousarray(world.simulation.observation.sites()[:, :12])
+
+
+def looking(position: Vector, target: Vector, place: str) -> tuple[FloatArray, FloatArray]:
+    """
+    Return a sensor frame that looks at a target, upright: origin (3,) and rotation (3, 3).
+
+    position, target: (3,) [m]. place: named in errors. Raises InvalidValueError if the target is
+    the position, or a value is not finite.
+    """
+    eye = finite_vector('position', position, 3, place, '3 finite numbers [m]')
+    ahead = finite_vector('target', target, 3, place, '3 finite numbers [m]') - eye
+    if not ahead.any():
+        raise InvalidValueError('target', target, 'another point than the position', place)
+    return eye, facing(ahead)
+
+
+def picture(
+    world: World, position: Vector, target: Vector, camera: CameraDescription, output: str
+) -> np.ndarray:
+    """Return a picture at the present state, see `World.render`."""
+    eye, rotation = looking(position, target, 'World.render')
+    check_output(camera, output, 'World.render')
+    renderer = made_renderer(world.scenery, optics_of(camera), camera)
+    renderer.render(optical_frame(np.append(rotation, eye)), link_poses(world))
+    return picture_of(renderer, output, camera)
 
 
 def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:

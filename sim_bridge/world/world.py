@@ -21,7 +21,6 @@ from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.origin import Origin
-from sim_bridge.description.poses import facing
 from sim_bridge.description.report import ERROR
 from sim_bridge.description.scene.model import SceneDescription
 from sim_bridge.description.scene.scene import read_scene
@@ -31,13 +30,12 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.arrays import FloatArray, Matrix, Number, Vector
 from sim_bridge.foundation.attributes import DeclaredAttributes, ReadOnly, Settable
-from sim_bridge.foundation.errors import InvalidValueError, SimulationError
+from sim_bridge.foundation.errors import SimulationError
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import counted
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.foundation.validation import (
     check_keywords,
-    finite_vector,
     items_of,
     positive_number,
     truth,
@@ -89,7 +87,7 @@ from sim_bridge.world.spanning_tree import SpanningTree
 from sim_bridge.world.step_hooks import HookedSteps
 from sim_bridge.world.user_contacts import user_contact_arrays, UserContact
 from sim_bridge.world.viewing import WorldViewer
-from sim_bridge.world.visuals import WorldScenery
+from sim_bridge.world.visuals import looking, picture, WorldScenery
 from sim_bridge.world.world_record import (
     check_picklable,
     record_of,
@@ -566,10 +564,7 @@ class World(DeclaredAttributes):
         Raises InvalidValueError if the target is the position, or a value is not finite.
         """
         where = 'World.add_camera'
-        eye = finite_vector('position', position, 3, where, '3 finite numbers [m]')
-        ahead = finite_vector('target', target, 3, where, '3 finite numbers [m]') - eye
-        if not ahead.any():
-            raise InvalidValueError('target', target, 'another point than the position', where)
+        eye, rotation = looking(position, target, where)
         rate = positive_number('update_rate', update_rate, 'a rate above 0 [Hz]', where)
         with self.registry.all_or_nothing(is_addition=True):
             name = self.registry.free_name(name, CAMERA.word)
@@ -578,11 +573,30 @@ class World(DeclaredAttributes):
                 name,
                 motion='static',
                 position=eye,
-                orientation=quaternion_from_matrix(facing(ahead)),
+                orientation=quaternion_from_matrix(rotation),
                 sensors=[SensorDescription(name, CAMERA, '', update_rate=rate, settings=camera)],
             )
         (device,) = body.devices(CameraSensor)
         return device
+
+    def render(
+        self,
+        position: Vector,
+        target: Vector,
+        camera: CameraDescription | None = None,
+        output: str = 'image',
+    ) -> np.ndarray:
+        """
+        Return a picture at the present state, without adding a camera.
+
+        position, target: (3,) [m]; the camera looks at the target, upright. camera: lens, size
+        and outputs; the defaults if None. output: 'image' (height, width, channels), or another
+        output, see `CameraSensor`.
+
+        Raises InvalidValueError if the target is the position, or a value is not finite;
+        UnknownNameError for an unknown output.
+        """
+        return picture(self, position, target, camera or CameraDescription(), output)
 
     def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
         """

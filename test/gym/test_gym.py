@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.gym import TASKS, TaskVectorEnv
+from sim_bridge.description import sensors_from_mapping
+from sim_bridge.gym import TaskEnv, TASKS, TaskVectorEnv
 from sim_bridge.gym.tasks.pendulum import Pendulum
 
 DOCS = Path(__file__).resolve().parents[2] / 'docs'
@@ -163,3 +164,35 @@ def test_the_quadruped_learns_to_walk():
         seen, _, ended, _, _ = envs.step(program.gait(np.tile(mean, (4, 1)), seen))
         assert not ended.any()
     assert (envs.batch.robots['quadruped'].base_position[:, 0] > 1.0).all()
+
+
+class Watched(Pendulum):
+    """The pendulum, seen by a camera on its own base."""
+
+    cameras = ('eye',)
+
+    @staticmethod
+    def make_world():
+        """Return the pendulum's world with the camera beside it."""
+        eye = {'type': 'camera', 'size': [96, 18], 'format': 'mono8', 'outputs': ['image']}
+        eye |= {'link': 'world', 'position': [0, -0.3, -0.9], 'look_at': [0, 0, -0.9]}
+        world = sb.World(time_step=5e-3)
+        world.load_urdf('pendulum', sensors=sensors_from_mapping({'eye': eye}))
+        return world
+
+
+def test_cameras_are_observed():
+    """Observe images as well: within the space, of each world, from the first observation on."""
+    envs = TaskVectorEnv(3, task=Watched, max_episode_steps=4)
+    seen, _ = envs.reset(seed=1)
+    assert envs.single_observation_space['eye'].shape == (18, 96)
+    for _ in range(6):
+        assert envs.observation_space.contains(seen)
+        for k in range(3):
+            alone = envs.world(k).robots['pendulum'].device('eye').render()
+            assert np.array_equal(seen['eye'][k], alone)
+        assert len(np.unique(seen['eye'], axis=0)) == 3
+        seen, *_ = envs.step(envs.action_space.sample())
+    env = TaskEnv(task=Watched)
+    check_env(env, skip_render_check=True)
+    assert env.reset(seed=1)[0]['eye'].shape == (18, 96)

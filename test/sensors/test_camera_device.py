@@ -212,3 +212,36 @@ def test_an_image_has_the_colours_of_the_visuals(encoding):
     else:
         channels = dict(zip(encoding.removesuffix('8'), middle.tolist(), strict=True))
         assert channels['r'] > 100 and channels['g'] < 30 and channels['b'] < 30
+
+
+def test_the_world_is_rendered_as_a_camera_there_sees_it():
+    """Equal a camera's pictures by those without a camera, at the present state."""
+    world = sb.World(gravity=(0, 0, -9.81))
+    world.add_ground()
+    world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
+    settings = sb.CameraDescription(size=SIZE)
+    camera = world.add_camera(
+        (2.0, 0.5, 1.0), (0.0, 0.0, 0.5), camera=settings, update_rate=1000.0
+    )
+    world.step(100)
+    for output in settings.outputs:
+        seen = world.render((2.0, 0.5, 1.0), (0.0, 0.0, 0.5), settings, output)
+        assert np.array_equal(seen, camera.render(output), equal_nan=True)
+        assert np.array_equal(seen, getattr(camera, output), equal_nan=True)
+    assert world.render((2.0, 0.5, 1.0), (0.0, 0.0, 0.5)).shape == (480, 640, 3)
+    with pytest.raises(sb.InvalidValueError, match='another point'):
+        world.render((1.0, 0.0, 0.0), (1.0, 0.0, 0.0))
+    with pytest.raises(sb.UnknownNameError, match='heat'):
+        world.render((1.0, 0.0, 0.0), (0.0, 0.0, 0.0), settings, 'heat')
+
+
+def test_a_present_picture_is_no_sample():
+    """Keep the sample's picture after a picture of the present state."""
+    world, camera = watching(update_rate=10.0)
+    world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
+    world.step(100)
+    sampled = camera.depth.copy()
+    world.step(50)
+    present = camera.render('depth')
+    assert present[12, 16] > sampled[12, 16] + 0.05
+    assert np.array_equal(camera.depth, sampled)
