@@ -39,7 +39,7 @@ class Sceneries:
         self._known: dict[tuple[bytes, ...], Scenery] = {}
 
     def of(self, which: IntArray) -> list[Scenery]:
-        """Return k sceneries; which: (k,) world numbers."""
+        """Return k sceneries for world numbers (k,)."""
         varied = [
             rows
             for name, rows in self._rows.all.items()
@@ -74,27 +74,27 @@ class BatchPictures:
                 f'{shown}{", …" if len(unsampled) > _SHOWN else ""}; step the batch'
             )
 
-    def render(self, output: str, which: IntArray, poses: FloatArray) -> np.ndarray:
+    def render(self, output: str, worlds: IntArray, poses: FloatArray) -> np.ndarray:
         """
         Return an output (k, height, width, …), for each world as from `CameraSensor`.
 
-        which: (k,) world numbers. poses: (n, sites, 12) link and sensor frames. Raises
+        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. Raises
         UnknownNameError for an unknown output, InvalidValueError without worlds.
         """
         check_output(self._settings, output, self._name)
-        if not len(which):
-            raise InvalidValueError('where', which, 'a mask that selects at least one world')
-        found: list[np.ndarray | None] = [None] * len(which)
-        sceneries = self._sceneries.of(which)
+        if not len(worlds):
+            raise InvalidValueError('where', worlds, 'a mask that selects at least one world')
+        found: list[np.ndarray | None] = [None] * len(worlds)
+        sceneries = self._sceneries.of(worlds)
 
         def work(thread: int, band: Band) -> None:
             for place in range(*band):
-                own = poses[which[place]]
+                own = poses[worlds[place]]
                 renderer = self._renderer(thread, sceneries[place])
                 renderer.render(optical_frame(own[self._site]), own)
                 found[place] = picture_of(renderer, output, self._settings)
 
-        bands = Bands(len(which), self._threads, 1)
+        bands = Bands(len(worlds), self._threads, 1)
         try:
             bands.run(work)
         finally:

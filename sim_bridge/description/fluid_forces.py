@@ -16,7 +16,7 @@ import numpy as np
 
 from sim_bridge.description.field_values import CheckedField
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_number
+from sim_bridge.foundation.validation import finite_number, real_array
 
 _ZERO = (0.0, 0.0, 0.0)
 _SIX = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -166,14 +166,11 @@ class Hydrodynamics(CheckedField):
         size = {'added_mass': 2, 'linear_damping': 2}.get(field.name, 3)
         if field.default is not _SIX:
             return super()._checked(field, kind)
-        value = np.asarray(getattr(self, field.name), float)
+        given = getattr(self, field.name)
+        expected = f'six finite numbers, or an array {(6,) * size}'
+        value = real_array(field.name, given, expected, kind)
         if value.shape not in ((6,), (6,) * size) or not np.isfinite(value).all():
-            raise InvalidValueError(
-                field.name,
-                getattr(self, field.name),
-                f'six finite numbers, or an array {(6,) * size}',
-                kind,
-            )
+            raise InvalidValueError(field.name, given, expected, kind)
         return _nested(value)
 
     def _check(self, kind: str) -> None:

@@ -54,7 +54,7 @@ class TaskEnv(gymnasium.Env[Any, Any]):  # type: ignore[misc]
 
 
 def _first(observations: Observations) -> Observations:
-    """Return the observation of the first environment."""
+    """Return the first observation."""
     if isinstance(observations, dict):
         return {name: values[0] for name, values in observations.items()}
     return observations[0]

@@ -124,7 +124,7 @@ class TaskVectorEnv(VectorEnv):  # type: ignore[misc]
             self._elapsed[which] = 0
 
     def _space(self, size: int) -> gymnasium.Space[Any]:
-        """Return the space of one observation. size: count of the numbers."""
+        """Return the space for one observation. size: number count."""
         state = gymnasium.spaces.Box(-np.inf, np.inf, (size,))
         if not self._cameras:
             return state

@@ -9,7 +9,7 @@ import numpy as np
 
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_number, finite_vector, positive_number
+from sim_bridge.foundation.validation import finite_number, finite_vector, numbers, positive_number
 from sim_bridge.ode.geoms import GeomObject, Place
 from sim_bridge.ode.mass import Triple, triple
 from sim_bridge.shapes.polyhedra import TriangleMesh
@@ -190,8 +190,7 @@ class TriMeshData:
 
     def build(self, verts: Any, faces: Any) -> None:
         """Set vertices [m] and faces, three vertex indices each."""
-        corners = np.asarray(verts, float).reshape(-1, 3)
-        self.mesh = TriangleMesh(corners, np.asarray(faces, np.int64).reshape(-1, 3))
+        self.mesh = TriangleMesh(_rows('verts', verts), _rows('faces', faces))
 
 
 class GeomTriMesh(GeomObject):
@@ -330,3 +329,11 @@ class GeomTransform(GeomObject):
     def half_extents(self, R: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the inner geom's centre offset and half extents [m]."""
         return (np.zeros(3), np.zeros(3)) if self.geom is None else self.geom.half_extents(R)
+
+
+def _rows(quantity: str, values: Any) -> np.ndarray:
+    """Return rows of three numbers, given flat or as rows."""
+    array = numbers(quantity, values, 'rows of three numbers', 'TriMeshData.build')
+    if array.size % 3:
+        raise InvalidValueError(quantity, values, 'rows of three numbers', 'TriMeshData.build')
+    return array.reshape(-1, 3)

@@ -29,6 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 import hashlib
 import json
+from operator import itemgetter
 from pathlib import Path
 import re
 from typing import Any
@@ -111,7 +112,7 @@ class Study:
     def digest(self) -> str:
         """SHA-256 of everything that affects the runs, without comments and description."""
         own = {key: value for key, value in self.content.items() if key != 'description'}
-        text = json.dumps(own, sort_keys=True, default=repr)
+        text = json.dumps(_with_text_keys(own), sort_keys=True, default=repr)
         return hashlib.sha256(text.encode()).hexdigest()
 
     def plan(self, values: Mapping[str, Any]) -> Plan:
@@ -301,3 +302,15 @@ def _criteria(section: Section, names: list[str]) -> dict[str, Criterion]:
 
 def _by_path(inputs: Mapping[str, Input], values: Mapping[str, Any]) -> dict[Steps, Any]:
     return {path: values[name] for name, each in inputs.items() for path in each.paths}
+
+
+def _with_text_keys(value: Any) -> Any:
+    """Return a value with sortable keys; YAML has keys such as `true` and `1`, too."""
+    if isinstance(value, Mapping):
+        if all(isinstance(key, str) for key in value):
+            return {key: _with_text_keys(each) for key, each in value.items()}
+        pairs = [(repr(key), _with_text_keys(each)) for key, each in value.items()]
+        return {'': sorted(pairs, key=itemgetter(0))}
+    if isinstance(value, (list, tuple)):
+        return [_with_text_keys(each) for each in value]
+    return value

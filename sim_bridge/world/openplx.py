@@ -36,6 +36,7 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.material import Material
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.world.dynamics import jacobian, mass_matrix
 from sim_bridge.world.robot_registry import CollisionOptions, RobotRegistry
@@ -65,7 +66,12 @@ class OpenPlxScene(DeclaredAttributes):
     """Scene added by `World.load_openplx`: robots, links, joints and axes by OpenPLX path."""
 
     __slots__ = ('_world', 'record')
-    internal_names = DeclaredAttributes.internal_names | {'record', 'settings', 'disable'}
+    internal_names = DeclaredAttributes.internal_names | {
+        'record',
+        'settings',
+        'disable',
+        'simulation',
+    }
 
     def __init__(self, world: World, record: SceneRecord):
         """Make the view of a scene in a world."""
@@ -80,6 +86,11 @@ class OpenPlxScene(DeclaredAttributes):
     def name(self) -> str:
         """Name in the world."""
         return self.record.name
+
+    @property
+    def simulation(self) -> Simulation:
+        """The world's simulation."""
+        return self._world.simulation
 
     @property
     def description(self) -> MappedScene:
@@ -182,6 +193,10 @@ class OpenPlxScene(DeclaredAttributes):
         """Reset motor targets and efforts to the file's; robot: only this one, None for all."""
         if robot is not None:
             self._check_robot(robot)
+        with all_or_nothing(self.simulation):
+            self._restart(robot)
+
+    def _restart(self, robot: str | None) -> None:
         for joint, axes in self._driven(robot):
             for axis, settings in zip(joint.axes, axes, strict=True):
                 _command(axis, settings)
@@ -203,8 +218,9 @@ class OpenPlxScene(DeclaredAttributes):
 
     def disable(self) -> None:
         """Disable the interactions that the file disables."""
-        for path, model in self.description.disabled.items():
-            self._switch(path, model).restart(False)
+        with all_or_nothing(self.simulation):
+            for path, model in self.description.disabled.items():
+                self._switch(path, model).restart(False)
 
     def _switch(self, path: str, model: str) -> Switch:
         return Switch(self, path, model)

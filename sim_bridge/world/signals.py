@@ -206,7 +206,11 @@ def _target_velocity(scene: OpenPlxScene, signal: Signal) -> _Write:
     motor = _motor(scene, signal)
 
     def aim(value: np.ndarray) -> None:
-        axis.target_velocity = sign * float(value[0])
+        with axis.backend.change():
+            turn(sign * float(value[0]))
+
+    def turn(velocity: float) -> None:
+        axis.target_velocity = velocity
         if motor is not None and motor.hold is not None:
             # a holding motor has a spring only at target velocity 0
             set_gains(axis, motor, is_driven(axis))
@@ -245,8 +249,9 @@ def _effort_range(scene: OpenPlxScene, signal: Signal) -> _Write:
 
     def limit(value: np.ndarray) -> None:
         least, most = value if sign > 0.0 else -value[::-1]
-        axis.max_effort = max(most, 0.0)
-        axis.min_effort = min(least, 0.0)
+        with axis.backend.change():
+            axis.max_effort = max(most, 0.0)
+            axis.min_effort = min(least, 0.0)
 
     return limit
 

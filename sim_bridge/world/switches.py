@@ -13,6 +13,7 @@ from sim_bridge.description.openplx.mapping.records import AxisSettings, Motor
 from sim_bridge.foundation.errors import StateError
 from sim_bridge.robots.joints.axis import Axis
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.world.owners import OpenPlxScene
 
 ENABLE = 'EnableInteractionInput'
@@ -24,7 +25,7 @@ class Switch:
 
     def __init__(self, scene: OpenPlxScene, source: str, model: str):
         """Find an interaction by its path; model: its OpenPLX model without namespace."""
-        self._source, self._model = source, model
+        self._source, self._model, self._simulation = source, model, scene.simulation
         self._joints = scene.parts(source) if model in MATES else []
         if not self._joints:
             self._axis = scene.axis(source)[0]
@@ -57,6 +58,10 @@ class Switch:
 
     def set(self, is_on: bool) -> None:
         """Enable or disable the interaction; raise StateError if it is merged or a tree joint."""
+        with all_or_nothing(self._simulation):
+            self._set(is_on)
+
+    def _set(self, is_on: bool) -> None:
         if is_on == self.is_on():
             return
         if not self._is_alone:
@@ -83,9 +88,13 @@ class Switch:
             self._set_effort(is_on)
 
     def restart(self, is_on: bool) -> None:
-        """Enable or disable the interaction as in the file, where possible."""
+        """
+        Enable or disable the interaction as in the file, where possible.
+
+        For calls within `all_or_nothing`.
+        """
         if not self.is_fixed and self._is_alone:
-            self.set(is_on)
+            self._set(is_on)
 
     @property
     def _place(self) -> str:

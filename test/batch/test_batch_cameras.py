@@ -1,4 +1,4 @@
-"""Cameras in batches: each world's pictures are those of the world alone."""
+"""Cameras in batches: each world has the pictures that it has alone."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def camera_of(batch):
 
 @pytest.mark.parametrize('threads', [1, 2])
 def test_pictures_are_those_of_the_single_worlds(threads):
-    """Equal image, depth and points of `batch.world(k)` to the bit, at samples and now."""
+    """Equal the images from `batch.world(k)` to the bit, at samples and now."""
     batch = sb.Batch(watched(), N, seed=3, vary=moved, threads=threads)
     batch.step(17)
     camera, mask = camera_of(batch), np.array([0, 1, 0, 1, 1], bool)
@@ -56,7 +56,7 @@ def test_pictures_are_those_of_the_single_worlds(threads):
 
 
 def test_the_depth_is_that_of_each_worlds_ball():
-    """See the top of a ball straight below at its distance, by closed form of its fall."""
+    """See the top of a falling ball straight below, at its closed-form distance."""
     world = sb.World(gravity=(0, 0, -9.81))
     ball = world.add_body(sb.Sphere(0.2), name='ball', position=(0.0, 0.0, 1.0))
     world.add_camera((0, 0, 3.0), (0, 0, 0), 'eye', camera=CameraDescription(size=(3, 3)))
@@ -86,7 +86,7 @@ def test_worlds_that_differ_in_shapes_differ_in_pictures():
 
 
 def test_worlds_without_a_sample_are_named():
-    """Refuse pictures before the first sample, unknown outputs, and empty masks."""
+    """Refuse pictures before a first sample, unknown outputs, empty masks."""
     batch = sb.Batch(watched(outputs=('depth',)), N)
     camera = camera_of(batch)
     with pytest.raises(sb.StateError, match=r"'eye' has no sample yet in 5 worlds: 0, 1, 2, 3, 4"):

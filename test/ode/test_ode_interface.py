@@ -162,3 +162,12 @@ def test_bad_input_is_named():
         with pytest.raises(InvalidValueError, match=match):
             bad()
     world.step(0.01)
+
+
+@pytest.mark.parametrize(
+    ('verts', 'faces'), [(ode, [[0, 1, 2]]), ([1.0] * 9, 'abc'), ([1.0] * 8, [0, 1, 2])]
+)
+def test_wrong_triangles_are_named(verts, faces):
+    """Raise InvalidValueError for other things than rows of three numbers."""
+    with pytest.raises(InvalidValueError, match='rows of three numbers'):
+        ode.TriMeshData().build(verts, faces)

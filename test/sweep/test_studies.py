@@ -35,6 +35,17 @@ def test_the_digest_depends_on_the_runs_only(tmp_path):
     assert write_study(tmp_path, {**PUSHED, 'seed': 2}).digest != digest
 
 
+def test_the_digest_of_keys_that_are_no_texts(tmp_path):
+    """Tell a disturbance named by a truth or a number from one named by its word."""
+    pushes = PUSHED['run']['disturbances']
+    digests = set()
+    for name in (True, 1, 'true', 'True', '1'):
+        disturbances = {**pushes, name: pushes['push']}
+        made = {**PUSHED, 'run': {**PUSHED['run'], 'disturbances': disturbances}}
+        digests.add(write_study(tmp_path, made).digest)
+    assert len(digests) == 5
+
+
 WRONG = {
     'design: randon': "must be one of grid, list, random, sobol, saltelli; did you mean 'random'",
     'samples: 0': 'must be a whole number, 1 or more',

@@ -89,7 +89,64 @@ def field(world):
     world.add_force_field(sb.UniformField(force=(0.0, 0.0, 0.1)), 'wind')
 
 
+DRIVEN = """
+Driven is Physics3D.System:
+    bar is Physics3D.Bodies.RigidBody:
+        inertia:
+            mass: 2.0
+            tensor: Physics3D.Bodies.Inertia.symmetric_tensor({0.1, 0.2, 0.3}, 0, 0, 0)
+        pin is Physics3D.Interactions.MateConnector
+    post is Physics3D.Interactions.MateConnector
+    hinge is Physics3D.Interactions.Hinge:
+        connectors: [post, bar.pin]
+    motor is Physics3D.Interactions.RotationalVelocityMotor:
+        connectors: [post, bar.pin]
+        gain: 10.0
+        zero_speed_as_spring: true
+        zero_speed_spring_flexibility.stiffness: 5.0
+    spring is Physics3D.Interactions.TorsionSpring:
+        connectors: [post, bar.pin]
+    range is Physics3D.Interactions.RotationalRange:
+        connectors: [post, bar.pin]
+        start: -0.5
+        end: 0.5
+"""
+
+
+@functools.cache
+def driven_template():
+    """Return a world with an OpenPLX scene whose motor, spring and range were changed."""
+    world = sb.World(time_step=1e-3)
+    scene = world.load_openplx(DRIVEN)
+    signal(world, 'motor/target_angular_velocity_input', 0.5)
+    signal(world, 'motor/torque_range_input', [-3.0, 2.0])
+    for name in ('spring', 'range'):
+        signal(world, f'{name}/enable_interaction_input', False)
+    assert scene.name == 'Driven'
+    world.step(3)
+    return world
+
+
+def driven():
+    """Return a copy of that world."""
+    return driven_template().copy()
+
+
+def signal(world, name, value):
+    """Set an input of the scene."""
+    world.openplx['Driven'].inputs[name].set(value)
+
+
 CALLS = {
+    'restart of a scene': (driven, lambda w: w.openplx['Driven'].restart()),
+    'effort range': (driven, lambda w: signal(w, 'motor/torque_range_input', [-1.0, 1.0])),
+    'velocity of a holding motor': (
+        driven,
+        lambda w: signal(w, 'motor/target_angular_velocity_input', 0.0),
+    ),
+    'enabled spring': (driven, lambda w: signal(w, 'spring/enable_interaction_input', True)),
+    'enabled range': (driven, lambda w: signal(w, 'range/enable_interaction_input', True)),
+    'disabled motor': (driven, lambda w: signal(w, 'motor/enable_interaction_input', False)),
     'first step': (made, lambda w: w.step()),
     'step': (prepared, lambda w: w.step()),
     'step of a changed world': (changed, lambda w: w.step()),

@@ -464,6 +464,8 @@ def test_buoyancy_follows_moved_added_and_removed_shapes():
         (lambda: sb.Thruster('spin', diameter=-1.0), 'diameter'),
         (lambda: sb.LiftDrag(forward=(0, 0, 0)), 'forward'),
         (lambda: sb.Hydrodynamics([1, 2, 3]), 'added_mass'),
+        (lambda: sb.Hydrodynamics(sb.Sphere(0.1)), 'added_mass'),
+        (lambda: sb.Hydrodynamics(quadratic_damping=[[1], [2, 3]]), 'quadratic_damping'),
         (lambda: sb.Hydrodynamics([-1, 0, 0, 0, 0, 0]), 'added_mass'),
         (lambda: sb.Buoyancy(layers=[(1, 2), (0, 1)]), 'layers'),
         (lambda: sb.Buoyancy(layers=[3]), 'layers'),
