@@ -1,4 +1,4 @@
-"""Cameras in batches: each world has the pictures that it has alone."""
+"""Cameras in batches, beside cameras in single worlds."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_the_depth_is_that_of_each_worlds_ball():
 
 
 def test_worlds_that_differ_in_shapes_differ_in_pictures():
-    """Move a shape within its body in one world: only its picture changes, as in that world."""
+    """Move a shape within its body: each picture is its world's."""
 
     def shifted(world, draw):
         (shape,) = world.robots['ball'].root_link.geometries
