@@ -23,6 +23,7 @@ VERBS = (
     'replay',
     'info',
     'plot',
+    'render',
     'sweep',
     'identify',
     'optimise',

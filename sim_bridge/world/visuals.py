@@ -8,6 +8,7 @@ import warnings
 import numpy as np
 
 from sim_bridge.description.cameras import CameraDescription
+from sim_bridge.description.model import Pose
 from sim_bridge.description.poses import facing
 from sim_bridge.foreign.appearance import Color
 from sim_bridge.foundation.arrays import FloatArray, Vector
@@ -27,6 +28,7 @@ from sim_bridge.sensors.cameras import (
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.shapes import Plane
 from sim_bridge.sight.read_visuals import visuals_of_link
+from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.sight.visual import Visual
 
@@ -113,9 +115,30 @@ def picture(
     """Return a picture at the present state, see `World.render`."""
     eye, rotation = looking(position, target, 'World.render')
     check_output(camera, output, 'World.render')
-    renderer = made_renderer(world.scenery, optics_of(camera), camera)
-    renderer.render(optical_frame(np.append(rotation, eye)), link_poses(world))
-    return picture_of(renderer, output, camera)
+    return Viewpoint(world, camera, Pose(eye, rotation)).render(output)
+
+
+class Viewpoint:
+    """A camera's place in a world without a device there."""
+
+    def __init__(
+        self, world: World, camera: CameraDescription, pose: Pose, link: Link | None = None
+    ) -> None:
+        """Compute the rays. pose: sensor frame on the link; in the world if it is None."""
+        self._world, self._camera, self._pose, self._link = world, camera, pose, link
+        self._optics = optics_of(camera)
+        self._renderer: Renderer | None = None
+
+    def render(self, output: str) -> np.ndarray:
+        """Return an output at the present state."""
+        scenery = self._world.scenery
+        if self._renderer is None or self._renderer.scenery is not scenery:
+            self._renderer = made_renderer(scenery, self._optics, self._camera)
+        link, pose = self._link, self._pose
+        sensor = pose if link is None else Pose(link.p, link.R) @ pose
+        frame = np.append(sensor.rotation, sensor.position)
+        self._renderer.render(optical_frame(frame), link_poses(self._world))
+        return picture_of(self._renderer, output, self._camera)
 
 
 def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:

@@ -71,7 +71,7 @@ def ask(tmp_path, script):
     ('line', 'expected'),
     [
         ('sim_bridge ', set(VERBS)),
-        ('sim_bridge re', {'record', 'replay'}),
+        ('sim_bridge re', {'record', 'render', 'replay'}),
         ('sim_bridge run --wo', {'--world'}),
         ('sim_bridge run --controller comp', {'computed_torque'}),
         ('sim_bridge run qu', {'quadruped', 'quiet.urdf', 'quilt.xacro', 'quiz.yaml'}),
