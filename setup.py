@@ -28,7 +28,7 @@ ROS_WHEELS = (
 # for tests; the latter is the only wheel with actions
 ROS_TEST_WHEELS = ('lifecycle-msgs>=2,<3', 'test-msgs>=2,<3')
 # `sb.meshes`: convex decomposition and reduction; `HeightField.from_image`
-MESH_TOOLS = ('coacd>=1.0.7', 'fast-simplification>=0.1.9', 'pillow>=10')
+MESH_TOOLS = ('coacd>=1.0.7', 'fast-simplification>=0.1.9')
 # the live page: `World.view`, `sim_bridge view`
 VIEW = ('viser>=1.1,<2',)
 # what the notebooks import
@@ -98,6 +98,8 @@ setup(
         # earlier ones have another LLVM, which reads another text
         'llvmlite>=0.45',
         'numpy>=1.24',
+        # pictures: textures, height images, compressed transport
+        'pillow>=10',
         # by it trimesh reads DAE files
         'pycollada>=0.8',
         'pyyaml>=6',
@@ -162,6 +164,8 @@ setup(
             'colcon-ros>=0.5',
             # makes up programs for the kernel compiler
             'hypothesis>=6.100',
+            # decodes compressed images, finds markers
+            'opencv-python-headless>=4.10',
             # checks all CRCs of bags; brings lz4 and zstandard, which ours use where they are
             'mcap>=1.2',
             # runs notebooks as Jupyter does, in the long tests

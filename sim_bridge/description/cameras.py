@@ -41,10 +41,14 @@ SAMPLES = (1, 4, 9, 16)
 """Colour samples in a pixel at an edge."""
 DEPTH_FORMATS = ('32FC1', '16UC1')
 """Depth encodings: metres as floats, and whole millimetres (REP 118)."""
-LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd')
-"""Topic names of cameras, see `ros.camera.topics`."""
-TOPICS = (*OUTPUTS, *(f'{output}_info' for output in OUTPUTS))
+LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd', 'realsense', 'mujoco')
+"""Topic and frame names of cameras, see `ros.camera.topics`."""
+ALIGNED = 'aligned'
+"""The depth image in the frame of the colour image, which RealSense publishes besides."""
+TOPICS = tuple(f'{key}{word}' for word in ('', '_info') for key in (*OUTPUTS, ALIGNED))
 """Keys in `topics`: a picture, or its camera_info."""
+COMPRESSIONS = ('jpeg', 'png')
+"""Formats of compressed images."""
 MOST_PIXELS = 16_000_000
 
 OPTICAL_AXES = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
@@ -120,7 +124,10 @@ class CameraDescription:
     the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
     lenses by angle. clip: nearest and farthest depth along the optical axis [m]. format: encoding
     of images, word in FORMATS. depth_format: word in DEPTH_FORMATS. samples: colour samples in
-    pixels at edges, in SAMPLES. projection: numbers published in P; None: the intrinsics. layout:
+    pixels at edges, in SAMPLES. compression, jpeg_quality: of compressed images, word in
+    COMPRESSIONS, and from 1 to 100. latency: simulated time from the exposure until a picture is
+    sent [s]. trigger: whether pictures are taken on request only; trigger_topic: for requests, ''
+    for the default. projection: numbers published in P; None: the intrinsics. layout:
     word in LAYOUTS. topics: names that replace the layout's, by key in TOPICS.
 
     Raises InvalidValueError.
@@ -137,6 +144,11 @@ class CameraDescription:
     format: str = 'rgb8'
     depth_format: str = '32FC1'
     samples: int = 4
+    compression: str = 'jpeg'
+    jpeg_quality: int = 95
+    latency: float = 0.0
+    trigger: bool = False
+    trigger_topic: str = ''
     projection: Projection | None = None
     layout: str = 'ros'
     topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -238,6 +250,19 @@ def fold_radius(coefficients: Sequence[float]) -> float:
     first = folds[0]
     gain = np.polyval(above[::-1], first) / np.polyval(below[::-1], first)
     return math.sqrt(first) * float(gain)
+
+
+# the camera's part in the frame of a picture
+_REALSENSE_FRAMES = {'image': 'color', ALIGNED: 'color', 'depth': 'depth', 'points': 'depth'}
+
+
+def frame_name(camera: CameraDescription, name: str, key: str) -> str:
+    """Return a picture's own frame; name: camera's. key: output, or ALIGNED."""
+    if camera.layout == 'mujoco':
+        return f'{name}_frame'
+    if camera.layout == 'realsense':
+        return f'{name}_{_REALSENSE_FRAMES[key]}_optical_frame'
+    return f'{name}_optical_frame'
 
 
 def read_camera(
@@ -354,6 +379,7 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
         ('format', FORMATS),
         ('depth_format', DEPTH_FORMATS),
         ('layout', LAYOUTS),
+        ('compression', COMPRESSIONS),
     ):
         if values[name] not in known:
             yield name, values[name], f'one of {", ".join(known)}'
@@ -363,6 +389,11 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
         yield 'outputs', outputs, f'different words of {", ".join(OUTPUTS)}'
     if values['samples'] not in SAMPLES:
         yield 'samples', values['samples'], f'one of {", ".join(map(str, SAMPLES))}'
+    quality = values['jpeg_quality']
+    if not (isinstance(quality, int) and 1 <= quality <= 100):
+        yield 'jpeg_quality', quality, 'a whole number from 1 to 100'
+    if not 0.0 <= values['latency'] < math.inf:
+        yield 'latency', values['latency'], 'finite and from 0 on [s]'
     for key in values['topics']:
         if key not in TOPICS:
             yield 'topics', key, f'keys from {", ".join(TOPICS)}'

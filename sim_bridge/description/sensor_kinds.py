@@ -19,6 +19,7 @@ import numpy as np
 
 from sim_bridge.description.cameras import (
     CameraDescription,
+    COMPRESSIONS,
     DEPTH_FORMATS,
     FORMATS,
     LAYOUTS,
@@ -407,12 +408,15 @@ def _whole(number: float) -> float | int:
 def _build_camera(
     values: Mapping[str, Any], place: Place, findings: Findings
 ) -> CameraDescription:
-    """Return a camera; `size` and `samples` are floats, `intrinsics` numbers by key."""
+    """Return a camera; whole numbers are given as floats, `intrinsics` as numbers by key."""
     given = dict(values)
     if 'size' in given:
         given['size'] = tuple(map(_whole, given['size']))
-    if 'samples' in given:
-        given['samples'] = _whole(given['samples'])
+    for key in ('samples', 'jpeg_quality'):
+        if key in given:
+            given[key] = _whole(given[key])
+    if given.get('layout') == 'realsense':
+        given.setdefault('depth_format', '16UC1')
     if 'intrinsics' in given:
         numbers = given['intrinsics']
         missing = [key for key in ('fx', 'fy', 'cx', 'cy') if key not in numbers]
@@ -686,6 +690,11 @@ CAMERA = declare(
             'format': Choice('rgb8', f'or {", ".join(FORMATS[1:])}', choices=FORMATS),
             'samples': Values('4', 'colour samples in pixels at edges; or 1, 9, 16'),
             'depth_format': Choice('32FC1', 'metres; or 16UC1: mm', choices=DEPTH_FORMATS),
+            'compression': Choice('jpeg', 'compressed images; or png', choices=COMPRESSIONS),
+            'jpeg_quality': Values('95', 'from 1 to 100'),
+            'latency': Values('0.02', 'simulated time until a picture is sent [s]'),
+            'trigger': Switch('false', 'take pictures on request only: service `trigger`'),
+            'trigger_topic': Text('eye/trigger', 'topic of requests'),
             'layout': Choice('ros', f'topic names; or {", ".join(LAYOUTS[1:])}', choices=LAYOUTS),
             'topics': Texts('{depth: camera/depth}', f'by {", ".join(TOPICS)}', keys=TOPICS),
         },

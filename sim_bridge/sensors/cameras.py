@@ -11,7 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.cameras import camera_info, CameraDescription, OPTICAL_AXES
+from sim_bridge.description.cameras import (
+    camera_info,
+    CameraDescription,
+    frame_name,
+    OPTICAL_AXES,
+)
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.sensor_kinds import CAMERA
 from sim_bridge.engine.image.make_lens import make_lens
@@ -88,7 +93,8 @@ class CameraSensor(Device):
     @property
     def frame_id(self) -> str:
         """The pictures' frame: the declared one, else the optical frame."""
-        return self.description.frame_id or f'{self.name}_optical_frame'
+        settings = self.settings
+        return self.description.frame_id or frame_name(settings, self.name, settings.outputs[0])
 
     @property
     def K(self) -> FloatArray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import numpy as np
 from sim_bridge.foreign.files import DATA_BYTES, read_file
 from sim_bridge.foreign.reader_process import Limits, read_apart, ReadingError
 from sim_bridge.foundation.arrays import FloatArray
-from sim_bridge.foundation.errors import InvalidValueError, MissingPackageError
+from sim_bridge.foundation.errors import InvalidValueError
 
 LIMITS = Limits(seconds=10.0, memory_bytes=2 << 30, answer_bytes=1 << 28)
 
@@ -22,15 +21,10 @@ def load_brightness(path: str | Path) -> FloatArray:
     Return an image's pixel brightness, 0 to 1, (rows, columns), lowest row first.
 
     PNG, TIFF, BMP, JPEG or PPM with 8 or 16 bits; colour images give their luminance. Raises
-    InvalidValueError, naming the file, if it is missing or cannot be read, MissingPackageError
-    without Pillow.
+    InvalidValueError, naming the file, if it is missing or cannot be read.
     """
     if not isinstance(path, (str, Path)):
         raise InvalidValueError('image', path, 'a path')
-    if importlib.util.find_spec('PIL') is None:
-        raise MissingPackageError(
-            'a height image', 'pip install "pillow>=10", of the extra `meshes`'
-        )
     try:
         data = read_file(path, DATA_BYTES)
     except OSError as err:

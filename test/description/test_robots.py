@@ -26,6 +26,8 @@ NAMES = (
 )
 FREE = ('floating_box', 'quadruped', 'tracked_vehicle', 'rover')
 LEGS = ('lf', 'rf', 'lh', 'rh')
+# joints that turn a camera to the horizon [rad]
+_BENT = {'arm': {'joint_2': 1.57}}
 
 MASSES = {
     'pendulum': 1.0,
@@ -92,6 +94,11 @@ def pose_of(element):
     return numbers(origin.get('xyz', '0 0 0')), rotation_of(numbers(origin.get('rpy', '0 0 0')))
 
 
+def drawn(link):
+    """Return a link's visuals without its camera, whose mass is part of the others'."""
+    return [each for each in link.findall('visual') if each.get('name') != 'camera']
+
+
 def uniform_body(shapes, mass):
     """Return centre of mass and inertia about it for shapes with one density and total `mass`."""
     volumes, inertias = zip(*[solid(shape.find('geometry')) for shape in shapes], strict=True)
@@ -120,7 +127,7 @@ def test_inertia_is_the_closed_form_of_the_shapes(link):
     """Compare with the drawn solids' mass distribution, to the digits written in the file."""
     inertial = link.find('inertial')
     mass = float(inertial.find('mass').get('value'))
-    center, inertia = uniform_body(link.findall('visual'), mass)
+    center, inertia = uniform_body(drawn(link), mass)
     i = {key: float(value) for key, value in inertial.find('inertia').attrib.items()}
     written = np.array(
         [
@@ -155,17 +162,17 @@ def test_inertia_is_physical(link):
 def test_collision_shapes_are_the_visual_ones(link):
     """Compare collision and visual shapes: the same primitives at the same poses."""
 
-    def shapes(tag):
+    def shapes(elements):
         return [
             (
                 pose_of(element)[0].tolist(),
                 element.find('geometry')[0].tag,
                 element.find('geometry')[0].attrib,
             )
-            for element in link.findall(tag)
+            for element in elements
         ]
 
-    assert shapes('collision') == shapes('visual') != []
+    assert shapes(link.findall('collision')) == shapes(drawn(link)) != []
 
 
 @pytest.mark.parametrize('name', NAMES)
@@ -240,9 +247,9 @@ def test_arm_can_hold_itself_everywhere():
 
 
 def test_arm_carries_its_sensors():
-    """Carry a force-torque sensor in the fixed wrist joint and an IMU in the flange, at 1 kHz."""
+    """Carry a force-torque sensor in the wrist, an IMU in the flange, a camera beside it."""
     sensors = {sensor.name: sensor for sensor in load_description(path_of('arm')).sensors}
-    assert set(sensors) == {'wrist_ft', 'imu'}
+    assert set(sensors) == {'wrist_ft', 'imu', 'wrist_camera'}
     wrist, imu = sensors['wrist_ft'], sensors['imu']
     assert (wrist.kind, wrist.joint) == (FORCE_TORQUE, 'wrist_ft_joint')
     assert (imu.kind, imu.link) == (IMU, 'imu_link')
@@ -257,6 +264,27 @@ def test_sensor_frames_are_links(name):
     for device in robot.devices():
         assert device.frame_id in links
         assert device.description.pose.is_identity
+
+
+@pytest.mark.parametrize(
+    ('name', 'camera', 'ahead', 'up'),
+    [
+        ('arm', 'wrist_camera', (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)),
+        ('rover', 'camera', (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+    ],
+)
+def test_cameras_look_where_their_comments_say(name, camera, ahead, up):
+    """Look along the tool or ahead, see more than the sky, and name an optical frame."""
+    world = sb.World()
+    world.add_ground()
+    robot = world.load_urdf(path_of(name), joint_positions=_BENT.get(name, {}))
+    device = robot.device(camera)
+    optical, carrier = robot.link(device.frame_id), device.link.parent
+    assert optical.p == pytest.approx(device.link.p)
+    assert carrier.R.T @ optical.R[:, 2] == pytest.approx(ahead, abs=1e-12)
+    assert carrier.R.T @ -optical.R[:, 1] == pytest.approx(up, abs=1e-12)
+    world.step(100)
+    assert np.isin(device.image.reshape(-1, 3), device.image[0, 0]).mean() < 1.0
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ class Counts:
     """
     Each camera's counts, shared by both processes; each number has one writer.
 
-    values: (MOST_CAMERAS, 8) columns WANTED (outputs with subscribers, as bits), SENT and DROPPED
+    values: (MOST_CAMERAS, 8) columns WANTED (topics with subscribers), SENT and DROPPED
     (frames since the start), RENDERED_NS and AGE_NS (of the last frame, until sent).
     """
 

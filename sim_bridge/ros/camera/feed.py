@@ -12,6 +12,7 @@ from typing import NamedTuple, TYPE_CHECKING
 
 import sim_bridge as sb
 from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.ros.camera.announced import AnnouncedTopics, OpticalFrames
 from sim_bridge.ros.camera.channel import (
     AGE_NS,
     Counts,
@@ -35,6 +36,8 @@ from sim_bridge.world.visuals import visuals_of
 if TYPE_CHECKING:
     import subprocess
     import tempfile
+
+    from rclpy.node import Node
 
 # an answer that does not come within this time means a process that is stuck [s]
 _MOST_WAIT_S = 30.0
@@ -75,34 +78,27 @@ class CameraCount(NamedTuple):
 
 class CameraFeed:
     """
-    Sends wanted cameras' poses to the camera process, which is started with the first camera.
+    Sends wanted cameras' poses to the camera process, which starts with the first subscriber.
 
-    Call `renew` whenever robots, objects or shapes have changed; `publish` after each control
-    step. Both run on the physics thread, or while it waits.
+    Until then the node announces the topics, and visuals are not read. Call `renew` whenever
+    robots, objects or shapes have changed, and `attend` at intervals, both on the executor's
+    thread, `renew` while the physics thread waits; `publish` after each control step on the
+    physics thread.
     """
 
     def __init__(
-        self,
-        world: sb.World,
-        node_name: str,
-        resolve: Callable[[str], str],
-        warn: Callable[[str], None],
-        complain: Callable[[str], None],
-        *,
-        is_reliable: bool,
-        waits: Callable[[], bool],
+        self, world: sb.World, node: Node, *, is_reliable: bool, waits: Callable[[], bool]
     ) -> None:
         """
         Start without cameras.
 
-        node_name: full name of the node; the camera process has a node beside it. resolve: returns
-        a topic's full name. warn, complain: log a warning and an error. waits: whether
+        node: announces the topics; the camera process has a node beside it. waits: whether
         `publish` returns when the pictures have been sent.
         """
-        self._world, self._node_name = world, node_name
-        self._resolve, self._warn, self._complain = resolve, warn, complain
+        self._world, self._node = world, node
         self._warned: set[str] = set()
         self._is_reliable, self._waits = is_reliable, waits
+        self._announced, self._optical = AnnouncedTopics(node), OpticalFrames(node)
         self._simulation = world.simulation
         self._fed: list[_Fed] = []
         self._scene = Scene(0, [], [], [])
@@ -129,15 +125,24 @@ class CameraFeed:
         cameras = with_own_topics([topics for _, topics in found])
         if not cameras and not self._fed:
             return
+        cameras = self._announced.show(cameras)
+        self._optical.show(cameras)
         self._fed = [_Fed(number, device) for number, (device, _) in enumerate(found)]
-        visuals = visuals_of(self._world, self._warn_once) if cameras else []
         self._simulation.cache.settle()
         sites = [device.site for device, _ in found]
-        self._scene = Scene(self._scene.number + 1, cameras, sites, visuals)
         self._is_told = False
+        self._scene = Scene(self._scene.number + 1, cameras, sites, [])
+        if self._end is not None:
+            self._show()
+
+    def attend(self) -> None:
+        """Start the camera process if somebody listens; let it take the topics over."""
         if self._process is None:
-            self._start()
-        self._tell_scene()
+            if self._announced.is_wanted():
+                self._start()
+                self._show()
+        elif self._counts is not None and self._counts.values[:, WANTED].any():
+            self._announced.close()
 
     def publish(self, time_ns: int) -> None:
         """Send the frames due after a control step; time_ns: published simulated time [ns]."""
@@ -169,9 +174,14 @@ class CameraFeed:
         return bool(self._scene.cameras)
 
     @property
-    def is_alive(self) -> bool:
+    def is_running(self) -> bool:
         """Whether the camera process takes poses."""
         return self._end is not None
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether the camera process has ended before the node."""
+        return self._process is not None and not self.is_running
 
     def counts(self) -> Sequence[CameraCount]:
         """Return all cameras' counts."""
@@ -180,7 +190,7 @@ class CameraFeed:
         values = self._counts.values
         return [
             CameraCount(
-                self._scene.cameras[fed.number].frame_id,
+                self._scene.cameras[fed.number].name,
                 fed.asked,
                 int(values[fed.number, SENT]),
                 int(values[fed.number, DROPPED]) + fed.lost,
@@ -191,7 +201,8 @@ class CameraFeed:
         ]
 
     def close(self) -> None:
-        """End the camera process."""
+        """End the announcements and the camera process."""
+        self._announced.close()
         if self._process is None:
             return
         import subprocess
@@ -210,16 +221,17 @@ class CameraFeed:
 
     def _topics(self, device: sb.CameraSensor, carrier: Carrier) -> CameraTopics:
         found = camera_topics(device, carrier.prefix, carrier.frame_prefix, self._is_reliable)
+        resolve = self._node.resolve_topic_name
         return found._replace(
-            topics={key: self._resolve(name) for key, name in found.topics.items()},
-            infos={key: self._resolve(name) for key, name in found.infos.items()},
+            topics={key: resolve(name) for key, name in found.topics.items()},
+            infos={key: resolve(name) for key, name in found.infos.items()},
         )
 
     def _warn_once(self, text: str) -> None:
         """Name a visual that cannot be seen, once in the node's life."""
         if text not in self._warned:
             self._warned.add(text)
-            self._warn(f'cameras do not see all: {text}')
+            self._node.get_logger().warning(f'cameras do not see all: {text}')
 
     def _start(self) -> None:
         # late imports: nodes without cameras need neither
@@ -236,7 +248,7 @@ class CameraFeed:
                     'sim_bridge.ros.camera.process',
                     str(other.fileno()),
                     str(memory),
-                    self._node_name,
+                    self._node.get_fully_qualified_name(),
                 ),
                 pass_fds=[other.fileno(), memory],
                 env=environment_with_profile(self._scene.cameras, folder / 'profile.xml'),
@@ -246,7 +258,14 @@ class CameraFeed:
             )
         self._counts = Counts(memory)
         own.settimeout(_MOST_WAIT_S)
+        # last: the physics thread may use all of it from now on
         self._end = own
+
+    def _show(self) -> None:
+        """Read the visuals and send the scene; poses follow from the next step on."""
+        visuals = visuals_of(self._world, self._warn_once) if self._scene.cameras else []
+        self._scene = self._scene._replace(visuals=visuals)
+        self._tell_scene()
 
     def _tell_scene(self) -> bool:
         """Send the scene unless it was sent; return whether it was."""
@@ -278,7 +297,8 @@ class CameraFeed:
                 self._give_up('does not answer')
 
     def _give_up(self, reason: str) -> None:
-        self._complain(f'the camera process {reason}; no pictures. The simulation goes on')
+        message = f'the camera process {reason}; no pictures. The simulation goes on'
+        self._node.get_logger().error(message)
         if self._end is not None:
             with suppress(OSError):
                 self._end.close()

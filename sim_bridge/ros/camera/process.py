@@ -31,7 +31,7 @@ from sim_bridge.ros.camera.channel import (
     SENT,
     WANTED,
 )
-from sim_bridge.ros.camera.publishing import CameraPublishers, OpticalFrames
+from sim_bridge.ros.camera.publishing import CameraPublishers
 from sim_bridge.sight.scenery import Scenery
 
 # longest delay before a new subscriber's first picture [s]
@@ -46,7 +46,6 @@ class Cameras:
     def __init__(self, end: socket.socket, counts: Counts, node: Node) -> None:
         """Listen to a connection on another thread."""
         self._end, self._counts, self._node = end, counts.values, node
-        self._frames = OpticalFrames(node)
         self._scene, self._scenery = Scene(0, [], [], []), Scenery([])
         self._open: list[CameraPublishers] = []
         self._scenes: deque[Scene] = deque()
@@ -108,7 +107,6 @@ class Cameras:
         self._scene, self._scenery = scene, Scenery(scene.visuals)
         self._counts[:] = 0
         self._open = [CameraPublishers(self._node, topics) for topics in scene.cameras]
-        self._frames.show(scene.cameras)
 
     def _render(self, frame: Frame, arrived: int) -> None:
         if frame.scene == self._scene.number:

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
-from rclpy.qos import QoSProfile, ReliabilityPolicy
+from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 
 import sim_bridge as sb
-from sim_bridge.description.cameras import CameraDescription, OPTICAL_AXES
+from sim_bridge.description.cameras import (
+    ALIGNED,
+    CameraDescription,
+    frame_name,
+    OPTICAL_AXES,
+)
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.wire.image_messages import pixel_layout
 from sim_bridge.ros.wire.qos import topic_name
 
-# output: topic and its camera_info, after the camera's name, by layout. {parent}: the name
-# without its last word
+# topic and its camera_info by picture and layout. {name}: the camera's; {parent}: the name without
+# its last word
 _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
     'ros': {
         'image': ('{name}/image_raw', '{name}/camera_info'),
@@ -34,6 +42,22 @@ _LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
         'depth': ('{name}/depth_image', '{name}/camera_info'),
         'points': ('{name}/points', ''),
     },
+    # realsense2_camera with align_depth and pointcloud enabled
+    'realsense': {
+        'image': ('{name}/color/image_raw', '{name}/color/camera_info'),
+        'depth': ('{name}/depth/image_rect_raw', '{name}/depth/camera_info'),
+        ALIGNED: (
+            '{name}/aligned_depth_to_color/image_raw',
+            '{name}/aligned_depth_to_color/camera_info',
+        ),
+        'points': ('{name}/depth/color/points', ''),
+    },
+    # mujoco_ros2_control_plugins; it has no points
+    'mujoco': {
+        'image': ('{name}/color', '{name}/camera_info'),
+        'depth': ('{name}/depth', '{name}/camera_info'),
+        'points': ('{name}/points', ''),
+    },
 }
 
 # greatest queue for slow subscribers [bytes]; it holds a second at most
@@ -41,38 +65,111 @@ _MOST_QUEUED = 32 << 20
 _POINT_BYTES = 16
 
 
+_TYPES: Mapping[str, type] = {
+    'image': Image,
+    'depth': Image,
+    ALIGNED: Image,
+    'points': PointCloud2,
+}
+# names of image_transport
+_COMPRESSED = {'image': 'compressed', 'depth': 'compressedDepth', ALIGNED: 'compressedDepth'}
+
+
+class Policies(NamedTuple):
+    """A topic's QoS in plain numbers, for another process; enumerations of rclpy by value."""
+
+    history: int
+    depth: int
+    reliability: int
+
+    @property
+    def profile(self) -> QoSProfile:
+        """The QoS profile."""
+        return QoSProfile(
+            history=HistoryPolicy(self.history),
+            depth=self.depth,
+            reliability=ReliabilityPolicy(self.reliability),
+        )
+
+
+def policies_of(profile: QoSProfile) -> Policies:
+    """Return a profile's policies."""
+    return Policies(int(profile.history), profile.depth, int(profile.reliability))
+
+
+class Publication(NamedTuple):
+    """A topic that a camera publishes; key: in `CameraTopics`."""
+
+    key: str
+    topic: str
+    message_type: type
+    qos: QoSProfile
+
+
 class CameraTopics(NamedTuple):
     """
     The camera process's data for a camera.
 
-    settings: description. topics: full topic names by output. infos: full camera_info names,
-    by output. frame_id: with prefix. parent, pose: frame and pose (7,) of the optical frame there,
-    position [m] and quaternion x y z w; '' if another program publishes the frame. into_frame:
+    name: of the camera. settings: description. topics: full topic names by picture (output, or
+    ALIGNED). infos: full camera_info names by picture. frames: by picture, with prefix. parent,
+    pose: frame and pose (7,) of the optical frames there, position [m] and quaternion x y z w; ''
+    if another program publishes the frames. into_frame:
     (12,) rotation by rows and position [m], from the optical frame to the frame of the points.
-    rate: [Hz]. is_reliable: all topics' reliability.
+    rate: [Hz]. is_reliable: all topics' reliability. given: QoS by topic in place of `qos`.
     """
 
+    name: str
     settings: CameraDescription
     topics: Mapping[str, str]
     infos: Mapping[str, str]
-    frame_id: str
+    frames: Mapping[str, str]
     parent: str
     pose: tuple[float, ...]
     into_frame: np.ndarray
     rate: float
     is_reliable: bool
+    given: Mapping[str, Policies] = MappingProxyType({})
 
-    def message_bytes(self, output: str) -> int:
-        """Return the size for an output's pixels in a message."""
+    @property
+    def pictures(self) -> Iterator[Publication]:
+        """Topics of the pictures."""
+        for key, topic in self.topics.items():
+            yield self._publication(key, topic, _TYPES[key])
+
+    @property
+    def compressed(self) -> Iterator[Publication]:
+        """Topics of the compressed images."""
+        for key, topic in self.topics.items():
+            if key in _COMPRESSED:
+                yield self._publication(key, f'{topic}/{_COMPRESSED[key]}', CompressedImage)
+
+    @property
+    def calibrations(self) -> Iterator[Publication]:
+        """Topics of camera_info."""
+        for key, topic in self.infos.items():
+            yield self._publication(key, topic, CameraInfo)
+
+    @property
+    def publications(self) -> Iterator[Publication]:
+        """All topics."""
+        return chain(self.pictures, self.compressed, self.calibrations)
+
+    def _publication(self, key: str, topic: str, message_type: type) -> Publication:
+        given = self.given.get(topic)
+        qos = self.qos(key) if given is None else given.profile
+        return Publication(key, topic, message_type, qos)
+
+    def message_bytes(self, key: str) -> int:
+        """Return the size of a picture's pixels in a message."""
         width, height = self.settings.size
-        if output == 'points':
+        if key == 'points':
             return width * height * _POINT_BYTES
-        items, channels = pixel_layout(self.settings, output)
+        items, channels = pixel_layout(self.settings, key)
         return width * height * channels * items.itemsize
 
-    def qos(self, output: str) -> QoSProfile:
-        """Return an output's QoS profile: messages for a second, within the memory."""
-        depth = min(round(self.rate) or 1, _MOST_QUEUED // self.message_bytes(output))
+    def qos(self, key: str) -> QoSProfile:
+        """Return a picture's QoS profile: messages for a second, within the memory."""
+        depth = min(round(self.rate) or 1, _MOST_QUEUED // self.message_bytes(key))
         policy = ReliabilityPolicy.RELIABLE if self.is_reliable else ReliabilityPolicy.BEST_EFFORT
         return QoSProfile(depth=max(depth, 1), reliability=policy)
 
@@ -81,37 +178,45 @@ def camera_topics(
     camera: sb.CameraSensor, prefix: str, frame_prefix: str, is_reliable: bool
 ) -> CameraTopics:
     """Return a camera's topics; prefix, frame_prefix: before its topics and frames."""
-    settings = camera.settings
+    settings, given = camera.settings, camera.description.frame_id
     name = camera.description.topic or topic_name(camera.name)
     parent = name[: name.rfind('/') + 1]
-    topics, infos = {}, {}
-    for output in settings.outputs:
-        topic, info = (
-            text.format(name=name, parent=parent) for text in _LAYOUTS[settings.layout][output]
-        )
-        topics[output] = _full(settings.topics.get(output, topic), prefix)
-        info = settings.topics.get(f'{output}_info', info)
+    topics, infos, frames = {}, {}, {}
+    layout = _LAYOUTS[settings.layout]
+    if ALIGNED in settings.topics:
+        layout = {ALIGNED: ('', ''), **layout}
+    for key, names in layout.items():
+        if output_of(key) not in settings.outputs:
+            continue
+        topic, info = (text.format(name=name, parent=parent) for text in names)
+        topics[key] = _full(settings.topics.get(key, topic), prefix)
+        frames[key] = frame_prefix + (given or frame_name(settings, camera.name, key))
+        info = settings.topics.get(f'{key}_info', info)
         if info:
-            infos[output] = _full(info, prefix)
+            infos[key] = _full(info, prefix)
     sensor = camera.description.pose
     optical = sensor.rotation @ np.array(OPTICAL_AXES)
-    given = camera.description.frame_id
     into_frame = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
     if given == camera.link.name:
         # a body frame, such as camera_link: the points are turned into its axes
         into_frame = np.concatenate([optical.ravel(), sensor.position])
-    pose = (*sensor.position.tolist(), *quaternion_from_matrix(optical).tolist())
     return CameraTopics(
+        frame_prefix + camera.name,
         settings,
         topics,
         infos,
-        frame_prefix + camera.frame_id,
+        frames,
         '' if given else frame_prefix + camera.link.name,
-        pose,
+        (*sensor.position.tolist(), *quaternion_from_matrix(optical).tolist()),
         into_frame,
         camera.update_rate,
         is_reliable,
     )
+
+
+def output_of(key: str) -> str:
+    """Return the output that a picture shows."""
+    return 'depth' if key == ALIGNED else key
 
 
 def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:
@@ -125,8 +230,8 @@ def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:
         for topic in camera.topics.values():
             if topic in owners:
                 expected = f'a topic of its own; the camera of {owners[topic]!r} publishes there'
-                raise InvalidValueError(f'topic of {camera.frame_id!r}', topic, expected)
-            owners[topic] = camera.frame_id
+                raise InvalidValueError(f'topic of {camera.name!r}', topic, expected)
+            owners[topic] = camera.name
     found = []
     for camera in cameras:
         infos: dict[str, str] = {}
@@ -135,7 +240,7 @@ def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:
             if name in infos.values():
                 continue
             infos[output] = f'{camera.topics[output]}/camera_info' if name in owners else name
-            owners[infos[output]] = camera.frame_id
+            owners[infos[output]] = camera.name
         found.append(camera._replace(infos=infos))
     return found
 

@@ -228,10 +228,7 @@ class SimBridge:
         simulator.listen(node)
         cameras = CameraFeed(
             simulator.world,
-            node.get_fully_qualified_name(),
-            node.resolve_topic_name,
-            node.get_logger().warning,
-            node.get_logger().error,
+            node,
             is_reliable=parameters.sensor_qos == 'reliable',
             waits=self._waits_for_cameras,
         )

@@ -19,7 +19,9 @@ from sim_bridge.ros.wire.qos import at_pace, is_latched, overridable
 
 if TYPE_CHECKING:
     from rclpy.node import Node
+    from rclpy.publisher import Publisher
     from rclpy.qos import QoSProfile
+    from rclpy.qos_overriding_options import QoSOverridingOptions
 
 
 class Outlet(Protocol):
@@ -50,6 +52,28 @@ class Sink(Protocol):
         """Mark the following messages as repetitions, until `begin`."""
 
 
+def create_publisher(
+    node: Node,
+    message_type: type,
+    topic: str,
+    qos: QoSProfile,
+    overriding: QoSOverridingOptions | None = None,
+) -> Publisher:
+    """
+    Return a new publisher on a node; `overriding` writes the user's overrides into the profile.
+
+    Raises InvalidValueError for a name that the middleware does not allow.
+    """
+    try:
+        return node.create_publisher(message_type, topic, qos, qos_overriding_options=overriding)
+    except InvalidTopicNameException as err:
+        raise InvalidValueError(
+            'name of topic',
+            topic,
+            f'at most 247 characters, namespace included ({str(err).splitlines()[0]})',
+        ) from None
+
+
 class GraphSink:
     """The ROS graph: every outlet is a publisher on a node."""
 
@@ -67,19 +91,9 @@ class GraphSink:
         if not is_latched(qos):
             qos = at_pace(qos, self._real_time_factor)
             overriding = overridable()
-        try:
-            return _Publisher(
-                self._node,
-                self._node.create_publisher(
-                    message_type, topic, qos, qos_overriding_options=overriding
-                ),
-            )
-        except InvalidTopicNameException as err:
-            raise InvalidValueError(
-                'name of topic',
-                topic,
-                f'at most 247 characters, namespace included ({str(err).splitlines()[0]})',
-            ) from None
+        return _Publisher(
+            self._node, create_publisher(self._node, message_type, topic, qos, overriding)
+        )
 
     def begin(self, time_ns: int) -> None:
         """Do nothing: the graph knows no steps."""

@@ -254,8 +254,10 @@ class Diagnostics:
         counts = feed.counts()
         dropped = sum(each.dropped for each in counts)
         lately, self._dropped = max(dropped - self._dropped, 0), dropped
-        level, summary = DiagnosticStatus.OK, 'pictures are sent'
-        if not feed.is_alive:
+        level, summary = DiagnosticStatus.OK, 'no subscriber'
+        if feed.is_running:
+            summary = 'pictures are sent'
+        if feed.has_failed:
             level, summary = DiagnosticStatus.ERROR, 'the camera process has ended'
         elif lately:
             level, summary = DiagnosticStatus.WARN, f'{counted(lately, "picture")} dropped'

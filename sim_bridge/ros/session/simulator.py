@@ -462,6 +462,8 @@ class Simulator:
 
     def refresh(self) -> None:
         """Check which topics have subscribers."""
+        if self.cameras is not None:
+            self.cameras.attend()
         self._clock.refresh()
         for interface in self.interfaces:
             interface.refresh()

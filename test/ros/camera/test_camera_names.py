@@ -52,17 +52,69 @@ def topics_of(**cameras):
             {'image': '/front/camera_info', 'depth': '/front/camera_info'},
         ),
         (
+            {'layout': 'realsense'},
+            {
+                'image': 'bot/eye/color/image_raw',
+                'depth': 'bot/eye/depth/image_rect_raw',
+                'aligned': 'bot/eye/aligned_depth_to_color/image_raw',
+                'points': 'bot/eye/depth/color/points',
+            },
+            {
+                'image': 'bot/eye/color/camera_info',
+                'depth': 'bot/eye/depth/camera_info',
+                'aligned': 'bot/eye/aligned_depth_to_color/camera_info',
+            },
+        ),
+        (
+            {'layout': 'mujoco', 'outputs': ['image', 'depth']},
+            {'image': 'bot/eye/color', 'depth': 'bot/eye/depth'},
+            {'image': 'bot/eye/camera_info', 'depth': 'bot/eye/camera_info'},
+        ),
+        (
+            {'topics': {'aligned': '/d', 'aligned_info': 'i'}, 'outputs': ['depth']},
+            {'aligned': '/d', 'depth': 'bot/eye/depth/image_raw'},
+            {'aligned': 'bot/i', 'depth': 'bot/eye/depth/camera_info'},
+        ),
+        (
             {'topics': {'depth': '/d', 'depth_info': 'info'}, 'outputs': ['depth']},
             {'depth': '/d'},
             {'depth': 'bot/info'},
         ),
     ],
-    ids=['ros', 'gazebo', 'gazebo_rgbd', 'topics'],
+    ids=['ros', 'gazebo', 'gazebo_rgbd', 'realsense', 'mujoco', 'aligned', 'topics'],
 )
 def test_names_follow_the_layout(keys, topics, infos):
     """Name the topics as ROS or Gazebo do, or as given."""
     (found,) = topics_of(eye=keys)
     assert (dict(found.topics), dict(found.infos)) == (topics, infos)
+
+
+def test_frames_follow_the_layout():
+    """Name the optical frames as ROS, RealSense or mujoco_ros2_control do, or as given."""
+    given = {'layout': 'realsense', 'frame_id': 'tool'}
+    ros, realsense, mujoco, own = topics_of(
+        a={}, b={'layout': 'realsense'}, c={'layout': 'mujoco'}, d=given
+    )
+    assert set(ros.frames.values()) == {'left/bot/a_optical_frame'}
+    color, depth = 'left/bot/b_color_optical_frame', 'left/bot/b_depth_optical_frame'
+    assert dict(realsense.frames) == {
+        'image': color,
+        'aligned': color,
+        'depth': depth,
+        'points': depth,
+    }
+    assert set(mujoco.frames.values()) == {'left/bot/c_frame'}
+    assert set(own.frames.values()) == {'left/bot/tool'}
+    assert realsense.settings.depth_format == '16UC1' and ros.settings.depth_format == '32FC1'
+
+
+def test_images_are_offered_compressed():
+    """Name the topics as image_transport does."""
+    (found,) = topics_of(eye={})
+    assert [each.topic for each in found.compressed] == [
+        'bot/eye/image_raw/compressed',
+        'bot/eye/depth/image_raw/compressedDepth',
+    ]
 
 
 def test_pictures_have_topics_of_their_own():
@@ -87,10 +139,13 @@ def test_points_are_turned_into_the_frame_that_they_name():
         in_link={'frame_id': 'head', **place},
         elsewhere={'frame_id': 'some_optical', **place},
     )
-    assert (own.frame_id, own.parent) == ('left/bot/own_optical_frame', 'left/bot/head')
+    frames = [(each.frames['points'], each.parent) for each in (own, in_link, elsewhere)]
+    assert frames == [
+        ('left/bot/own_optical_frame', 'left/bot/head'),
+        ('left/bot/head', ''),
+        ('left/bot/some_optical', ''),
+    ]
     assert own.pose[:3] == pytest.approx((0.1, 0.2, 0.3))
-    assert (in_link.frame_id, in_link.parent) == ('left/bot/head', '')
-    assert (elsewhere.frame_id, elsewhere.parent) == ('left/bot/some_optical', '')
     for each in (own, elsewhere):
         assert np.array_equal(each.into_frame, [*np.eye(3).ravel(), 0, 0, 0])
     rotation, offset = in_link.into_frame[:9].reshape(3, 3), in_link.into_frame[9:]

@@ -6,13 +6,15 @@ import contextlib
 import os
 from pathlib import Path
 import signal
+import struct
 
+import cv2
 from diagnostic_msgs.msg import DiagnosticArray
 import numpy as np
 import pytest
 from ros_graph import end, nanoseconds
 from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 import yaml
@@ -108,6 +110,26 @@ def test_pictures_cross_the_graph(graph, start_node, scene):
     assert points[..., :3] == pytest.approx(np.stack([x, y, depth], -1), abs=1e-6)
 
 
+def test_compressed_pictures_alone_are_rendered(graph, start_node, scene):
+    """Send JPEG and compressed depth to their subscribers, with the stamps of camera_info."""
+    start_node(world=scene, **{'qos_overrides./tower/eye/camera_info.publisher.depth': 3})
+    images = graph.listen(CompressedImage, '/tower/eye/image_raw/compressed')
+    depths = graph.listen(CompressedImage, '/tower/eye/depth/image_raw/compressedDepth')
+    infos = graph.listen(CameraInfo, '/tower/eye/camera_info')
+    graph.wait(lambda: len(images) > 3 and len(depths) > 3 and len(infos) > 3, 'three of each')
+    camera = expected_camera()
+    found = cv2.imdecode(np.frombuffer(images[-1].data, np.uint8), cv2.IMREAD_COLOR)
+    assert images[-1].format == 'rgb8; jpeg compressed bgr8'
+    assert np.abs(found[..., ::-1].astype(int) - camera.image).mean() < 4.0
+    codes = cv2.imdecode(np.frombuffer(depths[-1].data, np.uint8)[12:], cv2.IMREAD_UNCHANGED)
+    _, scale, constant = struct.unpack_from('<iff', bytes(depths[-1].data))
+    is_near = np.isfinite(camera.depth)
+    depth = scale / (codes[is_near].astype(float) - constant)
+    assert depth == pytest.approx(camera.depth[is_near], abs=1e-3)
+    stamps = {nanoseconds(each.header.stamp) for each in infos}
+    assert nanoseconds(images[1].header.stamp) in stamps
+
+
 def test_the_optical_frame_is_on_tf_static(graph, start_node, scene):
     """Place the optical frame on the link: z along the sensor's x, at its position."""
     start_node(world=scene)
@@ -176,29 +198,35 @@ def test_a_run_that_waits_drops_no_picture(graph, start_node, scene):
 
 
 def test_nothing_is_rendered_without_a_subscriber(graph, start_node, scene):
-    """Leave the counts at 0 while nobody listens; camera_info alone needs no picture."""
-    start_node(world=scene, diagnostics_rate=20.0)
+    """Start no camera process while nobody listens; camera_info alone needs no picture."""
+    node = start_node(world=scene, diagnostics_rate=20.0)
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     clock = graph.listen(Clock, '/clock')
     graph.wait(
-        lambda: graph.node.count_publishers('/tower/eye/depth/image_raw'), 'the camera process'
+        lambda: graph.node.count_publishers('/tower/eye/depth/image_raw'), 'the announced topic'
     )
     graph.wait_for_next(clock, 300)
-    assert told(graph, diagnostics)['wanted'] == '0'
+    assert told(graph, diagnostics) == {'message': 'no subscriber'}
+    assert not camera_processes_of(node.pid)
     infos = graph.listen(CameraInfo, '/tower/eye/depth/camera_info')
     graph.wait(lambda: len(infos) > 2, 'camera_info')
     assert int(told(graph, diagnostics)['sent']) > 0
+    graph.wait(
+        lambda: graph.node.count_publishers('/tower/eye/depth/image_raw') == 1,
+        'the end of the announcement',
+    )
 
 
-def camera_process_of(parent):
-    """Return a node's camera process, by its number."""
+def camera_processes_of(parent):
+    """Return a node's camera processes, by their numbers."""
+    found = []
     for folder in Path('/proc').glob('[0-9]*'):
         with contextlib.suppress(OSError):
             fields = (folder / 'stat').read_text().rpartition(')')[2].split()
             words = (folder / 'cmdline').read_bytes()
             if int(fields[1]) == parent and b'ros.camera.process' in words:
-                return int(folder.name)
-    raise AssertionError('no camera process')
+                found.append(int(folder.name))
+    return found
 
 
 def test_the_simulation_survives_its_camera_process(graph, start_node, scene):
@@ -208,7 +236,7 @@ def test_the_simulation_survives_its_camera_process(graph, start_node, scene):
     diagnostics = graph.listen(DiagnosticArray, '/diagnostics')
     clock = graph.listen(Clock, '/clock')
     graph.wait(lambda: depths, 'a picture')
-    os.kill(camera_process_of(node.pid), signal.SIGKILL)
+    os.kill(*camera_processes_of(node.pid), signal.SIGKILL)
     graph.wait(
         lambda: any(
             each.name.endswith(': cameras') and each.message == 'the camera process has ended'
@@ -227,6 +255,7 @@ def test_the_camera_process_ends_with_the_node(graph, start_node, scene):
     node = start_node(world=scene)
     depths = graph.listen(Image, '/tower/eye/depth/image_raw')
     graph.wait(lambda: depths, 'a picture')
-    camera = Path(f'/proc/{camera_process_of(node.pid)}')
+    (number,) = camera_processes_of(node.pid)
+    camera = Path(f'/proc/{number}')
     node.kill()
     graph.wait(lambda: not camera.exists(), 'the end of the camera process')
