@@ -62,6 +62,7 @@ class BatchPictures:
         """Take one world's camera. threads: at least 1, with the calling one."""
         self._name, self._settings = device.name, device.settings
         self._optics, self._site = device.optics, device.site
+        self._light = device.link.robot.world.surroundings
         self._threads, self._sceneries = threads, sceneries
         self._renderers: list[Renderer | None] = [None] * threads
 
@@ -105,6 +106,6 @@ class BatchPictures:
         """Return a thread's renderer for a scenery."""
         renderer = self._renderers[thread]
         if renderer is None or renderer.scenery is not scenery:
-            renderer = made_renderer(scenery, self._optics, self._settings)
+            renderer = made_renderer(scenery, self._light, self._optics, self._settings)
             self._renderers[thread] = renderer
         return renderer

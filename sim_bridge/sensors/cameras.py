@@ -11,12 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.cameras import (
-    camera_info,
-    CameraDescription,
-    frame_name,
-    OPTICAL_AXES,
-)
+from sim_bridge.description.cameras import camera_info, CameraDescription, frame_name, OPTICAL_AXES
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.sensor_kinds import CAMERA
 from sim_bridge.engine.image.make_lens import make_lens
@@ -24,6 +19,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors.devices import Device, Memory, Saved
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
+from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
@@ -42,7 +38,7 @@ class CameraSensor(Device):
     The optical frame has z forward, x right and y down; pixel centres are whole numbers.
     """
 
-    __slots__ = ('_info', '_optics', '_pictures', '_rendered', '_renderer', '_site')
+    __slots__ = ('_info', '_light', '_optics', '_pictures', '_rendered', '_renderer', '_site')
     internal_names = Device.internal_names | {
         'keep_poses',
         'optical_pose',
@@ -60,6 +56,7 @@ class CameraSensor(Device):
         self._info = camera_info(description.settings)
         self._optics: Optics | None = None
         self._renderer: Renderer | None = None
+        self._light: Surroundings | None = None
         self._site = 0
         self._pictures: dict[str, np.ndarray] = {}
         self._rendered = UNSAMPLED
@@ -224,10 +221,12 @@ class CameraSensor(Device):
         return self._pictures[output]
 
     def _present_renderer(self) -> Renderer:
-        """Return the present scenery's renderer; drop pictures from another one."""
-        scenery = self.link.robot.world.scenery
-        if self._renderer is None or self._renderer.scenery is not scenery:
-            self._renderer = made_renderer(scenery, self.optics, self.settings)
+        """Return the renderer for present scenery and light; drop pictures from another one."""
+        world = self.link.robot.world
+        scenery, light = world.scenery, world.surroundings
+        if self._renderer is None or self._renderer.scenery is not scenery or self._light != light:
+            self._renderer = made_renderer(scenery, light, self.optics, self.settings)
+            self._light = light
             self._pictures.clear()
         return self._renderer
 
@@ -259,9 +258,11 @@ def check_output(camera: CameraDescription, output: str, name: str) -> None:
         raise UnknownNameError('output', output, camera.outputs, f'camera {name!r}')
 
 
-def made_renderer(scenery: Scenery, optics: Optics, camera: CameraDescription) -> Renderer:
+def made_renderer(
+    scenery: Scenery, light: Surroundings, optics: Optics, camera: CameraDescription
+) -> Renderer:
     """Return a renderer for a camera in a scenery, on the calling thread."""
-    return Renderer(scenery, optics, samples=camera.samples)
+    return Renderer(scenery, optics, 1, light, camera.samples)
 
 
 def picture_of(

@@ -12,6 +12,7 @@ from sim_bridge.engine.contact.budget import MOST_WORK
 from sim_bridge.engine.data.contact_materials import DIRECT, ITERATIVE, SPLIT
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import instance_of, number_from, one_of, truth, whole_number
+from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.simulation.records import Sleep
 
 SOLVERS: Mapping[str, int] = MappingProxyType(
@@ -30,7 +31,7 @@ class Settings(NamedTuple):
 
     time_step_ns, seed: constant. sleep: None: nothing sleeps. iterations: None: the solver's
     number. erp, cfm: for joints and contacts without their own. step_budget: None: no bound.
-    origin: place on the Earth; None: not known.
+    origin: place on the Earth; None: not known. surroundings: light and sky for cameras.
     """
 
     time_step_ns: int
@@ -44,6 +45,7 @@ class Settings(NamedTuple):
     cfm: float
     step_budget: int | None
     origin: Origin | None = None
+    surroundings: Surroundings = Surroundings()
 
     def changed(self, name: str, value: object) -> Settings:
         """Return them with another value, checked; raises InvalidValueError."""
@@ -117,5 +119,8 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = MappingProxyType(
         ),
         'step_budget': _budget,
         'origin': _origin,
+        'surroundings': lambda value: instance_of(
+            'surroundings', value, Surroundings, 'a sim_bridge.Surroundings'
+        ),
     }
 )

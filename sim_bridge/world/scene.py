@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sim_bridge.description.report import DescriptionError, Findings, Place, SceneError
 from sim_bridge.description.scene.fields import field_place, SceneField
 from sim_bridge.description.scene.joints import JointSettings
+from sim_bridge.description.scene.lights import SceneLight
 from sim_bridge.description.scene.model import SceneDescription, SceneRobot
 from sim_bridge.description.scene.values import Values
 from sim_bridge.foundation.errors import InvalidValueError, plain, SimBridgeError
@@ -16,6 +17,7 @@ from sim_bridge.robots.owners import World
 from sim_bridge.robots.robot import Robot
 from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.material_table import MaterialTable
+from sim_bridge.sight.lamps import Lamp, Surroundings
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.world.scene_joints import add_scene_joint, join_groups, part_of, set_joint
 
@@ -82,6 +84,8 @@ def add_scene(
         )
         if robot is not None:
             additions.set_all(robot.root_link, body.link)
+    if scene.light is not None:
+        world.surroundings = _surroundings(scene.light, attempt)
     for each in scene.robots:
         attempt(each.own.place, partial(_add_robot, world, each, start, additions))
     for openplx in scene.openplx:
@@ -118,6 +122,18 @@ def add_scene(
     for own in scene.placed:
         if own.own.items.get('disabled'):
             world.robots[own.name].disable()
+
+
+def _surroundings(light: SceneLight, attempt: Callable[..., Any]) -> Surroundings:
+    """Return a scene's light."""
+    colors = dict(light.colors)
+    if light.lamps is not None:
+        lamps = [
+            attempt(lambda _, each=each: each.place, partial(Lamp, **each.arguments))
+            for each in light.lamps
+        ]
+        colors['lamps'] = tuple(lamp for lamp in lamps if lamp is not None)
+    return Surroundings(**colors)
 
 
 def add_scene_field(world: World, field: SceneField) -> None:

@@ -128,12 +128,14 @@ class Viewpoint:
         self._world, self._camera, self._pose, self._link = world, camera, pose, link
         self._optics = optics_of(camera)
         self._renderer: Renderer | None = None
+        self._light = world.surroundings
 
     def render(self, output: str) -> np.ndarray:
         """Return an output at the present state."""
-        scenery = self._world.scenery
-        if self._renderer is None or self._renderer.scenery is not scenery:
-            self._renderer = made_renderer(scenery, self._optics, self._camera)
+        scenery, light = self._world.scenery, self._world.surroundings
+        if self._renderer is None or self._renderer.scenery is not scenery or self._light != light:
+            self._renderer = made_renderer(scenery, light, self._optics, self._camera)
+            self._light = light
         link, pose = self._link, self._pose
         sensor = pose if link is None else Pose(link.p, link.R) @ pose
         frame = np.append(sensor.rotation, sensor.position)

@@ -51,6 +51,7 @@ from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.shapes import Plane, Shape
+from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.simulation import snapshots
 from sim_bridge.simulation.change import finished
@@ -1295,6 +1296,9 @@ class World(DeclaredAttributes):
     )
     origin: Settable[Origin | None, Origin | None] = _setting(
         'origin', "Place of the world's origin on the Earth, an `Origin`; None: not known."
+    )
+    surroundings: Settable[Surroundings, Surroundings] = _setting(
+        'surroundings', 'Lamps, ambient light and sky for cameras.'
     )
     seed = ReadOnly[int]('simulation.run.seed', 'Seed of the sensor noise.')
     report = ReadOnly[StepReport]('simulation.runner.report', 'Report of the last `step` call.')

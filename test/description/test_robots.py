@@ -26,7 +26,7 @@ NAMES = (
 )
 FREE = ('floating_box', 'quadruped', 'tracked_vehicle', 'rover')
 LEGS = ('lf', 'rf', 'lh', 'rh')
-# joints that turn a camera to the horizon [rad]
+# joint positions with the camera towards the horizon [rad]
 _BENT = {'arm': {'joint_2': 1.57}}
 
 MASSES = {

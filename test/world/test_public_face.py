@@ -273,7 +273,7 @@ def test_representations_are_short(things):
     assert repr(things['sensor']) == "<ForceSensor 'wrist_ft' on 'tool_flange', 1000 Hz>"
     assert repr(things['sensor'].truth).startswith('<Reading: force = [')
     description = repr(things['joint'].robot.description)
-    assert description.startswith("<RobotDescription 'arm' from 'urdf/arm.urdf': 12 links, ")
+    assert description.startswith("<RobotDescription 'arm' from 'urdf/arm.urdf': 14 links, ")
 
 
 def test_the_package_lists_its_public_names():

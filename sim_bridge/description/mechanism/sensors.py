@@ -7,9 +7,10 @@ from dataclasses import replace
 import re
 from typing import Any
 
+from sim_bridge.description.mechanism.camera_frames import check_camera_frames
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings, Place, unknown
-from sim_bridge.description.sensor_kinds import ContactSettings
+from sim_bridge.description.sensor_kinds import CAMERA, ContactSettings
 
 
 def add_sensors(
@@ -62,7 +63,10 @@ def attach(
             findings.error('unplaced-sensor', place, 'needs a link')
             return None
         settings = _own_collisions(sensor, link, description, findings)
-        return replace(sensor, link=link, joint='', settings=settings)
+        placed = replace(sensor, link=link, joint='', settings=settings)
+        if sensor.kind is CAMERA:
+            check_camera_frames(placed, description, findings)
+        return placed
     if sensor.joint:
         return replace(sensor, link=description.joints[sensor.joint].child)
     joint = next(

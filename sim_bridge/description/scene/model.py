@@ -12,6 +12,7 @@ from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import Report
 from sim_bridge.description.scene.fields import SceneField
 from sim_bridge.description.scene.joints import JointSettings, SceneJoint
+from sim_bridge.description.scene.lights import SceneLight
 from sim_bridge.description.scene.named_poses import NamedPose
 from sim_bridge.description.scene.values import Values
 from sim_bridge.shapes.material import ContactMaterial, Material
@@ -78,7 +79,8 @@ class SceneDescription:
     each with the names of its two materials. apart: pairs of groups without collision. bodies:
     objects, including the ground. time_step [s]: for the creator of the world; only projects give
     one. report: warnings. description: a line for users. origin: place on the Earth, None if not
-    given. named_poses, tags: for clients that spawn, navigate or choose a world.
+    given. named_poses, tags: for clients that spawn, navigate or choose a world. light: for
+    cameras, None for the default.
     """
 
     source: str
@@ -99,6 +101,7 @@ class SceneDescription:
     origin: Origin | None = None
     named_poses: tuple[NamedPose, ...] = ()
     tags: tuple[str, ...] = ()
+    light: SceneLight | None = None
 
     @property
     def placed(self) -> tuple[SceneBody | SceneRobot, ...]:

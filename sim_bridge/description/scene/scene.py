@@ -56,6 +56,9 @@ Scenes: world contents, in YAML.
           links: {hand: {gravity: false}}                  # attributes of `Link`
           joints: {elbow: {damping: 0.3}}                  # attributes of `Axis`; see below
           sleep: false                   # and disabled, as for objects
+      sensors:                           # standing in the world, as in the node's parameter
+        eye: {type: camera, position: [2, 0, 1.5], look_at: [0, 0, 0.5]}
+      lights: {}                         # ambient, sky: see `description.scene.lights`
       joints:                            # see `description.scene.joints`
         hinge: {type: hinge, between: [table, left/hand], anchor: [0.8, 0, 0.4], axis: [0, 0, 1]}
       openplx:
@@ -71,8 +74,9 @@ the arguments of `World.add_body`, robots `World.load_urdf`, OpenPLX scenes `Wor
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 import re
 from types import MappingProxyType
@@ -92,6 +96,7 @@ from sim_bridge.description.resources import (
 from sim_bridge.description.scene.fields import read_fields
 from sim_bridge.description.scene.joints import read_joints
 from sim_bridge.description.scene.joints import read_settings as read_joint_settings
+from sim_bridge.description.scene.lights import read_light
 from sim_bridge.description.scene.model import (
     namespace_for,
     SceneBody,
@@ -102,7 +107,8 @@ from sim_bridge.description.scene.model import (
 from sim_bridge.description.scene.named_poses import read_named_poses
 from sim_bridge.description.scene.origin import read_origin
 from sim_bridge.description.scene.shapes import read_placed, SHAPES
-from sim_bridge.description.scene.values import read_link, read_robot, read_settings
+from sim_bridge.description.scene.standing import standing_body, WORLD_LINK
+from sim_bridge.description.scene.values import read_link, read_robot, read_settings, Values
 from sim_bridge.description.yaml.overlay import overlaid, read_path
 from sim_bridge.description.yaml.section import mapping_from_text, read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
@@ -194,9 +200,10 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
     apart = tuple(world.pairs('apart'))
     ground = _ground(world)
     bodies = tuple(_body(section, folder) for section in world.sections('objects'))
+    bodies += tuple(map(partial(_stand, world), _standing_sensors(world)))
     robots = tuple(_robot(section, folder) for section in world.sections('robots'))
     openplx = tuple(_openplx(section, folder) for section in world.sections('openplx'))
-    joints = read_joints(world, 'joints')
+    joints, light = read_joints(world, 'joints'), read_light(world)
     description, tags = world.text('description', ''), world.texts('tags') or ()
     world.close()
     return SceneDescription(
@@ -216,6 +223,7 @@ def _scene(label: str, folder: Path, world: Section) -> SceneDescription:
         origin=origin,
         named_poses=named_poses,
         tags=tags,
+        light=light,
     )
 
 
@@ -478,6 +486,23 @@ def _sensors(section: Section, link: str = '') -> tuple[SensorDescription, ...]:
         for finding in err.report.findings:
             section.error('sensors', '', f'{finding.subject}: {finding.message}')
         return ()
+
+
+def _standing_sensors(world: Section) -> Iterable[SensorDescription]:
+    """Yield the sensors standing in the world; others are declared with their carrier."""
+    for sensor in _sensors(world, WORLD_LINK):
+        if sensor.link != WORLD_LINK:
+            message = f'must be {WORLD_LINK!r} here; other links: in their robot or object'
+            world.error('sensors', sensor.link, f'sensor {sensor.name!r}: link {message}')
+        else:
+            yield sensor
+
+
+def _stand(world: Section, sensor: SensorDescription) -> SceneBody:
+    """Return a body without shapes, carrying a sensor."""
+    nothing = Values.given({}, world)
+    namespace = namespace_for(sensor.name)
+    return SceneBody(sensor.name, (), namespace, standing_body(sensor), nothing, nothing)
 
 
 def _urdf(section: Section, folder: Path, package_paths: Sequence[str]) -> str:

@@ -68,11 +68,11 @@ _RIGHT_ANGLE = 1.5707  # sdformat's cutoff_angle
 
 _READ = (
     *('horizontal_fov', 'image', 'clip', 'depth_camera', 'distortion', 'lens', 'pose'),
-    *('optical_frame_id', 'camera_info_topic'),
+    *('optical_frame_id', 'camera_info_topic', 'triggered', 'trigger_topic'),
 )
 # of labels and boxes, which these types have not
 _OF_OTHERS = ('segmentation_type', 'box_type')
-_NOT_SIMULATED = ('noise', 'save', 'visibility_mask', 'triggered', 'trigger_topic')
+_NOT_SIMULATED = ('noise', 'save', 'visibility_mask')
 
 # gazebo_ros plugins, by file name, which publish below a camera name
 _PLUGINS = (
@@ -142,6 +142,8 @@ def read_camera_element(
         _read_picture(node, within, findings, values, places)
         _read_distortion(node, within, findings, values, places)
         _read_lens(node, sensor.get('type', ''), within, findings, values, places)
+        values['trigger'] = is_true(_text(node, 'triggered') or 'false')
+        values['trigger_topic'] = read_topic(_text(node, 'trigger_topic'), within, findings)
         frame_id = _text(node, 'optical_frame_id')
         for each in node.findall('pose'):
             pose = read_pose(each, within.child('pose', each.line), findings)

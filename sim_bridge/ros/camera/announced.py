@@ -34,7 +34,7 @@ class AnnouncedTopics:
         """
         Announce these cameras instead of earlier ones; return them with the user's QoS.
 
-        Raises InvalidValueError for a name that the middleware does not allow.
+        Raises InvalidValueError for a name refused by the middleware.
         """
         self.close()
         for topic in self._overridden:

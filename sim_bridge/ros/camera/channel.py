@@ -7,6 +7,7 @@ except scenes, which are sent again. Large packets go by a memory file.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 import mmap
 import os
@@ -18,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.ros.camera.topics import CameraTopics
+from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.visual import Visual
 
 MOST_CAMERAS = 256
@@ -36,14 +38,15 @@ class Scene(NamedTuple):
     """
     The present structure.
 
-    cameras: by number. sites: each camera's own frame, by number among the poses. visuals: seen by
-    cameras. A frame belongs to the scene with its number.
+    cameras: by number. sites: each camera's own frame, by number among the poses. visuals,
+    surroundings: seen by cameras. A frame belongs to the scene with its number.
     """
 
-    number: int
-    cameras: list[CameraTopics]
-    sites: list[int]
-    visuals: list[Visual]
+    number: int = 0
+    cameras: Sequence[CameraTopics] = ()
+    sites: Sequence[int] = ()
+    visuals: Sequence[Visual] = ()
+    surroundings: Surroundings = Surroundings()
 
 
 class Frame(NamedTuple):

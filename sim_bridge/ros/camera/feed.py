@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -30,6 +31,7 @@ from sim_bridge.ros.camera.channel import (
 )
 from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_topics
 from sim_bridge.ros.camera.transport import environment_with_profile
+from sim_bridge.ros.camera.triggers import Triggers
 from sim_bridge.trust.child import python_module
 from sim_bridge.world.visuals import visuals_of
 
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     import subprocess
     import tempfile
 
-    from rclpy.node import Node
+    from sim_bridge.ros.process.polling import PollingMixin
 
 # an answer that does not come within this time means a process that is stuck [s]
 _MOST_WAIT_S = 30.0
@@ -57,12 +59,17 @@ class _Fed:
     A camera that is fed.
 
     number: in the scene. asked: frames sent to the camera process. lost: frames without room.
+    late: frames waiting for their latency, with their time of sending [ns]. is_due:
+    whether the next sample is sent; for cameras with a trigger.
     """
 
     def __init__(self, number: int, device: sb.CameraSensor) -> None:
         self.number, self.device = number, device
         self.latest = device.sample_step
         self.asked = self.lost = 0
+        self.latency_ns = round(device.settings.latency * 1e9)
+        self.late: deque[tuple[int, Frame]] = deque()
+        self.is_due = not device.settings.trigger
 
 
 class CameraCount(NamedTuple):
@@ -87,7 +94,7 @@ class CameraFeed:
     """
 
     def __init__(
-        self, world: sb.World, node: Node, *, is_reliable: bool, waits: Callable[[], bool]
+        self, world: sb.World, node: PollingMixin, *, is_reliable: bool, waits: Callable[[], bool]
     ) -> None:
         """
         Start without cameras.
@@ -99,9 +106,10 @@ class CameraFeed:
         self._warned: set[str] = set()
         self._is_reliable, self._waits = is_reliable, waits
         self._announced, self._optical = AnnouncedTopics(node), OpticalFrames(node)
+        self._triggers = Triggers(node)
         self._simulation = world.simulation
         self._fed: list[_Fed] = []
-        self._scene = Scene(0, [], [], [])
+        self._scene = Scene()
         self._is_told = True
         self._end: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -128,10 +136,14 @@ class CameraFeed:
         cameras = self._announced.show(cameras)
         self._optical.show(cameras)
         self._fed = [_Fed(number, device) for number, (device, _) in enumerate(found)]
+        self._triggers.show(
+            (camera, partial(self._request, fed))
+            for camera, fed in zip(cameras, self._fed, strict=True)
+        )
         self._simulation.cache.settle()
         sites = [device.site for device, _ in found]
         self._is_told = False
-        self._scene = Scene(self._scene.number + 1, cameras, sites, [])
+        self._scene = Scene(self._scene.number + 1, cameras, sites)
         if self._end is not None:
             self._show()
 
@@ -146,27 +158,45 @@ class CameraFeed:
 
     def publish(self, time_ns: int) -> None:
         """Send the frames due after a control step; time_ns: published simulated time [ns]."""
-        if not self._fed or self._end is None or self._counts is None:
+        if not self._fed or self._end is None:
             return
-        step, values = self._simulation.run.step_count, self._counts.values
-        step_ns = self._world.time_step_ns
         asked: set[tuple[int, int]] = set()
         for fed in self._fed:
-            sampled = fed.device.memory.step[0].item()
-            if sampled == fed.latest:
-                continue
-            fed.latest = sampled
-            if sampled < 0 or not values[fed.number, WANTED] or not self._tell_scene():
-                continue
-            stamp = time_ns - (step - sampled) * step_ns
-            frame = Frame(self._scene.number, fed.number, stamp, fed.device.memory.sample[0])
-            fed.asked += 1
-            if self._send(partial(send_frame, frame=frame)):
-                asked.add((fed.number, stamp))
-            else:
-                fed.lost += 1
+            if fed.device.memory.step[0] != fed.latest:
+                self._take(fed, time_ns)
+            while fed.late and fed.late[0][0] <= time_ns:
+                _, frame = fed.late.popleft()
+                fed.asked += 1
+                if self._send(partial(send_frame, frame=frame)):
+                    asked.add((fed.number, frame.stamp))
+                else:
+                    fed.lost += 1
         if asked and self._waits():
             self._await(asked)
+
+    def _take(self, fed: _Fed, time_ns: int) -> None:
+        """Keep a new sample if it is wanted, until its latency is over."""
+        sampled = fed.latest = fed.device.memory.step[0].item()
+        stamp = time_ns - (self._simulation.run.step_count - sampled) * self._world.time_step_ns
+        if sampled < 0 or (fed.late and fed.late[-1][1].stamp >= stamp):
+            # the time went back
+            fed.late.clear()
+        if sampled < 0 or not fed.is_due or not self._is_wanted(fed) or not self._tell_scene():
+            return
+        fed.is_due = not fed.device.settings.trigger
+        poses = fed.device.memory.sample[0]
+        frame = Frame(
+            self._scene.number, fed.number, stamp, poses.copy() if fed.latency_ns else poses
+        )
+        fed.late.append((stamp + fed.latency_ns, frame))
+
+    def _is_wanted(self, fed: _Fed) -> bool:
+        return self._counts is not None and bool(self._counts.values[fed.number, WANTED])
+
+    def _request(self, fed: _Fed) -> bool:
+        """Send a camera's next sample; return whether somebody listens."""
+        fed.is_due = True
+        return self._is_wanted(fed)
 
     @property
     def has_cameras(self) -> bool:
@@ -264,7 +294,7 @@ class CameraFeed:
     def _show(self) -> None:
         """Read the visuals and send the scene; poses follow from the next step on."""
         visuals = visuals_of(self._world, self._warn_once) if self._scene.cameras else []
-        self._scene = self._scene._replace(visuals=visuals)
+        self._scene = self._scene._replace(visuals=visuals, surroundings=self._world.surroundings)
         self._tell_scene()
 
     def _tell_scene(self) -> bool:

@@ -46,7 +46,7 @@ class Cameras:
     def __init__(self, end: socket.socket, counts: Counts, node: Node) -> None:
         """Listen to a connection on another thread."""
         self._end, self._counts, self._node = end, counts.values, node
-        self._scene, self._scenery = Scene(0, [], [], []), Scenery([])
+        self._scene, self._scenery = Scene(), Scenery([])
         self._open: list[CameraPublishers] = []
         self._scenes: deque[Scene] = deque()
         # frames in order, with their arrival [ns]
@@ -106,7 +106,9 @@ class Cameras:
             camera.close()
         self._scene, self._scenery = scene, Scenery(scene.visuals)
         self._counts[:] = 0
-        self._open = [CameraPublishers(self._node, topics) for topics in scene.cameras]
+        self._open = [
+            CameraPublishers(self._node, topics, scene.surroundings) for topics in scene.cameras
+        ]
 
     def _render(self, frame: Frame, arrived: int) -> None:
         if frame.scene == self._scene.number:

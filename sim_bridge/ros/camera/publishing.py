@@ -17,6 +17,7 @@ from sim_bridge.ros.wire.compressed_images import compressed_message, encoding_t
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.sensors.cameras import optical_frame, optics_of, picture_of
+from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 
@@ -27,9 +28,9 @@ _THREADS = max(1, len(os.sched_getaffinity(0)) - 1)
 class CameraPublishers:
     """A camera's renderer, messages and topics; nothing is rendered without subscribers."""
 
-    def __init__(self, node: Node, camera: CameraTopics) -> None:
+    def __init__(self, node: Node, camera: CameraTopics, surroundings: Surroundings) -> None:
         """Create the publishers; the renderer follows with the first picture."""
-        self._node, self._camera = node, camera
+        self._node, self._camera, self._surroundings = node, camera, surroundings
         self._renderer: Renderer | None = None
         self._messages: dict[str, Any] = {}
         self._pictures = self._open(camera.pictures)
@@ -82,7 +83,11 @@ class CameraPublishers:
         settings = self._camera.settings
         if self._renderer is None:
             self._renderer = Renderer(
-                scenery, optics_of(settings), _THREADS, samples=settings.samples
+                scenery,
+                optics_of(settings),
+                _THREADS,
+                self._surroundings,
+                samples=settings.samples,
             )
         self._renderer.render(optical_frame(frame.poses[site]), frame.poses)
 

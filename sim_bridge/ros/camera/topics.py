@@ -12,15 +12,13 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 
 import sim_bridge as sb
-from sim_bridge.description.cameras import (
-    ALIGNED,
-    CameraDescription,
-    frame_name,
-    OPTICAL_AXES,
-)
+from sim_bridge.description.cameras import ALIGNED, CameraDescription, frame_name, OPTICAL_AXES
+from sim_bridge.description.scene.model import namespace_for
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
+from sim_bridge.robots.link import Link
 from sim_bridge.ros.wire.image_messages import pixel_layout
+from sim_bridge.ros.wire.messages import WORLD_FRAME
 from sim_bridge.ros.wire.qos import topic_name
 
 # topic and its camera_info by picture and layout. {name}: the camera's; {parent}: the name without
@@ -98,7 +96,7 @@ def policies_of(profile: QoSProfile) -> Policies:
 
 
 class Publication(NamedTuple):
-    """A topic that a camera publishes; key: in `CameraTopics`."""
+    """A camera's topic; key: in `CameraTopics`."""
 
     key: str
     topic: str
@@ -115,7 +113,9 @@ class CameraTopics(NamedTuple):
     pose: frame and pose (7,) of the optical frames there, position [m] and quaternion x y z w; ''
     if another program publishes the frames. into_frame:
     (12,) rotation by rows and position [m], from the optical frame to the frame of the points.
-    rate: [Hz]. is_reliable: all topics' reliability. given: QoS by topic in place of `qos`.
+    rate: [Hz]. is_reliable: all topics' reliability. trigger, trigger_topic: names of the service
+    and the topic for requests; '' for pictures at the rate. given: QoS by topic in place
+    of `qos`.
     """
 
     name: str
@@ -128,6 +128,8 @@ class CameraTopics(NamedTuple):
     into_frame: np.ndarray
     rate: float
     is_reliable: bool
+    trigger: str = ''
+    trigger_topic: str = ''
     given: Mapping[str, Policies] = MappingProxyType({})
 
     @property
@@ -179,6 +181,11 @@ def camera_topics(
 ) -> CameraTopics:
     """Return a camera's topics; prefix, frame_prefix: before its topics and frames."""
     settings, given = camera.settings, camera.description.frame_id
+    sensor, link = camera.description.pose, camera.link
+    if _stands(link):
+        # its carrier has its name
+        own = f'{namespace_for(camera.name)}/'
+        prefix, frame_prefix = prefix.removesuffix(own), frame_prefix.removesuffix(own)
     name = camera.description.topic or topic_name(camera.name)
     parent = name[: name.rfind('/') + 1]
     topics, infos, frames = {}, {}, {}
@@ -194,28 +201,40 @@ def camera_topics(
         info = settings.topics.get(f'{key}_info', info)
         if info:
             infos[key] = _full(info, prefix)
-    sensor = camera.description.pose
     optical = sensor.rotation @ np.array(OPTICAL_AXES)
     into_frame = np.concatenate([np.eye(3).ravel(), np.zeros(3)])
-    if given == camera.link.name:
+    if given == link.name:
         # a body frame, such as camera_link: the points are turned into its axes
         into_frame = np.concatenate([optical.ravel(), sensor.position])
+    trigger = _full(f'{name}/trigger', prefix) if settings.trigger else ''
+    carrier, place, rotation = frame_prefix + link.name, sensor.position, optical
+    if _stands(link):
+        carrier, place, rotation = WORLD_FRAME, link.p + link.R @ place, link.R @ rotation
     return CameraTopics(
         frame_prefix + camera.name,
         settings,
         topics,
         infos,
         frames,
-        '' if given else frame_prefix + camera.link.name,
-        (*sensor.position.tolist(), *quaternion_from_matrix(optical).tolist()),
+        '' if given else carrier,
+        (*place.tolist(), *quaternion_from_matrix(rotation).tolist()),
         into_frame,
         camera.update_rate,
         is_reliable,
+        trigger,
+        _full(settings.trigger_topic, prefix) if trigger and settings.trigger_topic else trigger,
     )
 
 
+def _stands(link: Link) -> bool:
+    """Return whether a link only holds one sensor in the world, and has no frame of its own."""
+    robot = link.robot
+    is_post = len(robot.links) == 1 and robot.motion == 'static' and not link.geometries
+    return is_post and [each.name for each in robot.devices()] == [robot.name]
+
+
 def output_of(key: str) -> str:
-    """Return the output that a picture shows."""
+    """Return a picture's output."""
     return 'depth' if key == ALIGNED else key
 
 

@@ -62,7 +62,7 @@ def create_publisher(
     """
     Return a new publisher on a node; `overriding` writes the user's overrides into the profile.
 
-    Raises InvalidValueError for a name that the middleware does not allow.
+    Raises InvalidValueError for a name refused by the middleware.
     """
     try:
         return node.create_publisher(message_type, topic, qos, qos_overriding_options=overriding)
@@ -85,7 +85,7 @@ class GraphSink:
         """
         Create a publisher. The user may override its QoS unless the topic is latched.
 
-        Raises InvalidValueError for a name that the middleware does not allow.
+        Raises InvalidValueError for a name refused by the middleware.
         """
         overriding = None
         if not is_latched(qos):

@@ -11,13 +11,19 @@ import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.mechanism.base import base_of
-from sim_bridge.description.model import JointType
+from sim_bridge.description.model import JointType, SensorDescription
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
 from sim_bridge.description.scene.fields import fields_from_text, SceneField
-from sim_bridge.description.scene.model import SceneBody, SceneDescription, SceneRobot
+from sim_bridge.description.scene.model import (
+    namespace_for,
+    SceneBody,
+    SceneDescription,
+    SceneRobot,
+)
 from sim_bridge.description.scene.origin import origin_from_mapping
 from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.standing import standing_body, WORLD_LINK
 from sim_bridge.engine.collision.probe import measure_convex_pairs
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import ErrorCode, InvalidValueError, UnknownNameError
@@ -272,7 +278,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
         parameters.own_robot, package_paths=parameters.package_paths
     )
     if not isinstance(source, Path) or source.suffix != OPENPLX_SUFFIX:
-        return [_load_robot(world, source, parameters)]
+        return _load_robot(world, source, parameters)
     for name in _NOT_OF_SCENES:
         value = getattr(parameters, name)
         if value != getattr(SimulatorParameters(), name):
@@ -294,16 +300,19 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
 
 def _load_robot(
     world: sb.World, source: str | Path, parameters: SimulatorParameters
-) -> LoadedRobot:
-    """Add the robot selected by the parameters at its start pose. source: file or text."""
-    description = sb.load_description(
-        source,
-        extra_sensors=sensors_from_mapping(parameters.sensors),
-        extra_joints=parameters.extra_joints or None,
-        xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
-        package_paths=parameters.package_paths,
-        strict=parameters.strict,
-    )
+) -> list[LoadedRobot]:
+    """
+    Add the selected robot at its start pose, and the sensors standing in the world.
+
+    source: file or text.
+    """
+    sensors = sensors_from_mapping(parameters.sensors)
+    standing = [each for each in sensors if each.link == WORLD_LINK]
+    carried = [each for each in sensors if each.link != WORLD_LINK]
+    description = _described(source, carried, parameters)
+    if standing and WORLD_LINK in description.links:
+        # the robot has a link with this name
+        description, standing = _described(source, sensors, parameters), []
     robot = world.add_robot(
         description,
         name=parameters.robot_name or None,
@@ -325,7 +334,24 @@ def _load_robot(
         )
         robot.set_base_pose((0.0, 0.0, -_lowest(robot)), parameters.orientation)
         robot.remember()
-    return LoadedRobot(robot, joints=parameters.joints)
+    bodies = [world.add_body((), each.name, **standing_body(each)) for each in standing]
+    return [
+        LoadedRobot(robot, joints=parameters.joints),
+        *(LoadedRobot(body, namespace_for(body.name)) for body in bodies),
+    ]
+
+
+def _described(
+    source: str | Path, sensors: Iterable[SensorDescription], parameters: SimulatorParameters
+) -> sb.RobotDescription:
+    return sb.load_description(
+        source,
+        extra_sensors=sensors,
+        extra_joints=parameters.extra_joints or None,
+        xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
+        package_paths=parameters.package_paths,
+        strict=parameters.strict,
+    )
 
 
 def _given_positions(

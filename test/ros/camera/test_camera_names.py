@@ -15,6 +15,9 @@ from sim_bridge.description import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.topics import camera_topics, with_own_topics
 from sim_bridge.ros.camera.transport import environment_with_profile
+from sim_bridge.ros.params.parameter_table import checked
+from sim_bridge.ros.params.parameters import SimulatorParameters
+from sim_bridge.ros.session.loading import load_world
 from sim_bridge.ros.wire.image_messages import CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
 
@@ -214,3 +217,22 @@ def test_the_profile_has_room_for_four_pictures(tmp_path, monkeypatch):
     environment = environment_with_profile(cameras, file)
     assert 'FASTDDS_DEFAULT_PROFILES_FILE' not in environment
     assert environment['FASTRTPS_DEFAULT_PROFILES_FILE'] == '/own.xml'
+
+
+@pytest.mark.parametrize(('name', 'carrier'), [('rover', 'eye'), ('double_pendulum', 'world')])
+def test_sensors_stand_in_the_world(name, carrier):
+    """Stand beside a robot without a link named world, with names of their own."""
+    camera = {'type': 'camera', 'link': 'world', 'position': [1.0, 0.0, 2.0]}
+    values = {'robot': name, 'sensors': {'eye': camera}}
+    loaded = load_world(checked(SimulatorParameters, values))
+    device, prefix = next(
+        (device, each.prefix)
+        for each in loaded.robots
+        for device in each.robot.devices(sb.CameraSensor)
+        if device.name == 'eye'
+    )
+    found = camera_topics(device, prefix, prefix, True)
+    assert found.topics['image'] == 'eye/image_raw'
+    assert (found.parent, found.frames['image']) == ('world', 'eye_optical_frame')
+    assert found.pose[:3] == pytest.approx((1.0, 0.0, 2.0))
+    assert device.link.name == carrier
