@@ -27,7 +27,7 @@ from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.parts import RobotParts
 from sim_bridge.sensors.devices import Device, ImuSensor
-from sim_bridge.simulation.change import Change
+from sim_bridge.simulation.change import Change, finished
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.sleeping import OwnSleep
@@ -470,9 +470,12 @@ class Robot(DeclaredAttributes):
 
         Their values are NaN until their next samples, as before the first.
         """
+        finished(self._reset_devices)
+        self.simulation.staleness.forget_observations()
+
+    def _reset_devices(self) -> None:
         for device in self._parts.devices.values():
             device.reset(self.simulation.run.seed)
-        self.simulation.staleness.forget_observations()
 
     def clear_external_forces(self) -> None:
         """Discard the forces and torques set to act on its links in the next step."""

@@ -262,7 +262,8 @@ class Feed:
             self._page.tell(Reshaping(number, mesh_of(field.present_shape)))
 
     def _describe(self) -> None:
-        self._layout, rate = self._simulation.cache.layout, 1.0 / self._world.time_step
+        # described again by the next call if this one is interrupted
+        self._layout, rate = -1, 1.0 / self._world.time_step
         self._to_force_and_depth = np.array((rate, rate, rate, -1.0))
         self._described = describe(self._world, self._title, self._abilities)
         structure, sizes = self._described.structure, self._described.sizes
@@ -273,3 +274,4 @@ class Feed:
             self._page.tell(Scene(structure, sizes), os.dup(file.fileno()))
         for warning in self._described.warnings:
             self._page.tell(Notice('warning', warning))
+        self._layout = self._simulation.cache.layout

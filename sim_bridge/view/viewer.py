@@ -61,10 +61,11 @@ class Viewer(DeclaredAttributes):
         self._feed = Feed(self._page, world, title, self._control.abilities)
         self._due = self._deadline = 0.0
         self._page.wait()
-        world.simulation.runner.hooks.watch(self)
         if browser:
             open_browser(self.url)
         self.sync()
+        # last: steps would publish to a page whose opening was interrupted
+        world.simulation.runner.hooks.watch(self)
 
     def __repr__(self) -> str:
         """Show the address."""

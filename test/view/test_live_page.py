@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 import webbrowser
 
+from interrupts import Interrupt
 import numpy as np
 import pytest
 from support.page_client import PageClient
@@ -505,3 +506,21 @@ def test_a_forked_child_leaves_the_page_to_its_parent():
         with PageClient(viewer.url) as client:
             client.wait_for('Pause')
             assert says(client) < 0.01
+
+
+@pytest.mark.parametrize('share', [0.2, 0.6, 0.8, 0.95])
+def test_an_interrupted_opening_leaves_no_page(share):
+    """Interrupt the opening while the world is described: steps go on, another page opens."""
+    world = sb.World(STEP)
+    world.load_urdf(ROBOTS / 'pendulum.urdf')
+    world.step()
+    with Interrupt() as watched, world.view(browser=False):
+        pass
+    feed = [at for at, (file, _) in enumerate(watched.lines) if file.endswith('structure.py')]
+    at = feed[int(share * len(feed))]
+    with pytest.raises(KeyboardInterrupt), Interrupt(at) as interrupt:
+        world.view(browser=False)
+    assert interrupt.place
+    world.step(3)
+    with world.view(browser=False, speed=0.0) as viewer, PageClient(viewer.url):
+        world.step(3)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description import sensors_from_mapping
 
 # interrupted lines of each call in the standard tests
 SAMPLES = 4
@@ -89,6 +90,20 @@ def field(world):
     world.add_force_field(sb.UniformField(force=(0.0, 0.0, 0.1)), 'wind')
 
 
+def measured():
+    """Return a world whose sensors have noise."""
+    world = sb.World(time_step=1e-3)
+    drift = {'angular_velocity': {'stddev': 0.1, 'bias_mean': 1.0, 'bias_stddev': 0.1}}
+    world.load_urdf(
+        'floating_box',
+        sensors=sensors_from_mapping(
+            {name: {'type': 'gyro', 'link': 'box', 'noise': drift} for name in ('one', 'other')}
+        ),
+    )
+    world.step(5)
+    return world
+
+
 DRIVEN = """
 Driven is Physics3D.System:
     bar is Physics3D.Bodies.RigidBody:
@@ -138,6 +153,7 @@ def signal(world, name, value):
 
 
 CALLS = {
+    'states of devices': (measured, lambda w: w.robots['floating_box'].initialize_device_states()),
     'restart of a scene': (driven, lambda w: w.openplx['Driven'].restart()),
     'effort range': (driven, lambda w: signal(w, 'motor/torque_range_input', [-1.0, 1.0])),
     'velocity of a holding motor': (
