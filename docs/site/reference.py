@@ -26,7 +26,7 @@ from sim_bridge.ros.wire.qos import is_latched
 CHAPTERS = {
     'Worlds': ('world', 'simulation'),
     'Robots, links and joints': ('robots',),
-    'Sensors': ('sensors',),
+    'Sensors': ('sensors', 'sight'),
     'Shapes and materials': ('shapes',),
     'Trajectories': ('trajectory',),
     'Batches': ('batch',),
