@@ -13,7 +13,9 @@ from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.cameras import CameraDescription as CameraDescription
 from sim_bridge.description.compliance import Compliance as Compliance
+from sim_bridge.description.fluid_forces import AdvancedLiftDrag as AdvancedLiftDrag
 from sim_bridge.description.fluid_forces import Buoyancy as Buoyancy
+from sim_bridge.description.fluid_forces import BuoyancyEngine as BuoyancyEngine
 from sim_bridge.description.fluid_forces import Hydrodynamics as Hydrodynamics
 from sim_bridge.description.fluid_forces import LiftDrag as LiftDrag
 from sim_bridge.description.fluid_forces import Rotor as Rotor
@@ -21,6 +23,7 @@ from sim_bridge.description.fluid_forces import Thruster as Thruster
 from sim_bridge.description.force_fields import Drag as Drag
 from sim_bridge.description.force_fields import PointField as PointField
 from sim_bridge.description.force_fields import UniformField as UniformField
+from sim_bridge.description.force_fields import Wind as Wind
 from sim_bridge.description.force_fields import Wrench as Wrench
 from sim_bridge.description.gravity import PointGravity as PointGravity
 from sim_bridge.description.model import RobotDescription as RobotDescription

@@ -1,14 +1,15 @@
 """
-Fluid forces on links: rotors, thrusters, wings, hulls, buoyancy.
+Fluid forces on links: rotors, thrusters, wings, aircraft, hulls, buoyancy, bladders.
 
-The laws follow Gazebo's plugins MulticopterMotorModel, Thruster, LiftDrag, Hydrodynamics and
-Buoyancy; docs/gazebo_plugins.md has the formulas and the differences.
+The laws follow Gazebo's plugins MulticopterMotorModel, Thruster, LiftDrag, AdvancedLiftDrag,
+Hydrodynamics, Buoyancy and BuoyancyEngine; docs/gazebo_plugins.md has the formulas and the
+differences.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, Field
+from dataclasses import dataclass, Field, field, replace
 import math
 from typing import Any
 
@@ -20,6 +21,7 @@ from sim_bridge.foundation.validation import finite_number, real_array
 
 _ZERO = (0.0, 0.0, 0.0)
 _SIX = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+_DERIVATIVES = (6, 6)
 
 
 @dataclass(frozen=True)
@@ -133,9 +135,74 @@ class LiftDrag(CheckedField):
     wind: Sequence[float] = _ZERO
 
     def _check(self, kind: str) -> None:
-        for name in ('forward', 'upward'):
-            if not any(getattr(self, name)):
-                raise InvalidValueError(name, getattr(self, name), 'a direction', kind)
+        check_directions(self, kind)
+
+
+@dataclass(frozen=True)
+class AdvancedLiftDrag(CheckedField):
+    """
+    Aircraft as one body: six coefficients from stability and control derivatives.
+
+    Aircraft axes: x forward, y right, z down. Angle of attack α = atan2(v_z, v_x), sideslip angle
+    β = atan2(v_y, v_x), dynamic pressure ½ ρ V² with the speed V in the plane of x and z. Rates
+    are made dimensionless by b / 2V (roll, yaw) and c / 2V (pitch), with the span b = √(area
+    aspect_ratio). Beyond the stall angle the lift becomes that of a flat plate, by a sigmoid;
+    induced drag is C_L² / (π efficiency aspect_ratio). Conventions of AVL (Drela and Youngren,
+    Athena Vortex Lattice); forces along the airflow, moments about the aircraft axes, at `cp`.
+
+    derivatives: (6, 6) rows C_D, C_Y, C_L, C_l, C_m, C_n; columns: value at zero, then
+    derivatives by α, β [1/rad] and the dimensionless rates p, q, r. joints: control surfaces, by
+    their joints. controls: (n, 6) derivatives of the coefficients by each joint's position
+    [1/rad]. alpha_stall: [rad]. pitch_stall: slope of C_m by α beyond [1/rad]. area: [m²].
+    aspect_ratio, efficiency: above 0. chord: c, mean aerodynamic [m]; 0: area / b. air_density: ρ
+    [kg/m³]. cp: (3,) reference point in the link's frame [m]. forward, upward: (3,) directions in
+    the link's axes. wind: (3,) [m/s], world axes.
+    """
+
+    derivatives: Any = ()
+    joints: Sequence[str] = field(default=(), metadata={'names': True})
+    controls: Any = ()
+    alpha_stall: float = 0.5 * math.pi
+    pitch_stall: float = 0.0
+    area: float = 1.0
+    aspect_ratio: float = 1.0
+    efficiency: float = 1.0
+    chord: float = 0.0
+    air_density: float = 1.2041
+    cp: Sequence[float] = _ZERO
+    forward: Sequence[float] = (1.0, 0.0, 0.0)
+    upward: Sequence[float] = (0.0, 0.0, 1.0)
+    wind: Sequence[float] = _ZERO
+
+    def _checked(self, field: Field[Any], kind: str) -> Any:
+        """Return an attribute's checked value; matrices as nested tuples."""
+        value = getattr(self, field.name)
+        if field.name == 'joints':
+            if isinstance(value, str) or not all(isinstance(name, str) for name in value):
+                raise InvalidValueError('joints', value, 'a list of names', kind)
+            return tuple(value)
+        if field.name not in ('derivatives', 'controls'):
+            return super()._checked(field, kind)
+        rows = len(self.joints) if field.name == 'controls' else _DERIVATIVES[0]
+        expected = f'finite numbers, {rows} rows with 6 columns'
+        array = real_array(field.name, value, expected, kind)
+        if field.name == 'derivatives' and array.size == 0:
+            array = np.zeros(_DERIVATIVES)
+        if array.size != 6 * rows or not np.isfinite(array).all():
+            raise InvalidValueError(field.name, value, expected, kind)
+        return _nested(array.reshape(rows, 6))
+
+    def _check(self, kind: str) -> None:
+        self._check_not_negative(kind, 'area', 'chord', 'air_density', 'alpha_stall')
+        for name in ('aspect_ratio', 'efficiency'):
+            if getattr(self, name) <= 0.0:
+                raise InvalidValueError(name, getattr(self, name), 'a number above 0', kind)
+        check_directions(self, kind)
+
+    @property
+    def span(self) -> float:
+        """Wing span b [m]."""
+        return math.sqrt(self.area * self.aspect_ratio)
 
 
 @dataclass(frozen=True)
@@ -225,6 +292,53 @@ class Buoyancy(CheckedField):
             raise InvalidValueError(
                 'layers', self.layers, 'rising heights, and densities of at least 0', kind
             )
+
+
+@dataclass(frozen=True)
+class BuoyancyEngine(CheckedField):
+    """
+    Bladder of an underwater glider: Archimedes' force at the link's origin, against gravity.
+
+    Force -g (ρ V - ρ neutral_volume), the first term below the surface only. A pump changes the
+    volume V from `volume` at the time `since` to `target_volume`, with a constant rate.
+
+    density: ρ [kg/m³]. neutral_volume: displaces the bladder's own mass [m³]. volume,
+    target_volume: [m³]. rate: greatest change of the volume [m³/s]. since: world time [s].
+    surface: height of the water [m]; inf: water everywhere.
+    """
+
+    density: float = 1000.0
+    neutral_volume: float = 3.0e-4
+    volume: float = 3.0e-5
+    target_volume: float = 3.0e-5
+    rate: float = 3.0e-6
+    since: float = 0.0
+    surface: float = math.inf
+
+    def _checked(self, field: Field[Any], kind: str) -> Any:
+        """Return an attribute's checked value; the surface may be infinite."""
+        is_open = field.name == 'surface' and self.surface == math.inf
+        return math.inf if is_open else super()._checked(field, kind)
+
+    def _check(self, kind: str) -> None:
+        names = ('density', 'neutral_volume', 'volume', 'target_volume', 'rate')
+        self._check_not_negative(kind, *names)
+
+    def volume_at(self, time: float) -> float:
+        """Return the volume at a world time [m³]."""
+        pumped = self.rate * max(time - self.since, 0.0)
+        return self.volume + min(max(self.target_volume - self.volume, -pumped), pumped)
+
+    def pumped_to(self, volume: float, time: float) -> BuoyancyEngine:
+        """Return the engine with another target volume [m³] from a world time on [s]."""
+        return replace(self, volume=self.volume_at(time), target_volume=volume, since=time)
+
+
+def check_directions(wing: LiftDrag | AdvancedLiftDrag, kind: str) -> None:
+    """Raise InvalidValueError for directions without length."""
+    for name in ('forward', 'upward'):
+        if not any(getattr(wing, name)):
+            raise InvalidValueError(name, getattr(wing, name), 'a direction', kind)
 
 
 def full_array(values: Any, size: int) -> np.ndarray:

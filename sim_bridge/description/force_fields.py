@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import math
 from typing import Any
 
 import numpy as np
 
 from sim_bridge.description.field_values import CheckedField
-from sim_bridge.description.fluid_forces import Buoyancy, Hydrodynamics, LiftDrag, Rotor, Thruster
+from sim_bridge.description.fluid_forces import (
+    AdvancedLiftDrag,
+    Buoyancy,
+    BuoyancyEngine,
+    Hydrodynamics,
+    LiftDrag,
+    Rotor,
+    Thruster,
+)
 from sim_bridge.description.gravity import PointGravity
 from sim_bridge.foundation.arrays import FloatArray, Vector
 from sim_bridge.foundation.errors import InvalidValueError
@@ -85,6 +93,79 @@ class Drag(CheckedField):
 
 
 @dataclass(frozen=True)
+class Wind(CheckedField):
+    """
+    The world's wind, with first-order changes and gusts; after gz-sim's WindEffects.
+
+    Rotors, LiftDrag and AdvancedLiftDrag of all robots feel it. Links get the force m rate
+    (wind - v) at their centres of mass: the links of the field, by default all links with
+    `enable_wind`. From `start` at the time `since`, horizontal speed, horizontal direction and
+    vertical speed approach `velocity` with their time constants. The speed is multiplied by
+    1 + gust sin(2π t / gust_period), the direction turned by swing sin(2π t / swing_period).
+
+    velocity: (3,) [m/s], world axes. rate: [1/s]. rise_time, turn_time, vertical_rise_time: time
+    constants [s]; 0: at once. gust: share of the speed. swing: [rad]. gust_period, swing_period:
+    [s]. start: (3,) [m/s]. since: world time [s].
+    """
+
+    velocity: Sequence[float] = _ZERO
+    rate: float = 1.0
+    rise_time: float = 0.0
+    turn_time: float = 0.0
+    vertical_rise_time: float = 0.0
+    gust: float = 0.0
+    gust_period: float = 1.0
+    swing: float = 0.0
+    swing_period: float = 1.0
+    start: Sequence[float] = _ZERO
+    since: float = 0.0
+
+    def _check(self, kind: str) -> None:
+        self._check_not_negative(kind, 'rate', 'rise_time', 'turn_time', 'vertical_rise_time')
+        for name in ('gust_period', 'swing_period'):
+            if getattr(self, name) <= 0.0:
+                raise InvalidValueError(name, getattr(self, name), 'a number above 0 [s]', kind)
+
+    @property
+    def final(self) -> tuple[float, float, float]:
+        """Horizontal speed [m/s], direction [rad] and vertical speed [m/s] of `velocity`."""
+        x, y, z = self.velocity
+        # a wind that calms keeps its direction
+        x_d, y_d, _ = self.velocity if x or y else self.start
+        return math.hypot(x, y), math.atan2(y_d, x_d), z
+
+    @property
+    def offsets(self) -> tuple[float, float, float]:
+        """The same at the time `since`, less the final ones."""
+        speed, direction, rise = self.final
+        x, y, z = self.start
+        turn = math.atan2(y, x) - direction if x or y else 0.0
+        return math.hypot(x, y) - speed, math.remainder(turn, 2.0 * math.pi), z - rise
+
+    def mean_at(self, time: float) -> tuple[float, float, float]:
+        """Return the velocity without gusts at a world time [m/s]."""
+        passed = max(time - self.since, 0.0)
+        constants = self.rise_time, self.turn_time, self.vertical_rise_time
+        speed, angle, rise = (
+            last + (offset * math.exp(-passed / constant) if constant > 0.0 else 0.0)
+            for last, offset, constant in zip(self.final, self.offsets, constants, strict=True)
+        )
+        return speed * math.cos(angle), speed * math.sin(angle), rise
+
+    def velocity_at(self, time: float) -> tuple[float, float, float]:
+        """Return the velocity at a world time [m/s]."""
+        x, y, z = self.mean_at(time)
+        share = 1.0 + self.gust * math.sin(2.0 * math.pi * time / self.gust_period)
+        angle = self.swing * math.sin(2.0 * math.pi * time / self.swing_period)
+        c, s = share * math.cos(angle), share * math.sin(angle)
+        return c * x - s * y, s * x + c * y, z
+
+    def turned_to(self, velocity: Sequence[float], time: float) -> Wind:
+        """Return the wind with another final velocity [m/s] from a world time on [s]."""
+        return replace(self, velocity=velocity, start=self.mean_at(time), since=time)
+
+
+@dataclass(frozen=True)
 class Wrench(CheckedField):
     """
     Constant force and torque on a link, for instance by a towing line.
@@ -100,11 +181,13 @@ class Wrench(CheckedField):
     is_local: bool = False
 
 
-FluidForce = Buoyancy | Hydrodynamics | LiftDrag | Rotor | Thruster
+FluidForce = (
+    AdvancedLiftDrag | Buoyancy | BuoyancyEngine | Hydrodynamics | LiftDrag | Rotor | Thruster
+)
 """Fluid force on links with shapes, wings and propellers."""
 PlacedForce = FluidForce | Wrench
 """Force at a place of a link."""
-DeclaredField = UniformField | PointField | Drag | PointGravity | PlacedForce
+DeclaredField = UniformField | PointField | Drag | Wind | PointGravity | PlacedForce
 """Field without a Python function."""
 ForceField = DeclaredField | ForceFunction
 
@@ -128,7 +211,10 @@ FIELD_KINDS: dict[str, type[Any]] = {
     'point': PointField,
     'drag': Drag,
     'point_gravity': PointGravity,
+    'wind': Wind,
+    'advanced_lift_drag': AdvancedLiftDrag,
     'buoyancy': Buoyancy,
+    'buoyancy_engine': BuoyancyEngine,
     'hydrodynamics': Hydrodynamics,
     'lift_drag': LiftDrag,
     'rotor': Rotor,

@@ -197,7 +197,8 @@ class LinkDescription:
     """
     Robot link.
 
-    gravity: whether gravity acts on the link. material: name of its contact material, '' for none.
+    gravity: whether gravity acts on the link. enable_wind: whether winds push it. material: name
+    of its contact material, '' for none.
     """
 
     name: str
@@ -206,6 +207,7 @@ class LinkDescription:
     collisions: tuple[GeometryDescription, ...] = ()
     contact: ContactDescription = ContactDescription()
     gravity: bool = True
+    enable_wind: bool = False
     material: str = ''
     line: int = 0
 

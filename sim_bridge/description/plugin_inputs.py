@@ -166,6 +166,57 @@ class TouchInput:
     line: int = 0
 
 
+@dataclass(frozen=True)
+class BuoyancyEngineInput:
+    """
+    Bladder volume [m³].
+
+    field: its `RobotField`, by name. state_topic: published volume. lower, upper: command limits.
+    """
+
+    topic: str
+    state_topic: str
+    field: str
+    lower: float
+    upper: float
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class WindInput:
+    """Velocity of the wind [m/s, world axes]. field: its `RobotField`, by name."""
+
+    topic: str
+    state_topic: str
+    field: str
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class WaypointInput:
+    """
+    Force and torque that lead a link over waypoints on the ground.
+
+    topic: pauses. field: its `RobotField`, by name. waypoints: x and y [m], from `origin`:
+    'world', or the link's first 'position', or its first 'pose'. force: along the link's x [N].
+    torque: about its z, up to the bearing [N m]. tolerance: distance of a reached waypoint [m].
+    bearing_tolerance: [rad]. stops_turning: whether the angular velocity is 0 within half of it.
+    """
+
+    topic: str
+    link: str
+    field: str
+    waypoints: tuple[tuple[float, float], ...]
+    origin: str = 'world'
+    loops: bool = False
+    force: float = 60.0
+    torque: float = 50.0
+    tolerance: float = 0.5
+    bearing_tolerance: float = math.radians(2.0)
+    stops_turning: bool = False
+    line: int = 0
+
+
 PluginInput = (
     RotorInput
     | ThrusterInput
@@ -176,4 +227,7 @@ PluginInput = (
     | EntityWrenchInput
     | DetachInput
     | TouchInput
+    | BuoyancyEngineInput
+    | WindInput
+    | WaypointInput
 )

@@ -284,6 +284,16 @@ class Link(MovingFrame):
         self._set_medium(replace(self.slot.medium, gravity=gravity))
 
     @property
+    def enable_wind(self) -> bool:
+        """Whether `Wind` fields without links of their own push the link; can be set."""
+        return self.slot.medium.enable_wind
+
+    @enable_wind.setter
+    def enable_wind(self, value: bool) -> None:
+        enable_wind = truth('enable_wind', value, self._place)
+        self._set_medium(replace(self.slot.medium, enable_wind=enable_wind))
+
+    @property
     def linear_velocity_damping(self) -> FloatArray:
         """
         (3,) velocity decay rates d along the link's axes [1/s]; can be set; after AGX.

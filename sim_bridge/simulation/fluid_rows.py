@@ -8,7 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from sim_bridge.description.fluid_forces import (
+    AdvancedLiftDrag,
     Buoyancy,
+    BuoyancyEngine,
     full_array,
     Hydrodynamics,
     LiftDrag,
@@ -28,6 +30,8 @@ KINDS: dict[type, int] = {
     LiftDrag: columns.LIFT_DRAG,
     Hydrodynamics: columns.HYDRODYNAMICS,
     Buoyancy: columns.BUOYANCY,
+    AdvancedLiftDrag: columns.AIRCRAFT,
+    BuoyancyEngine: columns.BLADDER,
     Wrench: columns.WRENCH,
 }
 """Engine's numbers for forces at places."""
@@ -55,6 +59,10 @@ def fluid_rows(field: PlacedForce, link: LinkSlot) -> Iterator[FluidRow]:
         yield FluidRow(_hull(field, link))
     elif isinstance(field, LiftDrag):
         yield FluidRow(_wing(field), _coordinate(link, field.joint) if field.joint else -1)
+    elif isinstance(field, AdvancedLiftDrag):
+        yield FluidRow(_aircraft(field, link))
+    elif isinstance(field, BuoyancyEngine):
+        yield FluidRow(_bladder(field))
     elif isinstance(field, Wrench):
         values = [*field.force, *field.torque, *field.point, float(field.is_local)]
         yield FluidRow(np.array(values))
@@ -106,12 +114,16 @@ def _propeller(field: Rotor | Thruster, link: LinkSlot) -> FluidRow:
     return FluidRow(np.array(values), joint, parent.body)
 
 
+def _directions(field: LiftDrag | AdvancedLiftDrag) -> list[np.ndarray]:
+    """Return the unit forward and upward directions."""
+    return [np.array(each) / np.linalg.norm(each) for each in (field.forward, field.upward)]
+
+
 def _wing(field: LiftDrag) -> np.ndarray:
-    directions = [np.array(each) / np.linalg.norm(each) for each in (field.forward, field.upward)]
     return np.concatenate(
         [
             field.cp,
-            *directions,
+            *_directions(field),
             [
                 *(field.cla, field.cda, field.cma, field.alpha_stall),
                 *(field.cla_stall, field.cda_stall, field.cma_stall),
@@ -122,6 +134,34 @@ def _wing(field: LiftDrag) -> np.ndarray:
             field.wind,
         ]
     )
+
+
+def _aircraft(field: AdvancedLiftDrag, link: LinkSlot) -> np.ndarray:
+    ratio = field.aspect_ratio
+    # a flat plate's drag by its aspect ratio, fitted to Ostowari and Naik, NREL 2559, 1985
+    plate = 2.0 / (1.0 + np.exp(-0.224 - 0.115 * max(ratio, 1.0 / ratio)))
+    surfaces = [
+        (_coordinate(link, joint), *row)
+        for joint, row in zip(field.joints, field.controls, strict=True)
+    ]
+    return np.concatenate(
+        [
+            field.cp,
+            *_directions(field),
+            [field.alpha_stall, field.pitch_stall, field.area, field.span],
+            [field.chord or field.area / field.span if field.area > 0.0 else 0.0, plate],
+            [1.0 / (np.pi * ratio * field.efficiency), field.air_density],
+            field.wind,
+            np.array(field.derivatives).ravel(),
+            [len(surfaces)],
+            np.array(surfaces, float).ravel(),
+        ]
+    )
+
+
+def _bladder(field: BuoyancyEngine) -> np.ndarray:
+    volumes = field.neutral_volume, field.volume, field.target_volume
+    return np.array([field.density, *volumes, field.rate, field.since, field.surface])
 
 
 def _hull(field: Hydrodynamics, link: LinkSlot) -> np.ndarray:

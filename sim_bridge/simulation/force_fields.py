@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from sim_bridge.description.force_fields import (
     PointField,
     UniformField,
     vector_from,
+    Wind,
 )
 from sim_bridge.description.gravity import GravityFunction, PointGravity
 from sim_bridge.engine.data import fields as columns
@@ -195,13 +197,7 @@ class ForceFields:
         immobile = immobile_bodies(model)
         movable = [link for link in links if link.mass > 0.0 and not immobile[link.body]]
         placed = [
-            (
-                f'force field {name!r}',
-                each.field,
-                movable
-                if each.links is None
-                else [link for link in movable if link in each.links],
-            )
+            (f'force field {name!r}', each.field, _affected(each, movable))
             for name, each in self.placed.items()
         ]
         if self.gravity is not None:
@@ -294,6 +290,15 @@ class _Caller:
             sample[columns.PUSH :] = vector_from(function, 'force', force, what)
 
 
+def _affected(placed: Placement, movable: Sequence[LinkSlot]) -> list[LinkSlot]:
+    """Return the links that a field acts on, among the movable ones."""
+    if placed.links is not None:
+        return [link for link in movable if link in placed.links]
+    if isinstance(placed.field, Wind):
+        return [link for link in movable if link.medium.enable_wind]
+    return [*movable]
+
+
 def _as_force(gravity: GravityFunction) -> ForceField:
     """Return a gravity function as a force function."""
 
@@ -314,6 +319,8 @@ def _kind(field: ForceField) -> int:
         return columns.POINT
     if isinstance(field, PlacedForce):
         return KINDS[type(field)]
+    if isinstance(field, Wind):
+        return columns.WIND
     return columns.DRAG if isinstance(field, Drag) else columns.FUNCTION
 
 
@@ -328,8 +335,10 @@ def _law(field: ForceField) -> np.ndarray:
             field.exponent,
             float(isinstance(field, PointGravity)),
         )
+    elif isinstance(field, Wind):
+        row[:] = _wind_law(field)
     elif isinstance(field, Drag):
-        row[:] = (
+        row[: columns.ANGULAR_DRAG + 1] = (
             *field.wind,
             *field.gust,
             field.gust_rate,
@@ -338,6 +347,19 @@ def _law(field: ForceField) -> np.ndarray:
             field.angular,
         )
     return row
+
+
+def _wind_law(field: Wind) -> tuple[float, ...]:
+    constants = field.rise_time, field.turn_time, field.vertical_rise_time
+    return (
+        *field.final,
+        *field.offsets,
+        *(1.0 / each if each > 0.0 else 0.0 for each in constants),
+        field.since,
+        *(field.gust, 2.0 * math.pi / field.gust_period),
+        *(field.swing, 2.0 * math.pi / field.swing_period),
+        field.rate,
+    )
 
 
 def _mass_rows(rows: Sequence[_Row]) -> np.ndarray:

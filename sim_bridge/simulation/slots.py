@@ -56,7 +56,7 @@ class LinkMedium:
     """
     Gravity and the medium's effect on a link, in the link's axes.
 
-    Damping rates [1/s]; effective mass coefficients [1].
+    Damping rates [1/s]; effective mass coefficients [1]. enable_wind: whether winds push it.
     """
 
     gravity: bool = True
@@ -64,6 +64,7 @@ class LinkMedium:
     angular_velocity_damping: tuple[float, ...] = _NONE
     mass_coefficients: tuple[float, ...] = _NONE
     inertia_coefficients: tuple[float, ...] = _NONE
+    enable_wind: bool = False
 
     @property
     def resists(self) -> bool:
@@ -102,7 +103,7 @@ class LinkSlot:
         self.number = number
         self.name = description.name
         self.placement = robot.blueprint.links[description.name]
-        self.medium = LinkMedium(description.gravity)
+        self.medium = LinkMedium(description.gravity, enable_wind=description.enable_wind)
         self.track_axis: np.ndarray | None = None
         self.take(description.inertial)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from sim_bridge.description.fluid_forces import LiftDrag, Rotor, Thruster
+from sim_bridge.description.fluid_forces import AdvancedLiftDrag, LiftDrag, Rotor, Thruster
 from sim_bridge.description.force_fields import checked_field, ForceField
 from sim_bridge.description.gravity import gravity_of, GravityFunction, PointGravity
 from sim_bridge.foundation.arrays import FloatArray
@@ -106,12 +106,23 @@ def check_placement(field: ForceField, links: Sequence[LinkSlot] | None, place: 
     if isinstance(field, (Rotor, Thruster)) and not field.joint:
         expected = 'the name of the joint that turns the propeller'
         raise InvalidValueError('joint', field.joint, expected, place)
-    if not isinstance(field, (Rotor, Thruster, LiftDrag)) or not field.joint:
+    joints = _joints_of(field)
+    if not joints:
         return
     if links is None:
         raise InvalidValueError('links', links, 'the links that the field acts on', place)
     for link in links:
         known = link.robot.blueprint.joint_names
-        if field.joint not in known:
-            expected = f'a joint of robot {link.robot.name!r}: {", ".join(known)}'
-            raise InvalidValueError('joint', field.joint, expected, place)
+        for joint in joints:
+            if joint not in known:
+                expected = f'a joint of robot {link.robot.name!r}: {", ".join(known)}'
+                raise InvalidValueError('joint', joint, expected, place)
+
+
+def _joints_of(field: ForceField) -> tuple[str, ...]:
+    """Return the joints that a field reads."""
+    if isinstance(field, AdvancedLiftDrag):
+        return tuple(field.joints)
+    if isinstance(field, (Rotor, Thruster, LiftDrag)) and field.joint:
+        return (field.joint,)
+    return ()

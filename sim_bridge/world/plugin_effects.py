@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from sim_bridge.description.fluid_forces import Rotor, Thruster
+from sim_bridge.description.force_fields import Wind
 from sim_bridge.description.plugin_inputs import JointInput
 from sim_bridge.robots.robot import Robot
 from sim_bridge.simulation.force_fields import Placement
 
 
 def add_plugin_effects(robot: Robot) -> None:
-    """Add the fields in a robot's description, and let the commanded joints follow targets."""
+    """
+    Add the fields in a robot's description, and let the commanded joints follow targets.
+
+    A world has one wind: a robot's wind is left out if there is one.
+    """
     slot, registry, placed = robot.slot, robot.simulation.registry, {}
+    has_wind = any(isinstance(each.field, Wind) for each in registry.fields.placed.values())
     for each in slot.description.force_fields:
-        links = tuple(slot.link(name) for name in each.links) or tuple(slot.links)
+        is_wind = isinstance(each.field, Wind)
+        if is_wind and has_wind:
+            continue
+        own = tuple(slot.link(name) for name in each.links) or tuple(slot.links)
+        links = None if is_wind else own
         placed[f'{slot.name}/{each.name}'] = Placement(each.field, links, slot.name)
         if isinstance(each.field, (Rotor, Thruster)):
             robot.joint(each.field.joint).control = 'velocity'

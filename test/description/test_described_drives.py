@@ -457,7 +457,7 @@ def test_every_plugin_that_is_not_simulated_is_named():
                 'gz-sim-joint-state-publisher-system',
                 'libgazebo_ros_p3d.so',
                 'libfancy_lights.so',
-                'gz-sim-wind-effects-system',
+                'gz-sim-spacecraft-thruster-model-system',
             )
         )
         + '</robot>',
@@ -468,7 +468,7 @@ def test_every_plugin_that_is_not_simulated_is_named():
     assert found == [
         ('not-simulated', 'libgazebo_ros_p3d.so', 'p', 3),
         ('not-simulated', 'libfancy_lights.so', 'p', 4),
-        ('not-simulated', 'gz-sim-wind-effects-system', 'p', 5),
+        ('not-simulated', 'gz-sim-spacecraft-thruster-model-system', 'p', 5),
     ]
 
 

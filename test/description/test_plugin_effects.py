@@ -193,9 +193,141 @@ def test_joint_controllers_follow_positions_and_velocities():
     assert (joint.control, joint.target_velocity) == ('velocity', 2.0)
 
 
+AIRCRAFT = 'gz-sim-advanced-lift-drag-system'
+
+
+def test_aircraft_are_read_with_gazebo_s_coefficients():
+    """Sort the derivatives into their rows; control surfaces turn per radian."""
+    surface = (
+        '<name>propeller</name><index>0</index><direction>-1</direction><CD_ctrl>0.1</CD_ctrl>'
+        '<CY_ctrl>0</CY_ctrl><CL_ctrl>0.2</CL_ctrl><Cell_ctrl>0</Cell_ctrl>'
+        '<Cem_ctrl>-0.3</Cem_ctrl><Cen_ctrl>0</Cen_ctrl>'
+    )
+    tags = {
+        'link_name': 'base',
+        'CL0': 0.15,
+        'CD0': 0.03,
+        'CLa': 5.0,
+        'CYb': -0.26,
+        'Cellp': -0.4,
+        'Cemq': -12.0,
+        'Cenr': -0.1,
+        'alpha_stall': 0.34,
+        'Cema_stall': -0.38,
+        'AR': 6.5,
+        'eff': 0.97,
+        'mac': 0.22,
+        'area': 0.34,
+        'air_density': 1.2,
+        'num_ctrl_surfaces': 1,
+        'control_surface': surface,
+    }
+    description = sb.load_description(boat(plugin(AIRCRAFT, **tags)))
+    assert findings(description) == []
+    (found,) = description.force_fields
+    wing = found.field
+    table = np.zeros((6, 6))
+    table[0, 0], table[1, 2], table[2, :2] = 0.03, -0.26, (0.15, 5.0)
+    table[3, 3], table[4, 4], table[5, 5] = -0.4, -12.0, -0.1
+    assert np.array_equal(wing.derivatives, table)
+    assert wing.joints == ('propeller',)
+    degree = np.pi / 180.0
+    assert np.array(wing.controls) * degree == pytest.approx(
+        np.array([[-0.1, 0.0, -0.2, 0.0, 0.3, 0.0]])
+    )
+    assert (wing.alpha_stall, wing.pitch_stall, wing.chord) == (0.34, -0.38, 0.22)
+    assert (wing.area, wing.aspect_ratio, wing.efficiency) == (0.34, 6.5, 0.97)
+    for wrong, code in (
+        ({'AR': 0}, 'out-of-range'),
+        ({'link_name': 'nose'}, 'unknown-link'),
+        ({'num_ctrl_surfaces': 2}, 'bad-value'),
+    ):
+        assert code in [
+            each[0]
+            for each in findings(sb.load_description(boat(plugin(AIRCRAFT, **tags | wrong))))
+        ]
+
+
+def test_bladders_and_wind_are_read_with_gazebo_s_topics():
+    """Use the defaults and units of BuoyancyEngine and WindEffects; links enable wind."""
+    sine = '<sin><amplitude>60</amplitude><period>20</period></sin>'
+    text = boat(
+        plugin(
+            'gz-sim-buoyancy-engine-system',
+            link_name='base',
+            namespace='glider',
+            neutral_volume=0.002,
+            max_volume=0.003,
+            default_volume=0.001,
+            surface=0,
+        ),
+        plugin(
+            'gz-sim-wind-effects-system',
+            horizontal='<magnitude><time_for_rise>10</time_for_rise><sin>'
+            '<amplitude_percent>0.05</amplitude_percent><period>60</period></sin></magnitude>'
+            f'<direction><time_for_rise>30</time_for_rise>{sine}</direction>',
+            force_approximation_scaling_factor=0.3,
+        ),
+        '<gazebo><enable_wind>true</enable_wind></gazebo>',
+        '<gazebo reference="propeller_link"><enable_wind>false</enable_wind></gazebo>',
+    )
+    description = sb.load_description(text)
+    assert findings(description) == []
+    bladder, wind = description.inputs
+    assert bladder.topic == 'model/glider/buoyancy_engine'
+    assert bladder.state_topic == 'model/glider/buoyancy_engine/current_volume'
+    assert (bladder.lower, bladder.upper) == (3e-5, 0.003)
+    assert (wind.topic, wind.state_topic) == ('world/default/wind', 'world/default/wind_info')
+    engine, air = (each.field for each in description.force_fields)
+    assert engine == sb.BuoyancyEngine(1000.0, 0.002, 0.001, 0.001, 3e-6, surface=0.0)
+    assert air == sb.Wind(
+        rate=0.3,
+        rise_time=10.0,
+        turn_time=30.0,
+        vertical_rise_time=1.0,
+        gust=0.05,
+        gust_period=60.0,
+        swing=np.pi / 3.0,
+        swing_period=20.0,
+    )
+    assert {name: link.enable_wind for name, link in description.links.items()} == {
+        'base': True,
+        'propeller_link': False,
+    }
+    # one world has one wind
+    world = sb.World()
+    robots = [world.load_urdf(text) for _ in range(2)]
+    assert [name for name in world.force_fields if 'wind' in name] == [
+        f'{robots[0].name}/wind_wind'
+    ]
+
+
+@pytest.mark.parametrize(
+    ('path', 'points', 'origin'),
+    [
+        ({'waypoints': '<waypoint>25 1</waypoint><waypoint>0 2</waypoint>'}, 2, 'world'),
+        ({'circle': '<radius>2</radius>'}, 8, 'position'),
+        ({'line': '<direction>0.5</direction><length>5</length>'}, 2, 'pose'),
+    ],
+)
+def test_paths_are_read_with_gazebo_s_defaults(path, points, origin):
+    """Have the points of waypoints, circle or line, pushed at the mass centre."""
+    file = 'gz-sim-trajectory-follower-system'
+    description = sb.load_description(boat(plugin(file, link_name='base', loop='true', **path)))
+    assert findings(description) == []
+    (entry,) = description.inputs
+    assert (len(entry.waypoints), entry.origin, entry.loops) == (points, origin, True)
+    assert (entry.topic, entry.link) == ('model/boat/trajectory_follower/pause', 'base')
+    assert (entry.force, entry.torque, entry.tolerance) == (60.0, 50.0, 0.5)
+    assert entry.bearing_tolerance == pytest.approx(np.pi / 90.0)
+    assert description.force_fields[0].field.is_local
+    missing = sb.load_description(boat(plugin(file, link_name='base')))
+    assert [each[::2] for each in findings(missing)] == [('missing-tag', 'path')]
+
+
 def test_plugins_with_similar_names_are_reported():
-    """Do not take advanced wings, spacecraft thrusters and buoyancy engines for others."""
-    names = 'advanced-lift-drag', 'spacecraft-thruster-model', 'buoyancy-engine'
+    """Do not take spacecraft thrusters for others."""
+    names = ('spacecraft-thruster-model',)
     text = boat(*(plugin(f'gz-sim-{name}-system') for name in names))
     description = sb.load_description(text)
     assert not description.force_fields

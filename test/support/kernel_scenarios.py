@@ -641,8 +641,14 @@ def fluids(watch):
         for is_local in (False, True):
             pull = sb.Wrench((1.0, 2.0, 3.0), (0.1, 0.0, 0.2), (0.1, 0.2, 0.0), is_local)
             world.add_force_field(pull, links=boat.root_link)
-        for wing in (sb.LiftDrag(joint='spin'), sb.LiftDrag(radial_symmetry=True, a0=2.0)):
+        aircraft = sb.AdvancedLiftDrag(added, ['spin'], [[0.1] * 6], cp=(0.1, 0.0, 0.0))
+        wings = sb.LiftDrag(joint='spin'), sb.LiftDrag(radial_symmetry=True, a0=2.0), aircraft
+        for wing in wings:
             world.add_force_field(wing, links=flyer.root_link)
+        engine = sb.BuoyancyEngine(target_volume=5e-4, surface=0.5)
+        world.add_force_field(engine, links=boat.root_link)
+        wind = sb.Wind((1.0, 2.0, 0.5), rise_time=1.0, turn_time=0.5, gust=0.1, swing=0.2)
+        world.add_force_field(wind, links=boat.root_link)
         for each in (flyer, boat):
             each.joint('spin').control = 'velocity'
             each.joint('spin').target_velocity = 50.0

@@ -67,6 +67,8 @@ def _field(section: Section) -> SceneField | None:
 def _value(section: Section, attribute: Field[Any]) -> Any:
     """Return a field's attribute, with its default's kind; () stands for number lists."""
     name, default = attribute.name, attribute.default
+    if attribute.metadata.get('names'):
+        return section.texts(name) or default
     if default == ():
         rows = section.matrix(name)
         return default if rows is None else rows

@@ -23,7 +23,6 @@ _SPRING = {'springStiffness': 'stiffness', 'springReference': 'reference'}
 _NOT_SIMULATED = {
     'kinematic': ('false', '0'),
     'static': ('false', '0'),
-    'enable_wind': ('false', '0'),
     'initial_joint_position': (),
 }
 # tags, and whether their value true lets gravity act
@@ -44,7 +43,8 @@ _OTHERS = {
 }
 # ODE's damping: velocity fraction lost by a link in each step, whatever the time step
 _DECAY = ('dampingFactor', 'velocity_decay')
-_KNOWN = frozenset({*_PARTS, *_GRAVITY, *_NOT_SIMULATED, *_DECAY, *_OTHERS})
+_WIND = 'enable_wind'
+_KNOWN = frozenset({*_PARTS, *_GRAVITY, _WIND, *_NOT_SIMULATED, *_DECAY, *_OTHERS})
 
 
 def with_joint_physics(
@@ -110,6 +110,28 @@ def with_gravity(
                 value=element_text(element).lower(),
             )
     return known
+
+
+def with_wind(
+    root: Element, links: Mapping[str, LinkDescription], findings: Findings
+) -> dict[str, LinkDescription]:
+    """Return the links with `enable_wind`; a link's own tag counts more than the robot's."""
+    for_all, own = False, dict[str, bool]()
+    for reference, element, place in gazebo_elements(root):
+        if element.tag != _WIND:
+            continue
+        value = read_boolean(element, place, findings)
+        if value is None:
+            continue
+        if not reference:
+            for_all = value
+        elif reference in links:
+            own[reference] = value
+        else:
+            findings.warning('ignored-tag', place, 'applies to links and robots only, ignored')
+    return {
+        name: replace(link, enable_wind=own.get(name, for_all)) for name, link in links.items()
+    }
 
 
 def _with_spring(

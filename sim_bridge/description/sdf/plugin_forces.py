@@ -1,5 +1,5 @@
 """
-Gazebo's force plugins, both generations: rotors, thrusters, wings, hulls, buoyancy, links.
+Gazebo's force plugins, both generations: rotors, thrusters, wings, hulls, buoyancy, links, air.
 
 Tags, defaults and units are the plugins' own (gz-sim's systems, gazebo-classic's LiftDragPlugin
 and BuoyancyPlugin, RotorS' motor model).
@@ -7,16 +7,24 @@ and BuoyancyPlugin, RotorS' motor model).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.fluid_forces import Buoyancy, Hydrodynamics, LiftDrag, Rotor, Thruster
+from sim_bridge.description.fluid_forces import (
+    Buoyancy,
+    BuoyancyEngine,
+    Hydrodynamics,
+    LiftDrag,
+    Rotor,
+    Thruster,
+)
 from sim_bridge.description.force_fields import DeclaredField, RobotField
 from sim_bridge.description.plugin_inputs import (
+    BuoyancyEngineInput,
     CurrentInput,
     PluginInput,
     RotorInput,
@@ -24,6 +32,7 @@ from sim_bridge.description.plugin_inputs import (
 )
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.battery import read_batteries
+from sim_bridge.description.sdf.plugin_air import read_aircraft, read_wind
 from sim_bridge.description.sdf.plugin_effects import Effect, FieldNames
 from sim_bridge.description.sdf.plugin_flight import read_flights
 from sim_bridge.description.sdf.plugin_joints import read_joint_inputs
@@ -31,9 +40,16 @@ from sim_bridge.description.sdf.plugin_links import (
     read_detachable,
     read_force,
     read_touch,
+    read_waypoints,
     read_wrenches,
 )
-from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, plugins_of, PluginTags, POSITIVE
+from sim_bridge.description.sdf.plugin_tags import (
+    NOT_NEGATIVE,
+    plugins_of,
+    PluginTags,
+    POSITIVE,
+    reader_of,
+)
 from sim_bridge.foundation.errors import InvalidValueError
 
 if TYPE_CHECKING:
@@ -52,7 +68,7 @@ def with_plugin_effects(
     fields: list[RobotField] = []
     inputs: list[PluginInput] = []
     for node in plugins_of(root):
-        found = force_reader(node)
+        found = reader_of(node, FORCE_READERS)
         if found is None:
             continue
         kind, read = found
@@ -77,20 +93,6 @@ def with_plugin_effects(
     return replace(
         description, force_fields=tuple(fields), inputs=tuple(inputs), batteries=batteries
     )
-
-
-def force_reader(node: Element) -> tuple[str, Callable[..., Effect]] | None:
-    """Return a force plugin's word and reader; None for any other plugin."""
-    filename = node.get('filename', '')
-    return next(
-        ((kind, read) for word, kind, read in _READERS if word in filename and _fits(filename)),
-        None,
-    )
-
-
-def _fits(filename: str) -> bool:
-    """Return False for other plugins with similar names."""
-    return 'advanced' not in filename and 'spacecraft' not in filename
 
 
 def _attempt(
@@ -363,19 +365,48 @@ def _classic_buoyancy(tags: PluginTags, names: FieldNames) -> Effect:
     return Effect('buoyancy', tuple(fields))
 
 
-# word in the file name, word for people, reader
-_READERS: tuple[tuple[str, str, Callable[[PluginTags, FieldNames], Effect]], ...] = (
-    ('multicopter-motor-model', 'rotor', _rotor),
-    ('gazebo_motor_model', 'rotor', _rotor),
-    ('thruster-system', 'thruster', _thruster),
-    ('lift-drag-system', 'wing', _wing),
-    ('LiftDragPlugin', 'wing', _classic_wing),
-    ('hydrodynamics-system', 'hull', _hull),
-    ('buoyancy-system', 'buoyancy', _buoyancy),
-    ('BuoyancyPlugin', 'buoyancy', _classic_buoyancy),
-    ('apply-link-wrench-system', 'wrench', read_wrenches),
-    ('gazebo_ros_force', 'wrench', read_force),
-    ('detachable-joint-system', 'detachable joint', read_detachable),
-    ('touchplugin-system', 'touch', read_touch),
-    ('touch-plugin-system', 'touch', read_touch),
-)
+def _bladder(tags: PluginTags, names: FieldNames) -> Effect:
+    link = tags.link('link_name')
+    lower = tags.number('min_volume', 3.0e-5, NOT_NEGATIVE)
+    volume = tags.number('default_volume', lower, NOT_NEGATIVE)
+    engine = BuoyancyEngine(
+        tags.number('fluid_density', _WATER, NOT_NEGATIVE),
+        tags.number('neutral_volume', 3.0e-4, NOT_NEGATIVE),
+        volume,
+        volume,
+        tags.number('max_inflation_rate', 3.0e-6, NOT_NEGATIVE),
+        surface=tags.number('surface', math.inf),
+    )
+    namespace = tags.text('namespace')
+    stem = f'model/{namespace}/buoyancy_engine' if namespace else 'buoyancy_engine'
+    entry = BuoyancyEngineInput(
+        tags.topic(stem, 'namespace'),
+        tags.topic(f'{stem}/current_volume', 'namespace'),
+        names.new(link),
+        lower,
+        tags.number('max_volume', 9.9e-4, NOT_NEGATIVE),
+    )
+    tags.close()
+    return Effect('bladder', ((engine, (link,)),), (entry,))
+
+
+FORCE_READERS: Mapping[str, tuple[str, Callable[[PluginTags, FieldNames], Effect]]] = {
+    'multicopter-motor-model': ('rotor', _rotor),
+    'gazebo_motor_model': ('rotor', _rotor),
+    'thruster-system': ('thruster', _thruster),
+    'advanced-lift-drag-system': ('aircraft', read_aircraft),
+    'lift-drag-system': ('wing', _wing),
+    'LiftDragPlugin': ('wing', _classic_wing),
+    'hydrodynamics-system': ('hull', _hull),
+    'buoyancy-system': ('buoyancy', _buoyancy),
+    'BuoyancyPlugin': ('buoyancy', _classic_buoyancy),
+    'buoyancy-engine-system': ('bladder', _bladder),
+    'wind-effects-system': ('wind', read_wind),
+    'trajectory-follower-system': ('path', read_waypoints),
+    'apply-link-wrench-system': ('wrench', read_wrenches),
+    'gazebo_ros_force': ('wrench', read_force),
+    'detachable-joint-system': ('detachable joint', read_detachable),
+    'touchplugin-system': ('touch', read_touch),
+    'touch-plugin-system': ('touch', read_touch),
+}
+"""Words for people and readers, by parts of plugins' file names."""

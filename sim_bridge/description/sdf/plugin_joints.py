@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from sim_bridge.description.plugin_inputs import JointInput
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, plugins_of, PluginTags
+from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, plugins_of, PluginTags, reader_of
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import RobotDescription
@@ -22,7 +22,7 @@ def read_joint_inputs(
 ) -> Iterator[JointInput]:
     """Yield the plugins' inputs; defective ones are left out."""
     for node in plugins_of(root):
-        read = joint_reader(node)
+        read = reader_of(node, JOINT_READERS)
         if read is None:
             continue
         own = Findings()
@@ -30,12 +30,6 @@ def read_joint_inputs(
         entry = read(PluginTags(node, place, description, own))
         if findings.take_part(own, 'controller') and entry is not None:
             yield entry
-
-
-def joint_reader(node: Element) -> Callable[[PluginTags], JointInput | None] | None:
-    """Return a joint plugin's reader; None for any other plugin."""
-    filename = node.get('filename', '')
-    return next((read for word, read in _READERS.items() if word in filename), None)
 
 
 def _position(tags: PluginTags) -> JointInput | None:
@@ -83,7 +77,8 @@ def _topic(tags: PluginTags, usual: str) -> str:
     return tags.topic(given, 'topic', 'sub_topic')
 
 
-_READERS: dict[str, Callable[[PluginTags], JointInput | None]] = {
+JOINT_READERS: Mapping[str, Callable[[PluginTags], JointInput | None]] = {
     'joint-position-controller-system': _position,
     'joint-controller-system': _velocity,
 }
+"""Readers by parts of plugins' file names."""

@@ -1,11 +1,13 @@
 """
-Gazebo's plugins for links: pushes, joints that detach, and touches.
+Gazebo's plugins for links: pushes, paths, joints that detach, and touches.
 
-Tags and defaults are those of gz-sim's ApplyLinkWrench, DetachableJoint and TouchPlugin, and of
-gazebo_ros_force.
+Tags and defaults are those of gz-sim's ApplyLinkWrench, TrajectoryFollower, DetachableJoint and
+TouchPlugin, and of gazebo_ros_force.
 """
 
 from __future__ import annotations
+
+import math
 
 from sim_bridge.description.force_fields import Wrench
 from sim_bridge.description.plugin_inputs import (
@@ -13,14 +15,17 @@ from sim_bridge.description.plugin_inputs import (
     EntityWrenchInput,
     LinkWrenchInput,
     TouchInput,
+    WaypointInput,
 )
 from sim_bridge.description.sdf.plugin_effects import Effect, FieldNames
-from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags
+from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, PluginTags, POSITIVE
 from sim_bridge.description.sdf.plugin_topics import topics_of
 from sim_bridge.description.sensor_kinds import ContactSettings
 
 _OWN = '__model__'
 _FRAMES = ('world', 'link')
+_CIRCLE_POINTS = 8
+_Path = tuple[tuple[tuple[float, float], ...], str]
 
 
 def read_wrenches(tags: PluginTags, names: FieldNames) -> Effect:
@@ -69,13 +74,75 @@ def read_force(tags: PluginTags, names: FieldNames) -> Effect:
     topics = topics_of(tags.node)
     given = topics.remapped(name) or tags.text('topicName') or topics.resolved(name)
     topic = tags.topic(given, 'topicName')
-    known = tags.description.links.get(link)
-    inertial = None if known is None else known.inertial
-    center = (0.0, 0.0, 0.0) if inertial is None else tuple(inertial.pose.position.tolist())
     field = names.new(link)
     tags.close(('ros', 'robotNamespace', 'update_rate', 'updateRate'))
-    wrench = Wrench(point=center, is_local=frame == _FRAMES[1])
+    wrench = Wrench(point=_center(tags, link), is_local=frame == _FRAMES[1])
     return Effect('wrench', ((wrench, (link,)),), (LinkWrenchInput(topic, field),))
+
+
+def _center(tags: PluginTags, link: str) -> tuple[float, ...]:
+    """Return a link's mass centre; zero without one."""
+    known = tags.description.links.get(link)
+    inertial = None if known is None else known.inertial
+    return (0.0, 0.0, 0.0) if inertial is None else tuple(inertial.pose.position.tolist())
+
+
+def read_waypoints(tags: PluginTags, names: FieldNames) -> Effect:
+    """Return gz-sim's push on a link along waypoints."""
+    link = tags.link('link_name')
+    points, origin = _path(tags)
+    stops_turning = tags.flag('zero_vel_on_bearing_reached')
+    if stops_turning and link != tags.description.root:
+        message = 'applies to the root link only, ignored'
+        tags.findings.warning('not-simulated', tags.place, message, 'zero_vel_on_bearing_reached')
+    usual = f'model/{tags.description.name}/trajectory_follower/pause'
+    entry = WaypointInput(
+        tags.topic(tags.text('topic', default=usual), 'topic'),
+        link,
+        names.new(link),
+        points,
+        origin,
+        tags.flag('loop'),
+        tags.number('force', 60.0),
+        tags.number('torque', 50.0),
+        tags.number('range_tolerance', 0.5, NOT_NEGATIVE),
+        math.radians(tags.number('bearing_tolerance', 2.0, NOT_NEGATIVE)),
+        stops_turning and link == tags.description.root,
+    )
+    tags.close()
+    wrench = Wrench(point=_center(tags, link), is_local=True)
+    return Effect('path', ((wrench, (link,)),), (entry,))
+
+
+def _path(tags: PluginTags) -> _Path:
+    """Return waypoints and their origin; notes an error for none."""
+    for tag, read in (('waypoints', _points), ('circle', _circle), ('line', _line)):
+        child = tags.last(tag)
+        if child is not None:
+            inner = tags.inside(child)
+            path = read(inner)
+            inner.close()
+            return path
+    message = 'missing; or circle, or line'
+    tags.findings.error('missing-tag', tags.place.child('waypoints', tags.place.line), message)
+    return (), 'world'
+
+
+def _points(tags: PluginTags) -> _Path:
+    found = [tags.pair_at(child) for child in tags.children('waypoint')]
+    return tuple(point for point in found if point is not None), 'world'
+
+
+def _circle(tags: PluginTags) -> _Path:
+    radius = tags.number('radius', 0.0, POSITIVE)
+    angles = [2.0 * math.pi * k / _CIRCLE_POINTS for k in range(_CIRCLE_POINTS)]
+    return tuple((radius * math.cos(a), radius * math.sin(a)) for a in angles), 'position'
+
+
+def _line(tags: PluginTags) -> _Path:
+    direction, length = tags.number('direction', 0.0), tags.number('length', 0.0)
+    end = length * math.cos(direction), length * math.sin(direction)
+    return ((0.0, 0.0), end), 'pose'
 
 
 def read_detachable(tags: PluginTags, names: FieldNames) -> Effect:

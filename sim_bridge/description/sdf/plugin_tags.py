@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from sim_bridge.description.model import JointDescription, ONE_AXIS, RobotDescription
 from sim_bridge.description.numbers import Numbers, parse_numbers
@@ -15,6 +16,7 @@ from sim_bridge.description.xml.values import read_boolean
 ANY = Numbers()
 NOT_NEGATIVE = Numbers(minimum=0.0)
 POSITIVE = Numbers(minimum=1e-12)
+_Reader = TypeVar('_Reader')
 
 
 @dataclass
@@ -78,6 +80,11 @@ class PluginTags:
         values = None if child is None else self._numbers_in(child, Numbers(3))
         return default if values is None else tuple(values)
 
+    def pair_at(self, child: Element) -> tuple[float, float] | None:
+        """Return the two numbers in a child; None, with an error noted, for others."""
+        values = self._numbers_in(child, Numbers(2))
+        return None if values is None else (values[0], values[1])
+
     def flag(self, tag: str, default: bool = False) -> bool:
         """Return the truth value in a child."""
         child = self.last(tag)
@@ -138,6 +145,12 @@ class PluginTags:
     def _place(self, *tags: str) -> Place:
         child = self.last(*tags)
         return self.place if child is None else self.at(child)
+
+
+def reader_of(node: Element, readers: Mapping[str, _Reader]) -> _Reader | None:
+    """Return a plugin's reader: the first whose word is in the file name; None without one."""
+    filename = node.get('filename', '')
+    return next((read for word, read in readers.items() if word in filename), None)
 
 
 def plugins_of(root: Element) -> Iterator[Element]:

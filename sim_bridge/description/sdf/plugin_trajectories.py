@@ -7,7 +7,7 @@ to point; gazebo_ros_joint_pose_trajectory sets positions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ from sim_bridge.description.controller_settings import (
 from sim_bridge.description.model import ONE_AXIS
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.ros2_control import ControllerDescription, ControllerManagerDescription
-from sim_bridge.description.sdf.plugin_tags import plugins_of, PluginTags
+from sim_bridge.description.sdf.plugin_tags import plugins_of, PluginTags, reader_of
 from sim_bridge.description.sdf.plugin_topics import topics_of
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def read_trajectory_plugins(
     """
     names = set(taken)
     for node in plugins_of(root):
-        read = trajectory_reader(node)
+        read = reader_of(node, TRAJECTORY_READERS)
         if read is None:
             continue
         own = Findings()
@@ -58,12 +58,6 @@ def read_trajectory_plugins(
             name = _new_name(names)
             names.add(name)
             yield _manager(name, *found, node.line)
-
-
-def trajectory_reader(node: Element) -> Callable[[PluginTags], _Found | None] | None:
-    """Return a trajectory plugin's reader; None for any other plugin."""
-    filename = node.get('filename', '')
-    return next((read for word, read in _READERS.items() if word in filename), None)
 
 
 def _manager(
@@ -183,7 +177,8 @@ def _warn_unless_zero(tags: PluginTags, tag: str) -> None:
             tags.findings.warning('not-simulated', tags.at(child), message, value=child.text)
 
 
-_READERS: dict[str, Callable[[PluginTags], _Found | None]] = {
+TRAJECTORY_READERS: Mapping[str, Callable[[PluginTags], _Found | None]] = {
     'joint-trajectory-controller-system': _laws,
     'gazebo_ros_joint_pose_trajectory': _poses,
 }
+"""Readers by parts of plugins' file names."""

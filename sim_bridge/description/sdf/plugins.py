@@ -9,9 +9,9 @@ from sim_bridge.description.sdf.battery import is_battery
 from sim_bridge.description.sdf.drives import is_drive
 from sim_bridge.description.sdf.mimic_plugins import is_mimic_plugin
 from sim_bridge.description.sdf.plugin_flight import is_flight
-from sim_bridge.description.sdf.plugin_forces import force_reader
-from sim_bridge.description.sdf.plugin_joints import joint_reader
-from sim_bridge.description.sdf.plugin_trajectories import trajectory_reader
+from sim_bridge.description.sdf.plugin_forces import FORCE_READERS
+from sim_bridge.description.sdf.plugin_joints import JOINT_READERS
+from sim_bridge.description.sdf.plugin_trajectories import TRAJECTORY_READERS
 from sim_bridge.description.sdf.sensors import SENSOR_PLUGINS
 from sim_bridge.description.sdf.wheel_slip import is_wheel_slip
 
@@ -20,8 +20,11 @@ if TYPE_CHECKING:
 
 # ros2_control's plugins, naming a controller file
 CONTROL_PLUGINS = ('gz_ros2_control', 'gazebo_ros2_control', 'ign_ros2_control')
-# parts of the file names of plugins whose effect exists without them, or which are read elsewhere
+# parts of the file names of plugins that are read elsewhere, or whose effect exists without them
 _DONE = (
+    *FORCE_READERS,
+    *JOINT_READERS,
+    *TRAJECTORY_READERS,
     *CONTROL_PLUGINS,
     *SENSOR_PLUGINS,
     'track-controller-system',
@@ -48,8 +51,6 @@ _ADVICE = {
     'gazebo_ros_p3d': _TRUTH,
     'disable_link': 'the link stays',
     'grasp': 'grasping is left to contact',
-    'advanced-lift-drag': 'LiftDrag and Hydrodynamics are simulated',
-    'wind-effects': 'the fields Drag, Rotor and LiftDrag have a wind',
 }
 
 
@@ -58,9 +59,6 @@ def check_plugins(root: Element, findings: Findings) -> None:
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
-            readers = (force_reader, joint_reader, trajectory_reader)
-            if any(read(node) is not None for read in readers):
-                continue
             kinds = (is_drive, is_mimic_plugin, is_battery, is_flight, is_wheel_slip)
             if any(is_own(node) for is_own in kinds):
                 continue

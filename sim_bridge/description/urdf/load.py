@@ -99,6 +99,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     check_mimic_limits(joints, findings)
     links = gazebo_contact.with_contact(root, links, findings)
     links = gazebo.with_gravity(root, links, findings)
+    links = gazebo.with_wind(root, links, findings)
     description = RobotDescription(
         name=name or 'robot',
         root=tree_root,

@@ -12,17 +12,24 @@ UNIFORM = 0
 POINT = 1
 DRAG = 2
 FUNCTION = 3  # a Python function writing Fields.sample
+WIND = 4
 # fluid forces, see `dynamics.fluid_forces`
-FIRST_FLUID = 4
+FIRST_FLUID = 5
 ROTOR, THRUSTER, LIFT_DRAG, HYDRODYNAMICS, BUOYANCY = range(FIRST_FLUID, FIRST_FLUID + 5)
-WRENCH = FIRST_FLUID + 5  # a constant force at a place of the link
+AIRCRAFT, BLADDER = FIRST_FLUID + 5, FIRST_FLUID + 6
+WRENCH = FIRST_FLUID + 7  # a constant force at a place of the link
 
 # columns in Fields.law
-FIELD_SIZE = 10
+FIELD_SIZE = 15
 ACCELERATION = 3  # UNIFORM: force [N] from 0 on, acceleration [m/s²]
 CENTER, STRENGTH, POWER, PER_MASS = 0, 3, 4, 5  # POINT: [m; N or m/s² at 1 m; 1; 1 per mass]
-WIND, GUST, GUST_RATE = 0, 3, 6  # DRAG: velocities [m/s], [rad/s]
+DRAG_WIND, GUST, GUST_RATE = 0, 3, 6  # DRAG: velocities [m/s], [rad/s]
 LINEAR_DRAG, QUADRATIC_DRAG, ANGULAR_DRAG = 7, 8, 9  # N s/m, N s²/m², N m s
+# WIND: horizontal speed [m/s], direction [rad], vertical speed [m/s]: final ones, offsets at the
+# start, decay rates [1/s] (0: no offset); start [s]; gust (share) and swing [rad], with angular
+# frequencies [rad/s]; push per mass and relative velocity [1/s]
+FINAL, OFFSETS, DECAYS, BEGUN = 0, 3, 6, 9
+GUST_SHARE, GUST_TURNS, SWING, SWING_TURNS, PUSH_RATE = 10, 11, 12, 13, 14
 
 # columns in Fields.link: mass, centre of mass, least principal moment of inertia
 LEAST_INERTIA = 4
@@ -43,6 +50,16 @@ CL, CD, CM, STALL, CL_STALL, CD_STALL, CM_STALL = range(9, 16)
 AIR_DENSITY, AREA, ALPHA0, CL_JOINT, CM_JOINT, IS_RADIAL, IS_REVERSIBLE = range(16, 23)
 WING_WIND = 23
 WING_SIZE = 26
+# AIRCRAFT: reference point [m], unit directions, in the link's frame; then numbers; the (6, 6)
+# derivatives by rows; control surface count, each with a coordinate of velocity and 6 derivatives
+STALL_ANGLE, PITCH_STALL, PLAN_AREA, SPAN, CHORD, PLATE_DRAG, INDUCED, DENSITY_OF_AIR = range(
+    9, 17
+)
+AIRCRAFT_WIND, DERIVATIVES, CONTROLS = 17, 20, 56
+FIRST_CONTROL, CONTROL_SIZE = 57, 7
+# BLADDER: fluid density [kg/m³], neutral, first and target volume [m³], rate [m³/s], start [s],
+# height of the surface [m]
+BLADDER_DENSITY, NEUTRAL, FIRST_VOLUME, TARGET_VOLUME, PUMP_RATE, PUMP_START, SURFACE = range(7)
 # HYDRODYNAMICS: current [m/s]; whether Coriolis forces act; added mass and linear damping, (6, 6)
 # by rows; least inertias for each direction; product count, each with CURVE_SIZE numbers:
 # force, velocity and factor index, whether the factor is a magnitude, coefficient
@@ -85,7 +102,7 @@ class Fields(NamedTuple):
     time: Annotated[FloatVector, Dims(2, unit='s')]
     """Entries START, NOW."""
     kind: Annotated[IntVector, Dims('nf')]
-    """UNIFORM, POINT, DRAG, FUNCTION, a fluid force (ROTOR … BUOYANCY), or WRENCH."""
+    """UNIFORM, POINT, DRAG, FUNCTION, WIND, a fluid force (ROTOR … BLADDER), or WRENCH."""
     law: Annotated[FloatMatrix, Dims('nf', FIELD_SIZE, unit='SI')]
     """Parameters of the fields."""
     of: Annotated[IntVector, Dims('pushed', points_at='nf')]
@@ -106,6 +123,8 @@ class Fields(NamedTuple):
     """Fluid force parameters, row by row."""
     sample: Annotated[FloatMatrix, Dims('pushed', SAMPLE_SIZE, unit='m; m/s; N')]
     """For functions: PLACE and MOTION of the centre of mass, PUSH; world axes."""
+    wind: Annotated[FloatVector, Dims(3, unit='m/s')]
+    """The world's wind at the time NOW: the sum of the WIND fields."""
     point: Annotated[FloatVector, Dims(6, unit='m; m/s²')]
     """Entries ASKED, FALL."""
 

@@ -5,52 +5,68 @@ A field acts on a link at its centre of mass. A step evaluates each field once a
 the poses and the time there, and at the velocity extrapolated from the last step's acceleration.
 The error per step is of third order.
 
+Wind is evaluated once for all fields, see `description.force_fields.Wind`.
+
 A drag of rate r (coefficient over mass) is divided by √(1 + (h r)⁴). This keeps the order and
 allows any coefficient: r h stays below 1, the limit of the extrapolation.
 """
 
 import math
 
-from sim_bridge.compiler.kernel import kernel
+from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.compiler.stage import call_stage, Stage
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import (
     ACCELERATION,
+    AIRCRAFT,
     ANGULAR_DRAG,
     ASKED,
+    BEGUN,
+    BLADDER,
     CALLBACK,
     CENTER,
+    DECAYS,
     DRAG,
+    DRAG_WIND,
     FAILED,
     FALL,
+    FINAL,
     FIRST_FLUID,
     FORCES,
     FUNCTION,
     GRAVITY,
     GUST,
     GUST_RATE,
+    GUST_SHARE,
+    GUST_TURNS,
     HAS_GRAVITY,
     IN_STEP,
     LEAST_INERTIA,
+    LIFT_DRAG,
     LINEAR_DRAG,
     MOTION,
     NOW,
+    OFFSETS,
     PER_MASS,
     PLACE,
     POINT,
     POWER,
     PUSH,
+    PUSH_RATE,
     QUADRATIC_DRAG,
+    ROTOR,
     STAGE,
     START,
     STRENGTH,
+    SWING,
+    SWING_TURNS,
     UNIFORM,
     WIND,
 )
 from sim_bridge.engine.data.inertia import MASS
 from sim_bridge.engine.data.model import CENTRE
 from sim_bridge.engine.data.state import DISABLED
-from sim_bridge.engine.dynamics.fluid_forces import add_fluid_force
+from sim_bridge.engine.dynamics.fluid_forces import add_fluid_force, pumping_end
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.mat3 import mul_mv
 from sim_bridge.engine.math.spatial import ANGULAR, FORCE, LINEAR, load_pose, ORIGIN, TORQUE
@@ -78,6 +94,7 @@ def fields(table, phase):
     model, ws, own = world.model(table), world.workspace(table), world.fields(table)
     h = world.options(table).time_step if phase == IN_STEP else 0.0
     find_twists(model, model.kind, ws, ws.v, ws.velocity)
+    find_wind(own)
     if own.call[CALLBACK] != 0:
         for row in range(own.body.shape[0]):
             if own.kind[own.of[row]] == FUNCTION:
@@ -137,7 +154,10 @@ def force_of(own, row, x, v, w, h):
             return ZERO, ZERO
         strength = law[STRENGTH] * (mass if law[PER_MASS] != 0.0 else 1.0)
         return scale(-strength * math.pow(r, law[POWER]) / r, away), ZERO
-    wind = load_v(law, WIND)
+    if kind == WIND:
+        slip = sub(v, wind_of(law, own.time[NOW]))
+        return scale(-bounded_drag(law[PUSH_RATE] * mass, mass, h), slip), ZERO
+    wind = load_v(law, DRAG_WIND)
     if law[GUST_RATE] != 0.0:
         wind = add(wind, scale(math.sin(law[GUST_RATE] * own.time[NOW]), load_v(law, GUST)))
     slip = sub(v, wind)
@@ -146,6 +166,35 @@ def force_of(own, row, x, v, w, h):
     if law[ANGULAR_DRAG] == 0.0:
         return f, ZERO
     return f, scale(-bounded_drag(law[ANGULAR_DRAG], own.link[row, LEAST_INERTIA], h), w)
+
+
+@kernel
+def find_wind(own):
+    """Write the sum of the winds at the time NOW to own.wind."""
+    wind = ZERO
+    for field in range(own.kind.shape[0]):
+        if own.kind[field] == WIND:
+            wind = add(wind, wind_of(own.law[field], own.time[NOW]))
+    store_v(own.wind, 0, wind)
+
+
+@subroutine
+def wind_of(law, time):
+    """Return a wind's velocity at a time [m/s]; see `Wind.velocity_at`."""
+    speed = law[FINAL] + offset_at(law, 0, time)
+    speed *= 1.0 + law[GUST_SHARE] * math.sin(law[GUST_TURNS] * time)
+    angle = law[FINAL + 1] + offset_at(law, 1, time)
+    angle += law[SWING] * math.sin(law[SWING_TURNS] * time)
+    rise = law[FINAL + 2] + offset_at(law, 2, time)
+    return speed * math.cos(angle), speed * math.sin(angle), rise
+
+
+@kernel
+def offset_at(law, k, time):
+    """Return the rest of a wind's offset from its final value: speed, direction or rise."""
+    if law[DECAYS + k] == 0.0:
+        return 0.0
+    return law[OFFSETS + k] * math.exp(-law[DECAYS + k] * max(time - law[BEGUN], 0.0))
 
 
 @kernel
@@ -189,19 +238,42 @@ def push_at(table, time, phase):
     return call_stage(own.call[STAGE], table, phase)
 
 
+_STEADY = 1e-6  # winds closer to their final values are steady [m/s, rad]
+
+
 @kernel
 def stay_awake(model, own, idle_inout):
-    """Keep trees awake in time-varying fields (functions and gusts), unless they are disabled."""
+    """Keep trees awake in time-varying fields, unless they are disabled."""
     if own.call[STAGE] == 0:
         return
+    is_windy = False
+    for field in range(own.kind.shape[0]):
+        if own.kind[field] == WIND and is_varying(own, field):
+            is_windy = True
     for row in range(own.body.shape[0]):
         field = own.of[row]
-        if own.kind[field] == FUNCTION or (
-            own.kind[field] == DRAG and own.law[field, GUST_RATE] != 0.0
-        ):
+        kind = own.kind[field]
+        feels_wind = kind == ROTOR or kind == LIFT_DRAG or kind == AIRCRAFT
+        is_pumping = kind == BLADDER and own.time[NOW] < pumping_end(own.fluid, own.fluid_at[row])
+        if is_varying(own, field) or (feels_wind and is_windy) or is_pumping:
             root = model.root[own.body[row]]
             if idle_inout[root] != DISABLED:
                 idle_inout[root] = 0
+
+
+@kernel
+def is_varying(own, field):
+    """Return whether a field's law changes with time: functions, gusts, changing winds."""
+    kind = own.kind[field]
+    if kind == DRAG:
+        return own.law[field, GUST_RATE] != 0.0
+    if kind != WIND:
+        return kind == FUNCTION
+    has_gusts = own.law[field, GUST_SHARE] != 0.0 or own.law[field, SWING] != 0.0
+    rest = 0.0
+    for k in range(3):
+        rest = max(rest, abs(offset_at(own.law[field], k, own.time[NOW])))
+    return has_gusts or rest > _STEADY
 
 
 @kernel

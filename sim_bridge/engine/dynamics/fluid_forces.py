@@ -11,27 +11,39 @@ from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.fields import (
     ADDED_MASS,
     AIR_DENSITY,
+    AIRCRAFT,
+    AIRCRAFT_WIND,
     ALPHA0,
     AREA,
+    BLADDER,
+    BLADDER_DENSITY,
     BUOYANCY,
     CD,
     CD_STALL,
+    CHORD,
     CL,
     CL_JOINT,
     CL_STALL,
     CM,
     CM_JOINT,
     CM_STALL,
+    CONTROL_SIZE,
+    CONTROLS,
     CURRENT,
     CURVE_SIZE,
     CURVES,
     DENSITY,
+    DENSITY_OF_AIR,
+    DERIVATIVES,
+    FIRST_CONTROL,
     FIRST_CURVE,
     FIRST_LAYER,
+    FIRST_VOLUME,
     FORWARD,
     HAS_CORIOLIS,
     HAS_LAGS,
     HYDRODYNAMICS,
+    INDUCED,
     INERTIAS,
     IS_RADIAL,
     IS_REVERSIBLE,
@@ -40,16 +52,27 @@ from sim_bridge.engine.data.fields import (
     LAYERS,
     LIFT_DRAG,
     MOMENT,
+    NEUTRAL,
+    NOW,
     PER_ADVANCE,
     PER_SQUARE,
+    PITCH_STALL,
+    PLAN_AREA,
+    PLATE_DRAG,
     PRESSURE,
+    PUMP_RATE,
+    PUMP_START,
     ROLLING,
     ROTOR,
     ROTOR_DRAG,
     ROTOR_WIND,
     SHAPE_CENTRE,
     SLOWDOWN,
+    SPAN,
     STALL,
+    STALL_ANGLE,
+    SURFACE,
+    TARGET_VOLUME,
     THRUST,
     THRUSTER,
     TURN_AXIS,
@@ -75,6 +98,8 @@ from sim_bridge.engine.math.spatial import ANGULAR, carried, FORCE, load_pose, O
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, norm, scale, sub, ZERO
 
 _STILL = 0.01  # air speed up to which wings feel nothing [m/s]
+_NO_FLOW = 1e-9  # the same for aircraft [m/s]
+_BLENDING = 15.0  # of the sigmoid between airfoil and flat plate [1/rad]
 
 
 @subroutine
@@ -98,6 +123,11 @@ def add_fluid_force(table, row, h):
         push_at_point(ws, body, p, scale(thrust, mul_mv(R, load_v(values, TURN_AXIS))), ZERO)
     elif kind == LIFT_DRAG:
         fly_wing(model, own, ws, values, row, R, p)
+    elif kind == AIRCRAFT:
+        fly_aircraft(model, own, ws, values, body, R, p)
+    elif kind == BLADDER:
+        f = bladder_force(model.gravity, values, p, own.time[NOW])
+        push_at_point(ws, body, p, f, ZERO)
     elif kind == HYDRODYNAMICS:
         resist(model, ws, values, body, R, p, h)
     elif kind == BUOYANCY:
@@ -119,15 +149,20 @@ def push_at_point(ws, body, x, f, n):
 
 
 @kernel
+def air_velocity(model, own, ws, body, x, wind):
+    """Return a body point's velocity relative to the air [m/s]; wind: beside the world's."""
+    v = point_velocity(model, ws, ws.velocity, body, x)
+    return sub(v, add(wind, load_v(own.wind, 0)))
+
+
+@kernel
 def spin_rotor(model, own, ws, values, row, R, x):
     """Add a rotor's thrust and drag at its mass centre x, and its parent's torques."""
     speed = values[SLOWDOWN] * ws.v[own.joint[row]]
     thrust = math.copysign(values[TURNS] * speed * speed * values[THRUST], values[TURNS] * speed)
     up, axis = column(R, 2), mul_mv(R, load_v(values, TURN_AXIS))
-    wind = sub(
-        point_velocity(model, ws, ws.velocity, own.body[row], x), load_v(values, ROTOR_WIND)
-    )
-    across = sub(wind, scale(dot(wind, axis), axis))
+    v = air_velocity(model, own, ws, own.body[row], x, load_v(values, ROTOR_WIND))
+    across = sub(v, scale(dot(v, axis), axis))
     drag = scale(-abs(speed) * values[ROTOR_DRAG], across)
     push_at_point(ws, own.body[row], x, add(scale(thrust, up), drag), ZERO)
     other = own.other[row]
@@ -151,7 +186,7 @@ def fly_wing(model, own, ws, values, row, R, p):
     """Add a wing's lift, drag and moment; p: the link's origin."""
     body = own.body[row]
     x = add(p, mul_mv(R, load_v(values, PRESSURE)))
-    v = sub(point_velocity(model, ws, ws.velocity, body, x), load_v(values, WING_WIND))
+    v = air_velocity(model, own, ws, body, x, load_v(values, WING_WIND))
     forward, upward = mul_mv(R, load_v(values, FORWARD)), mul_mv(R, load_v(values, UPWARD))
     speed = norm(v)
     if speed <= _STILL or (values[IS_REVERSIBLE] == 0.0 and dot(forward, v) <= 0.0):
@@ -205,6 +240,136 @@ def stalled(alpha, stall, slope, slope_beyond):
     """Return a coefficient at an attack angle."""
     within = min(max(alpha, -stall), stall)
     return slope * within + slope_beyond * (alpha - within)
+
+
+@subroutine
+def fly_aircraft(model, own, ws, values, body, R, p):
+    """Add an aircraft's forces and moments; p: the link's origin. See `AdvancedLiftDrag`."""
+    x = add(p, mul_mv(R, load_v(values, PRESSURE)))
+    v = air_velocity(model, own, ws, body, x, load_v(values, AIRCRAFT_WIND))
+    ahead = mul_mv(R, load_v(values, FORWARD))
+    down = scale(-1.0, mul_mv(R, load_v(values, UPWARD)))
+    right = cross(down, ahead)
+    in_plane = sub(v, scale(dot(v, right), right))
+    speed = norm(in_plane)
+    if speed <= _NO_FLOW:
+        return
+    flow = scale(1.0 / speed, in_plane)
+    alpha = math.atan2(dot(flow, down), dot(flow, ahead))
+    beta = math.atan2(dot(v, right), dot(v, ahead))
+    w = load3(ws.velocity, body, ANGULAR)
+    span, chord = values[SPAN], values[CHORD]
+    p_hat = 0.5 * span * dot(w, ahead) / speed
+    q_hat = 0.5 * chord * dot(w, right) / speed
+    r_hat = 0.5 * span * dot(w, down) / speed
+    steady = steady_part(own, model, ws, values, alpha, beta)
+    turning = turning_part(values, p_hat, q_hat, r_hat)
+    area = 0.5 * values[DENSITY_OF_AIR] * speed * speed * values[PLAN_AREA]
+    f = scale(-area * (steady[0] + turning[0]), flow)
+    f = add(f, scale(area * (steady[1] + turning[1]), right))
+    f = sub(f, scale(area * (steady[2] + turning[2]), cross(flow, right)))
+    n = scale(area * span * (steady[3] + turning[3]), ahead)
+    n = add(n, scale(area * chord * (steady[4] + turning[4]), right))
+    n = add(n, scale(area * span * (steady[5] + turning[5]), down))
+    push_at_point(ws, body, x, f, n)
+
+
+@kernel
+def steady_part(own, model, ws, values, alpha, beta):
+    """Return drag, side force, lift, roll, pitch and yaw coefficients without turning."""
+    control = control_part(own, model, ws, values)
+    stall = values[STALL_ANGLE]
+    share = stall_share(alpha, stall)
+    plate = math.sin(alpha) * math.sin(alpha)
+    sign = 1.0 if alpha > 0.0 else -1.0
+    at = DERIVATIVES + 12
+    lift = (1.0 - share) * (values[at] + values[at + 1] * alpha)
+    lift += share * 2.0 * sign * plate * math.cos(alpha)
+    lift += values[at + 2] * beta + control[2]
+    at = DERIVATIVES
+    drag = (1.0 - share) * (values[at] + values[INDUCED] * lift * lift)
+    drag += share * values[PLATE_DRAG] * plate + control[0]
+    drag += values[at + 1] * alpha + values[at + 2] * beta
+    within = min(max(alpha, -stall), stall)
+    pitch = linear_part(values, 4, within, beta) + values[PITCH_STALL] * (alpha - within)
+    return (
+        drag,
+        linear_part(values, 1, alpha, beta) + control[1],
+        lift,
+        linear_part(values, 3, alpha, beta) + control[3],
+        pitch + control[4],
+        linear_part(values, 5, alpha, beta) + control[5],
+    )
+
+
+@kernel
+def stall_share(alpha, stall):
+    """Return the share of the flat plate in the lift: 0 within the stall angles, 1 beyond."""
+    over = math.exp(-_BLENDING * (alpha - stall))
+    under = math.exp(_BLENDING * (alpha + stall))
+    return (1.0 + over + under) / ((1.0 + over) * (1.0 + under))
+
+
+@kernel
+def linear_part(values, k, alpha, beta):
+    """Return a coefficient from its value at zero and its derivatives by the angles."""
+    at = DERIVATIVES + 6 * k
+    return values[at] + values[at + 1] * alpha + values[at + 2] * beta
+
+
+@kernel
+def turning_part(values, p_hat, q_hat, r_hat):
+    """Return the six coefficients from dimensionless rates."""
+    y = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    rates = (p_hat, q_hat, r_hat)
+    for j in range(3):
+        at = DERIVATIVES + 3 + j
+        y = (
+            y[0] + values[at] * rates[j],
+            y[1] + values[at + 6] * rates[j],
+            y[2] + values[at + 12] * rates[j],
+            y[3] + values[at + 18] * rates[j],
+            y[4] + values[at + 24] * rates[j],
+            y[5] + values[at + 30] * rates[j],
+        )
+    return y
+
+
+@kernel
+def control_part(own, model, ws, values):
+    """Return the six coefficients from the control surfaces' positions."""
+    y = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for surface in range(int(values[CONTROLS])):
+        at = FIRST_CONTROL + CONTROL_SIZE * surface
+        q = ws.q[model.q_of_v[int(values[at])]]
+        y = (
+            y[0] + values[at + 1] * q,
+            y[1] + values[at + 2] * q,
+            y[2] + values[at + 3] * q,
+            y[3] + values[at + 4] * q,
+            y[4] + values[at + 5] * q,
+            y[5] + values[at + 6] * q,
+        )
+    return y
+
+
+@kernel
+def bladder_force(gravity, values, p, time):
+    """Return a bladder's force at the link's origin p [N]."""
+    volume, target = values[FIRST_VOLUME], values[TARGET_VOLUME]
+    pumped = values[PUMP_RATE] * max(time - values[PUMP_START], 0.0)
+    volume += min(max(target - volume, -pumped), pumped)
+    displaced = values[BLADDER_DENSITY] * volume if p[2] < values[SURFACE] else 0.0
+    neutral = values[BLADDER_DENSITY] * values[NEUTRAL]
+    return scale(neutral - displaced, gravity_at(gravity, p))
+
+
+@kernel
+def pumping_end(fluid, at):
+    """Return the time at which a bladder has its target volume [s]; at: first of its values."""
+    change = abs(fluid[at + TARGET_VOLUME] - fluid[at + FIRST_VOLUME])
+    rate = fluid[at + PUMP_RATE]
+    return fluid[at + PUMP_START] + (change / rate if rate > 0.0 else 0.0)
 
 
 @kernel

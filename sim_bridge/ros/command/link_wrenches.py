@@ -8,7 +8,6 @@ from typing import Any, TYPE_CHECKING
 from geometry_msgs.msg import Wrench as WrenchMessage
 import numpy as np
 
-from sim_bridge.description.force_fields import Wrench
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.command.plugin_parts import Accept, Change
 from sim_bridge.ros.wire.qos import optional_messages
@@ -71,14 +70,6 @@ def accept_entity_wrenches(entry: EntityWrenchInput, robot: Robot, accept: Accep
     accept(entry.topic, messages.EntityWrench, push)
     accept(entry.persistent_topic, messages.EntityWrench, keep)
     accept(entry.clear_topic, messages.Entity, clear)
-
-
-def restart_wrenches(robot: Robot) -> None:
-    """Let the wrenches act as in the robot's file."""
-    for each in robot.description.force_fields:
-        name = f'{robot.name}/{each.name}'
-        if isinstance(each.field, Wrench) and robot.world.force_fields[name] != each.field:
-            robot.world.set_force_field(name, each.field)
 
 
 def _set(robot: Robot, name: str, force: FloatArray, torque: FloatArray) -> None:

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-import math
 from typing import Any, NamedTuple, TYPE_CHECKING
 
-from geometry_msgs.msg import Vector3
 from rclpy.logging import get_logger
 from std_msgs.msg import Bool, Float64, Float64MultiArray
 
 from sim_bridge.description.plugin_inputs import (
+    BuoyancyEngineInput,
     CurrentInput,
     DetachInput,
     EntityWrenchInput,
     FlightInput,
     JointInput,
     LinkWrenchInput,
+    PluginInput,
     RotorInput,
     ThrusterInput,
     TouchInput,
+    WaypointInput,
+    WindInput,
 )
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.command.command_table import QUANTITIES, VELOCITY
 from sim_bridge.ros.command.detachable_joint import DetachableJoint
+from sim_bridge.ros.command.field_inputs import (
+    accept_current,
+    accept_volume,
+    accept_wind,
+    restart_fields,
+)
 from sim_bridge.ros.command.flight import Flight, SavedFlight
 from sim_bridge.ros.command.joint_targets import JointTargets
-from sim_bridge.ros.command.link_wrenches import (
-    accept_entity_wrenches,
-    accept_link_wrench,
-    restart_wrenches,
-)
+from sim_bridge.ros.command.link_wrenches import accept_entity_wrenches, accept_link_wrench
 from sim_bridge.ros.command.plugin_parts import PluginPart, Schedule
 from sim_bridge.ros.command.programs import StateTopic, Topic
 from sim_bridge.ros.command.touch import Touch
+from sim_bridge.ros.command.waypoints import Waypoints
 from sim_bridge.ros.publish.streams import Rate, Stream
 from sim_bridge.ros.wire.cdr import deserialize
 from sim_bridge.ros.wire.qos import optional_messages
@@ -48,7 +52,6 @@ if TYPE_CHECKING:
 ARRAY = 'array'
 """Topic suffix for rotor speeds as Float64MultiArray, beside actuator messages."""
 _FEEDBACK_RATE = 100.0  # [Hz]
-_FASTEST_WATER = 1e6  # greater currents are mistakes [m/s]
 
 Values = Sequence[float]
 
@@ -99,7 +102,8 @@ class PluginInputs:
             if isinstance(each, CurrentInput):
                 currents.setdefault(each.topic, []).append(each)
         for topic, hulls in currents.items():
-            self._add_current(topic, [f'{robot.name}/{hull.field}' for hull in hulls])
+            names = [f'{robot.name}/{hull.field}' for hull in hulls]
+            accept_current(topic, names, robot, self._accept)
 
     def streams(self, sink: Sink) -> list[tuple[Stream, Schedule]]:
         """Return the published topics and their schedules."""
@@ -146,14 +150,14 @@ class PluginInputs:
             part.restore(own)
 
     def restart(self, time_ns: int, reason: str) -> None:
-        """Let deadbands and wrenches act as in the file, and the rest begin again."""
+        """Let deadbands and fields act as in the file, and the rest begin again."""
         for each in self._thrusters:
             each.has_deadband = each.entry.deadband > 0.0
         for flight in self._flights:
             flight.restart()
         for part in self._parts:
             part.restart()
-        restart_wrenches(self._robot)
+        restart_fields(self._robot)
 
     # --- kinds -----------------------------------------------------------------------------------
 
@@ -211,9 +215,7 @@ class PluginInputs:
         self.targets.append(flight.targets)
         self.topics += flight.topics
 
-    def _add_part(
-        self, entry: CurrentInput | DetachInput | EntityWrenchInput | LinkWrenchInput | TouchInput
-    ) -> None:
+    def _add_part(self, entry: PluginInput) -> None:
         """Add an input without joint commands; currents are gathered by topic."""
         if isinstance(entry, LinkWrenchInput):
             accept_link_wrench(entry, self._robot, self._accept)
@@ -224,6 +226,12 @@ class PluginInputs:
             self._parts.append(DetachableJoint(entry, self._robot, number, self._accept))
         elif isinstance(entry, TouchInput):
             self._parts.append(Touch(entry, self._robot, self._accept))
+        elif isinstance(entry, WaypointInput):
+            self._parts.append(Waypoints(entry, self._robot, self._accept))
+        elif isinstance(entry, WindInput):
+            self.state_topics.append(accept_wind(entry, self._robot, self._prefix, self._accept))
+        elif isinstance(entry, BuoyancyEngineInput):
+            self.state_topics.append(accept_volume(entry, self._robot, self._prefix, self._accept))
 
     def _add_joint(self, entry: JointInput) -> None:
         targets = self._new_targets(entry.joints)
@@ -235,24 +243,6 @@ class PluginInputs:
             return lambda: self._command(targets, quantity, values)
 
         self._accept(entry.topic, Float64, lambda message: prepare(message.data))
-
-    def _add_current(self, topic: str, fields: Sequence[str]) -> None:
-        world = self._robot.world
-
-        def prepare(message: Any) -> Callable[[], None]:
-            current = (message.x, message.y, message.z)
-            if not all(math.isfinite(each) and abs(each) <= _FASTEST_WATER for each in current):
-                expected = f'finite numbers of at most {_FASTEST_WATER:g} [m/s]'
-                raise InvalidValueError('current', current, expected, topic)
-
-            def obey() -> None:
-                for name in fields:
-                    known: Any = world.force_fields[name]
-                    world.set_force_field(name, replace(known, current=current))
-
-            return obey
-
-        self._accept(topic, Vector3, prepare)
 
     # --- inside ----------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning"
 
 RATE = 500.0
 G = 9.81
+BOAT_MASS = 10.005  # of the boat [kg]
 SPEEDS = 'X3/gazebo/command/motor_speed/array'
 HOVER = math.sqrt(QUADROTOR_MASS * G / (4.0 * 8.54858e-06))
 
@@ -196,6 +197,97 @@ def test_inputs_belong_to_snapshots_resets_and_recordings(tmp_path):
     verdict = replay(tmp_path / 'bag')
     assert verdict.is_same, verdict.difference
     assert verdict.state_hash == simulated.world.state_hash()
+
+
+def test_a_bladder_is_pumped_by_messages_and_tells_its_volume(tmp_path):
+    """Sink and rise by the volume, which follows its target with the file's rate."""
+    text = boat(
+        plugin(
+            'gz-sim-buoyancy-engine-system',
+            link_name='base',
+            neutral_volume=0.001,
+            default_volume=0.001,
+            max_volume=0.002,
+            max_inflation_rate=0.001,
+        ),
+        plugin('gz-sim-buoyancy-system', uniform_fluid_density=500.25),
+    )
+    simulated = made(tmp_path, text)
+    robot = simulated.interfaces[0].robot
+    run(simulated, 0.2)
+    assert np.abs(robot.root_link.v).max() < 1e-6
+    # to the limit of 2 litres, within 1 s
+    send(simulated, 'buoyancy_engine', Float64(data=0.5))
+    run(simulated, 1.0)
+    gained = G * 1000.0 * 0.001 / BOAT_MASS
+    assert robot.root_link.v[2] == pytest.approx(0.5 * gained, rel=1e-3)
+    (state,) = simulated.interfaces[0].plugins.state_topics
+    assert state.name.endswith('buoyancy_engine/current_volume')
+    assert state.message.stamped(b'').data == pytest.approx(0.002)
+    send(simulated, 'buoyancy_engine', Float64(data=math.nan))
+    assert 'a volume' in simulated.interfaces[0].commands.queue.refusal
+    simulated.reset(clock=False)
+    assert state.message.stamped(b'').data == 0.001
+
+
+def test_messages_turn_the_wind(tmp_path):
+    """Follow the wind's velocity with its time constants; a reset calms it."""
+    text = boat(
+        plugin('gz-sim-wind-effects-system', vertical='<time_for_rise>0.5</time_for_rise>'),
+        '<gazebo><enable_wind>true</enable_wind></gazebo>',
+    )
+    simulated = made(tmp_path, text, gravity=(0.0, 0.0, 0.0))
+    robot = simulated.interfaces[0].robot
+    send(simulated, 'world/default/wind', Vector3(x=3.0, y=4.0, z=1.0))
+    run(simulated, 1.0)
+    (state,) = simulated.interfaces[0].plugins.state_topics
+    wind = state.message.stamped(b'')
+    share = 1.0 - math.exp(-1.0)
+    wanted = (3.0 * share, 4.0 * share, 1.0 - math.exp(-2.0))
+    assert (wind.x, wind.y, wind.z) == pytest.approx(wanted, rel=1e-2)
+    # v' = w (1 - exp(-t)) - v: v = w (1 - (1 + t) exp(-t))
+    assert robot.root_link.v[0] == pytest.approx(3.0 * (1.0 - 2.0 * math.exp(-1.0)), rel=1e-2)
+    simulated.reset(clock=False)
+    run(simulated, 0.5)
+    assert not robot.root_link.v.any()
+    send(simulated, 'world/default/wind', Vector3(x=math.inf))
+    assert 'wind' in simulated.interfaces[0].commands.queue.refusal
+
+
+def test_a_boat_follows_waypoints_in_turn(tmp_path):
+    """Push ahead with the file's force, turn at the waypoint, pause, and go on in a loop."""
+    text = boat(
+        plugin(
+            'gz-sim-trajectory-follower-system',
+            link_name='base',
+            loop='true',
+            force=20,
+            torque=5,
+            bearing_tolerance=3,
+            range_tolerance=0.4,
+            waypoints='<waypoint>2 0</waypoint><waypoint>2 2</waypoint>',
+        ),
+        plugin('gz-sim-hydrodynamics-system', link_name='base', xU=-20, yV=-200, nR=-10, zW=-50),
+    )
+    simulated = made(tmp_path, text, gravity=(0.0, 0.0, 0.0))
+    link = simulated.interfaces[0].robot.root_link
+    run(simulated, 0.5)
+    # v = F / D (1 - exp(-D t / m))
+    assert link.v[0] == pytest.approx(1.0 - math.exp(-20.0 * 0.5 / BOAT_MASS), rel=1e-2)
+    near = [False, False]
+    for _ in range(60):
+        run(simulated, 0.25)
+        near = [
+            was or math.hypot(*(link.p[:2] - point)) < 0.45
+            for was, point in zip(near, ((2.0, 0.0), (2.0, 2.0)), strict=True)
+        ]
+    assert near == [True, True]
+    send(simulated, 'model/boat/trajectory_follower/pause', Bool(data=True))
+    run(simulated, 8.0)
+    assert np.abs(link.v[:2]).max() < 1e-3
+    simulated.reset(clock=False)
+    run(simulated, 0.5)
+    assert link.v[0] == pytest.approx(1.0 - math.exp(-20.0 * 0.5 / BOAT_MASS), rel=1e-2)
 
 
 BATTERY = 'linearbatteryplugin-system'
