@@ -53,7 +53,8 @@ class TrajectorySettings:
     [rad/s or m/s]. gains: by joint. monitor_rate: feedback rate [Hz]. state_rate: rate of the
     state topic [Hz]; 0 for the manager's rate. allows_part, allows_moving_end: goals accepted.
     interpolates: False for jumps to the next point. decelerations: by joint,
-    for canceled trajectories [rad/s² or m/s²]; empty to stop at once.
+    for canceled trajectories [rad/s² or m/s²]; empty to stop at once. speed: initial factor of the
+    time in trajectories; None if it cannot be scaled.
     """
 
     joints: tuple[str, ...]
@@ -68,6 +69,7 @@ class TrajectorySettings:
     allows_moving_end: bool = False
     interpolates: bool = True
     decelerations: Mapping[str, float] = field(default_factory=_nothing)
+    speed: float | None = 1.0
 
     @property
     def claims(self) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ class SavedFollower(NamedTuple):
 
     mine: driven joints. others: joints commanded by something else. lent: joints temporarily
     switched to 'velocity' control. wanted: (3, n) desired motion; integral: integrated errors.
-    runs: runs being followed or waiting at time_ns [ns].
+    runs: runs being followed or waiting at time_ns [ns]. speeds: factors of the runs' times.
     """
 
     mine: np.ndarray
@@ -72,6 +72,7 @@ class SavedFollower(NamedTuple):
     integral: FloatArray
     runs: tuple[Run, ...]
     time_ns: int
+    speeds: FloatArray
 
 
 class TrajectoryFollower(DeclaredAttributes):
@@ -104,6 +105,7 @@ class TrajectoryFollower(DeclaredAttributes):
         '_others',
         '_robot',
         '_runs',
+        '_speeds',
         '_waiting',
         '_wanted',
     )
@@ -117,8 +119,10 @@ class TrajectoryFollower(DeclaredAttributes):
         'restart',
         'restore',
         'save',
+        'scale',
         'serve',
         'shift',
+        'speed',
         'take_rest',
     }
 
@@ -145,6 +149,7 @@ class TrajectoryFollower(DeclaredAttributes):
         self._wanted = np.zeros((3, n))
         self._integral = np.zeros(n)
         self._others = np.zeros(n, bool)
+        self._speeds = np.ones(n)
         self._drive_these(np.zeros(n, bool))
         self._lent = np.zeros(n, bool)
         self._controls = np.array([''] * n, dtype=object)
@@ -200,6 +205,18 @@ class TrajectoryFollower(DeclaredAttributes):
         self._take_from_runs(leaving & self._mine, words)
         self._release(leaving & self._mine)
 
+    def scale(self, joints: Sequence[str], speed: float) -> None:
+        """
+        Let the time in the trajectories of these joints run with another speed from now on.
+
+        speed: factor of at least 0; 0 pauses. All joints of a trajectory have the same one.
+        """
+        self._speeds[self.columns(joints)] = speed
+
+    def speed(self, joint: str) -> float:
+        """Return the speed of a joint's trajectories; see `scale`."""
+        return float(self._speeds[self._index[joint]])
+
     def desired(self, columns: IntArray, time_ns: int) -> FloatArray:
         """
         Return (3, n): the desired motion of some joints at a time [ns].
@@ -213,7 +230,7 @@ class TrajectoryFollower(DeclaredAttributes):
         wanted[POSITION, rest] = self._robot.q[rest]
         wanted[VELOCITY, rest] = self._robot.dq[rest]
         for run in self._runs:
-            wanted[:, run.columns] = run.motion.at(time_ns)
+            wanted[:, run.columns] = self._motion(run, time_ns)
         return wanted[:, columns]
 
     def columns(self, joints: Iterable[str]) -> np.ndarray:
@@ -312,9 +329,7 @@ class TrajectoryFollower(DeclaredAttributes):
     def shift(self, by_ns: int) -> None:
         """Continue unchanged while the time jumps by `by_ns` [ns]."""
         for run in self.runs:
-            run.start_ns += by_ns
-            if run.spline is not None:
-                run.spline = run.spline.later(by_ns)
+            run.delay(by_ns)
 
     def save(self, time_ns: int) -> SavedFollower:
         """Return a state for `restore`; time_ns: now."""
@@ -326,6 +341,7 @@ class TrajectoryFollower(DeclaredAttributes):
             self._integral.copy(),
             tuple(_copied(run, 0) for run in self.runs),
             time_ns,
+            self._speeds.copy(),
         )
 
     def restore(self, saved: SavedFollower, time_ns: int) -> None:
@@ -339,6 +355,7 @@ class TrajectoryFollower(DeclaredAttributes):
         self._drive_these(saved.mine.copy())
         self._others, self._lent = saved.others.copy(), saved.lent.copy()
         self._wanted, self._integral = saved.wanted.copy(), saved.integral.copy()
+        self._speeds = saved.speeds.copy()
         for name, k in self._index.items():
             self._controls[k] = self._robot.joint(name).control
         for run in saved.runs:
@@ -391,7 +408,7 @@ class TrajectoryFollower(DeclaredAttributes):
         robot = self._robot
         q, dq = robot.q, robot.dq
         for run in list(self._runs):
-            self._wanted[:, run.columns] = run.motion.at(time_ns)
+            self._wanted[:, run.columns] = self._motion(run, time_ns)
             if not run.outcome:
                 self._judge(run, time_ns)
             if run.outcome and run in self._runs:
@@ -399,8 +416,21 @@ class TrajectoryFollower(DeclaredAttributes):
         error = np.where(self._mine, self._wanted[:2] - (q, dq), 0.0)
         following, step = self._wanted.copy(), step_ns * 1e-9
         for run in self._runs:
-            following[:, run.columns] = run.motion.at(time_ns + step_ns)
+            self._slow_down(run, step_ns)
+            following[:, run.columns] = self._motion(run, time_ns + step_ns)
         self._command(following, _mean_velocity(self._wanted, following, step), error, step)
+
+    def _motion(self, run: Run, time_ns: int) -> FloatArray:
+        """Return (3, k): a run's motion at a time [ns], with its speed."""
+        speed = float(self._speeds[run.columns[0]])
+        motion = run.motion.at(time_ns)
+        return motion if speed == 1.0 else motion * [[1.0], [speed], [speed * speed]]
+
+    def _slow_down(self, run: Run, step_ns: int) -> None:
+        """Delay a run by the time that it loses in a step [ns] by its speed."""
+        speed = float(self._speeds[run.columns[0]])
+        if speed != 1.0:
+            run.delay(round((1.0 - speed) * step_ns))
 
     def _end_runs(self, words: str) -> None:
         for run in self.runs:
@@ -416,7 +446,7 @@ class TrajectoryFollower(DeclaredAttributes):
             new = np.zeros(len(self._mine), bool)
             new[columns] = True
             for other in self._runs:
-                self._wanted[:, other.columns] = other.motion.at(time_ns)
+                self._wanted[:, other.columns] = self._motion(other, time_ns)
             self._take_from_runs(new, 'another trajectory came')
             fresh = new & ~self._mine
             self._others &= ~new

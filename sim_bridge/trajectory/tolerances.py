@@ -118,6 +118,12 @@ class Run:
         # last, because others take the outcome as a sign that everything is set
         self.outcome = outcome
 
+    def delay(self, by_ns: int) -> None:
+        """Move all times by `by_ns` [ns]."""
+        self.start_ns += by_ns
+        if self.spline is not None:
+            self.spline = self.spline.later(by_ns)
+
     def later(self, by_ns: int) -> Run:
         """Return an unfinished copy with all times later by `by_ns` [ns]."""
         spline = None if self.spline is None else self.spline.later(by_ns)

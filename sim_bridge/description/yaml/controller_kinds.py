@@ -101,10 +101,8 @@ def _trajectory(section: Section) -> TrajectorySettings:
         section.knows(key)
     for key, default in _TRAJECTORY_DEFAULTS.items():
         _is_default(section, key, default)
-    speed_scaling = section.section('speed_scaling')
-    if speed_scaling is not None:
-        for key in speed_scaling.names():
-            _is_default(speed_scaling, key, {'initial_scaling_factor': 1.0}.get(key, ''))
+    quantities = (POSITION, VELOCITY, EFFORT, 'acceleration')
+    interfaces = _interfaces(section, 'command_interfaces', quantities)
     method = section.choice('interpolation_method', ('splines', 'none'), 'splines')
     constraints = section.section('constraints')
     decelerations = {} if constraints is None else _decelerations(constraints, joints)
@@ -113,7 +111,7 @@ def _trajectory(section: Section) -> TrajectorySettings:
     )
     return TrajectorySettings(
         joints,
-        _interfaces(section, 'command_interfaces', (POSITION, VELOCITY, EFFORT, 'acceleration')),
+        interfaces,
         tolerances,
         goal_time,
         stopped,
@@ -124,7 +122,31 @@ def _trajectory(section: Section) -> TrajectorySettings:
         allows_moving_end=section.flag('allow_nonzero_velocity_at_trajectory_end', False),
         interpolates=method == 'splines',
         decelerations=decelerations,
+        speed=_speed(section, interfaces),
     )
+
+
+def _speed(section: Section, interfaces: tuple[str, ...]) -> float | None:
+    """Return the initial speed factor; None if the speed cannot be scaled."""
+    factor, inner = 1.0, section.section('speed_scaling')
+    # the simulated hardware moves with the factor of the controller's topic
+    section.knows('speed_scaling_interface_name')
+    if inner is not None:
+        factor = _at_least(inner, 'initial_scaling_factor', 1.0)
+        for key in ('state_interface', 'command_interface'):
+            inner.knows(key)
+        inner.ignore_unread()
+    if interfaces == (POSITION,):
+        return factor
+    if inner is not None and factor != 1.0:
+        section.findings.warning(
+            'not-simulated',
+            inner.place('initial_scaling_factor'),
+            'has no effect, as in ros2_control: position must be the only command interface',
+            'initial_scaling_factor',
+            f'{factor:g}',
+        )
+    return None
 
 
 def _decelerations(section: Section, joints: tuple[str, ...]) -> dict[str, float]:
@@ -407,6 +429,8 @@ IMU = 'imu_sensor_broadcaster/IMUSensorBroadcaster'
 FORCE_TORQUE = 'force_torque_sensor_broadcaster/ForceTorqueSensorBroadcaster'
 READERS: Mapping[str, Reader] = {
     'joint_trajectory_controller/JointTrajectoryController': _trajectory,
+    # the same with the speed of Universal Robots' hardware
+    'ur_controllers/ScaledJointTrajectoryController': _trajectory,
     'forward_command_controller/ForwardCommandController': _forward,
     'forward_command_controller/MultiInterfaceForwardCommandController': _multi_interface,
     **{

@@ -22,6 +22,7 @@ from sim_bridge.foundation.errors import (
 from sim_bridge.ros.command.drives import from_stamped, from_twist
 from sim_bridge.ros.command.inputs import Message
 from sim_bridge.ros.command.programs import Topic
+from sim_bridge.ros.command.trajectories import speed_message, SPEED_TOPIC
 from sim_bridge.ros.command.trajectory_query import serve_query
 from sim_bridge.ros.process.throttle import once_in
 from sim_bridge.ros.wire.cdr import deserialize
@@ -137,6 +138,12 @@ class CommandInbox:
                 JointTrajectory,
                 functools.partial(trajectories.take_message, controller),
             )
+            if controller.speed is not None and speed_message() is not None:
+                self._accept(
+                    controller.topic(SPEED_TOPIC),
+                    speed_message(),
+                    functools.partial(trajectories.take_speed, controller),
+                )
         for each in signals:
             name = each.name if isinstance(each, Topic) else each.topic
             self._accept(name, each.message_type, each.take, '')

@@ -52,7 +52,7 @@ class TrajectoryState:
             _point(values) for values in (wanted, actual, wanted - actual)
         )
         message.output = self._output(wanted)
-        message.speed_scaling_factor = 1.0
+        message.speed_scaling_factor = self._trajectories.speed(self._controller)
         return message
 
     def _output(self, wanted: FloatArray) -> JointTrajectoryPoint:

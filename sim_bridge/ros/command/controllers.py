@@ -35,7 +35,8 @@ class TrajectoryController:
     allows_moving_end: whether a trajectory may end with a velocity. interpolates: False for jumps
     to the next point. state_rate: rate of the state topic [Hz], 0 for every control step.
     quantities: commanded quantities; () for those of the joints' control modes. manager: names the
-    topics. decelerations: joint by joint, for a canceled trajectory; () to stop at once.
+    topics. decelerations: joint by joint, for a canceled trajectory; () to stop at once. speed:
+    initial factor of the time in trajectories; None if it cannot be scaled.
     """
 
     name: str
@@ -50,6 +51,7 @@ class TrajectoryController:
     quantities: tuple[str, ...] = ()
     manager: ControllerManagerDescription = _NO_MANAGER
     decelerations: tuple[float, ...] = ()
+    speed: float | None = None
 
     def topic(self, name: str) -> str:
         """Return the name of one of its topics, relative to the robot's."""
@@ -123,6 +125,7 @@ def _of_file(declared: DeclaredController) -> TrajectoryController:
         tuple(settings.decelerations[joint] for joint in settings.joints)
         if settings.decelerations
         else (),
+        settings.speed,
     )
 
 

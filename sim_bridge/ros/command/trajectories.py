@@ -22,12 +22,17 @@ from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.command.controller_states import ControllerStates
 from sim_bridge.ros.command.controllers import TrajectoryController
 from sim_bridge.ros.command.inputs import InputNote, Message
+from sim_bridge.ros.wire.cdr import deserialize
+from sim_bridge.ros.wire.qos import optional_messages
 from sim_bridge.ros.wire.trajectory_message import from_bytes, from_message, TrajectoryMessage
 from sim_bridge.trajectory.follower import TrajectoryFollower
 from sim_bridge.trajectory.tolerances import GOAL_VIOLATED, PATH_VIOLATED, Run, Tolerances
 from sim_bridge.trajectory.trajectory import Trajectory
 
 STARTED, REFUSED = 'started', 'refused'
+SPEED_TOPIC = 'speed_scaling_input'
+"""Topic of a controller, with the speed of its trajectories (control_msgs/SpeedScalingFactor)."""
+_FASTEST = 1e3  # greater factors are mistakes
 
 # kinds of recorded inputs
 FOLLOW, CANCEL = 'follow_trajectory', 'cancel_trajectory'
@@ -95,6 +100,7 @@ class Trajectories:
         self._states = states or ControllerStates((), robot.name)
         self._follower = TrajectoryFollower(robot)
         self.serve()
+        self._begin_speeds()
         commands.following = self._follower
         self._orders: dict[int, Order] = {}
         self._latest = 0
@@ -125,6 +131,7 @@ class Trajectories:
         for each in self.controllers:
             if each.name in names:
                 self._follower.release(each.joints, 'the controller was deactivated')
+                self._follower.scale(each.joints, 1.0)
 
     def begin(self) -> None:
         """
@@ -136,6 +143,16 @@ class Trajectories:
             self._follower.hold(
                 [j for each in self._active if each.quantities for j in each.joints]
             )
+
+    def speed(self, controller: TrajectoryController) -> float:
+        """Return the factor of the time in a controller's trajectories."""
+        return self._follower.speed(controller.joints[0])
+
+    def _begin_speeds(self) -> None:
+        """Let all trajectories have the initial speeds of the active controllers."""
+        for each in self._active:
+            if each.joints:
+                self._follower.scale(each.joints, 1.0 if each.speed is None else each.speed)
 
     def desired(self, controller: TrajectoryController) -> FloatArray:
         """Return (3, n): the desired motion of a controller's joints now."""
@@ -168,6 +185,20 @@ class Trajectories:
         except SimBridgeError:
             self.reject()
             raise
+
+    def take_speed(self, controller: TrajectoryController, data: bytes, source: Message) -> None:
+        """Take a serialized SpeedScalingFactor; raises InvalidValueError for a negative one."""
+        factor = deserialize(data, speed_message()).factor
+        if not 0.0 <= factor <= _FASTEST:
+            self.reject()
+            place = controller.topic(SPEED_TOPIC)
+            raise InvalidValueError('factor', factor, f'a number from 0 to {_FASTEST:g}', place)
+
+        def scale() -> None:
+            self._follower.scale(controller.joints, factor)
+
+        self._commands.queue.submit(scale, source)
+        self._commands.counts.accepted += 1
 
     def reject(self) -> None:
         """Count a rejected trajectory."""
@@ -265,13 +296,14 @@ class Trajectories:
         """Return None: the follower's state is saved with the commands."""
 
     def restore(self, saved: None, time_ns: int) -> None:
-        """Like `restart`."""
-        self.restart(time_ns, '')
-
-    def restart(self, time_ns: int, reason: str) -> None:
         """End all orders, which the follower has already dropped; on the physics thread."""
         for order in list(self._orders.values()):
             self._conclude(order)
+
+    def restart(self, time_ns: int, reason: str) -> None:
+        """Like `restore`, with the initial speeds."""
+        self.restore(None, time_ns)
+        self._begin_speeds()
 
     def _conclude(self, order: Order) -> None:
         del self._orders[order.number]
@@ -282,6 +314,11 @@ class Trajectories:
 
     def _note(self, kind: str, **values: Any) -> InputNote:
         return InputNote(kind, {'robot': self._robot.name, **values})
+
+
+def speed_message() -> Any:
+    """Return control_msgs.msg.SpeedScalingFactor; None if it is not installed."""
+    return getattr(optional_messages('control_msgs'), 'SpeedScalingFactor', None)
 
 
 def _chosen(controller: TrajectoryController, joints: Iterable[str]) -> tuple[float, ...]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from bags import start_recording
-from control_msgs.msg import MultiDOFCommand
+from control_msgs.msg import MultiDOFCommand, SpeedScalingFactor
 from controlled_arm import controlled_arm, INERTIA, PLUGIN
-from following import LatestMessages, simulator, trajectory
+from following import LatestMessages, simulator, smooth, trajectory
 from geometry_msgs.msg import TwistStamped
 import numpy as np
 import pytest
@@ -112,6 +112,55 @@ def test_a_trajectory_without_interpolation_jumps(tmp_path):
     assert q(made, 'elbow') == pytest.approx(0.1, abs=1e-6)
     run(made, 1.0)
     assert q(made, 'elbow') == pytest.approx(0.3, abs=1e-6)
+
+
+SCALED = {
+    'joints': ['elbow'],
+    'command_interfaces': ['position'],
+    'speed_scaling': {
+        'initial_scaling_factor': 0.5,
+        'state_interface': 'speed_scaling/speed_scaling_factor',
+    },
+}
+SPEED = 'panda_arm_controller/speed_scaling_input'
+
+
+def test_a_scaled_trajectory_runs_through_its_points_with_the_factor(tmp_path):
+    """Follow the cubic at the scaled time, with its scaled rate, and stop at 0."""
+    made = simulator(robot=controlled_arm(tmp_path, panda_arm_controller=SCALED), rate=RATE)
+    send(made, ARM, trajectory(['elbow'], (1.0, [0.4], [0.0])))
+    run(made, 0.8)
+    assert q(made, 'elbow') == pytest.approx(0.4 * smooth(0.4), abs=1e-6)
+    slope = 0.4 * 6.0 * 0.4 * (1.0 - 0.4)
+    elbow = made.interfaces[0].robot.joint('elbow')
+    assert elbow.dq == pytest.approx(0.5 * slope, rel=1e-2)
+    send(made, SPEED, SpeedScalingFactor(factor=0.0))
+    run(made, 0.5)
+    assert q(made, 'elbow') == pytest.approx(0.4 * smooth(0.401), abs=1e-3)
+    assert elbow.dq == pytest.approx(0.0, abs=1e-9)
+    saved = made.save()
+    send(made, SPEED, SpeedScalingFactor(factor=2.0))
+    run(made, 0.1)
+    assert q(made, 'elbow') == pytest.approx(0.4 * smooth(0.6), abs=1e-3)
+    made.restore(saved, clock=False)
+    run(made, 0.1)
+    assert elbow.dq == pytest.approx(0.0, abs=1e-9)
+    send(made, SPEED, SpeedScalingFactor(factor=-1.0))
+    assert 'a number from 0' in refusal(made)
+    made.reset(clock=True)
+    send(made, ARM, trajectory(['elbow'], (1.0, [0.4], [0.0])))
+    run(made, 1.0)
+    assert q(made, 'elbow') == pytest.approx(0.2, abs=1e-6)
+
+
+def test_the_speed_of_a_controller_by_velocity_cannot_be_scaled(tmp_path):
+    """Warn of the factor, and open no topic, as in ros2_control."""
+    scaled = SCALED | {'command_interfaces': ['velocity']}
+    made = simulator(robot=controlled_arm(tmp_path, panda_arm_controller=scaled), rate=RATE)
+    (interface,) = made.interfaces
+    assert SPEED not in {topic.name for topic in interface.command_topics}
+    found = [str(each) for each in interface.robot.description.report.findings]
+    assert [each for each in found if 'position must be the only command interface' in each]
 
 
 def test_an_effort_controller_follows_by_its_gains(tmp_path):

@@ -25,6 +25,7 @@ HASHES = {
     'control_msgs/msg/JointComponentTolerance': '739ea7566931944d',
     'control_msgs/action/FollowJointTrajectory': '738ebcb7a2d7cfa4',
     'control_msgs/msg/JointTrajectoryControllerState': '51d8dd89cc624cbe',
+    'control_msgs/msg/SpeedScalingFactor': '0c240f349f2b74e3',
     'control_msgs/msg/GripperCommand': '57eb8f326c9889ca',
     'control_msgs/msg/MultiDOFCommand': '033fb0fa1ffc63a8',
     'control_msgs/msg/SingleDOFState': 'fe8365f86265bddf',
