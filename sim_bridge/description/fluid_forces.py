@@ -17,7 +17,7 @@ import numpy as np
 
 from sim_bridge.description.field_values import CheckedField
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.validation import finite_number, real_array
+from sim_bridge.foundation.validation import finite_number, items_of, real_array
 
 _ZERO = (0.0, 0.0, 0.0)
 _SIX = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -178,9 +178,7 @@ class AdvancedLiftDrag(CheckedField):
         """Return an attribute's checked value; matrices as nested tuples."""
         value = getattr(self, field.name)
         if field.name == 'joints':
-            if isinstance(value, str) or not all(isinstance(name, str) for name in value):
-                raise InvalidValueError('joints', value, 'a list of names', kind)
-            return tuple(value)
+            return items_of('joints', value, str, 'a list of names', kind)
         if field.name not in ('derivatives', 'controls'):
             return super()._checked(field, kind)
         rows = len(self.joints) if field.name == 'controls' else _DERIVATIVES[0]

@@ -465,6 +465,8 @@ def test_buoyancy_follows_moved_added_and_removed_shapes():
         (lambda: sb.LiftDrag(forward=(0, 0, 0)), 'forward'),
         (lambda: sb.Hydrodynamics([1, 2, 3]), 'added_mass'),
         (lambda: sb.Hydrodynamics(sb.Sphere(0.1)), 'added_mass'),
+        (lambda: sb.AdvancedLiftDrag(joints=3), 'joints'),
+        (lambda: sb.AdvancedLiftDrag(derivatives=sb.Sphere(0.1)), 'derivatives'),
         (lambda: sb.Hydrodynamics(quadratic_damping=[[1], [2, 3]]), 'quadratic_damping'),
         (lambda: sb.Hydrodynamics([-1, 0, 0, 0, 0, 0]), 'added_mass'),
         (lambda: sb.Buoyancy(layers=[(1, 2), (0, 1)]), 'layers'),
