@@ -51,6 +51,11 @@ class Piece(NamedTuple):
     picture: np.ndarray | None = None
 
     @property
+    def is_painted(self) -> bool:
+        """Whether colours vary over the piece."""
+        return self.colors is not None or self.picture is not None
+
+    @property
     def mean_color(self) -> Color | None:
         """Mean colour; None without colours in the file."""
         if self.colors is not None:
@@ -76,7 +81,8 @@ def read_appearance(path: str | Path) -> Appearance:
     with sharing():
         files, missing = _beside(path, suffix, content)
         fields, answer = read_apart(_READER, _LIMITS, *request_with(suffix, content, files))
-    return Appearance(tuple(_pieces(fields, answer)), missing)
+    unread = tuple(str(name) for name in fields.get('unread', ()))[:_MOST_BESIDE]
+    return Appearance(tuple(_pieces(fields, answer)), missing + unread)
 
 
 def _beside(path: Path, suffix: str, content: bytes) -> tuple[dict[str, bytes], tuple[str, ...]]:

@@ -23,13 +23,15 @@ from sim_bridge.foreign.mesh_reader import plain_dae, readable  # isort: split
 import trimesh
 
 from sim_bridge.foreign import gltf
+from sim_bridge.foreign.beside import BUFFERS
 from sim_bridge.foreign.vertices import merge_vertices
 
 # False: all files are passed as content, and all modules are already imported
 MAY_READ = False
 
 _MOST_SIDE = 1024  # [pixels] larger pictures are scaled down
-_UNKNOWN = '0.6 0.6 0.6 1'  # colour for a part with a missing picture
+_GREY = 153  # for a part with a missing or unreadable picture
+_UNKNOWN = '0.6 0.6 0.6 1'  # the same in DAE files
 # import Pillow's format modules before the process is confined
 Image.init()
 Image.MAX_IMAGE_PIXELS = 1 << 26
@@ -45,7 +47,8 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     size of each referenced file; their contents follow the mesh file's in `data`. The answer has
     'names', or 'pieces' and 'pictures'. A piece has 'vertices', 'triangles' (counts), 'color'
     (red, green, blue, opacity, sRGB from 0 to 1, None without colour), 'is_colored', 'picture'
-    (index or None); a picture has 'height', 'width'. The data are, for each piece: vertices (n, 3)
+    (index or None); a picture has 'height', 'width'. 'unread' has the names of unreadable
+    pictures; their parts are grey. The data are, for each piece: vertices (n, 3)
     as 4-byte floats [m]; triangles (m, 3) as 4-byte integers; if coloured, vertex colours (n, 4)
     as bytes; if it has a picture, texture coordinates (n, 2) as 4-byte floats. Then follow the
     pictures (height, width, 4) as bytes.
@@ -53,11 +56,49 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     suffix = request['suffix']
     if request.get('names'):
         return {'names': _names(suffix, data)}, b''
-    data, files = gltf.parted(request, data)
-    pieces = _Pieces(suffix in (gltf.GLTF, gltf.GLB))
+    data, beside = gltf.parted(request, data)
+    files = _Files(beside)
+    pieces = _Pieces(suffix in (gltf.GLTF, gltf.GLB), files.unread)
     for part in _parts(suffix, data, files):
         pieces.add(part)
     return pieces.answer()
+
+
+class _Files(gltf.Beside):
+    """Referenced files, with a grey picture for each missing or unreadable one."""
+
+    def __init__(self, files: gltf.Beside):
+        """Find unreadable pictures by their headers."""
+        self.unread: list[str] = []
+        contents = {}
+        names = files.keys()
+        for name in names:
+            contents[name] = files.get(name)
+            if not _is_data(name) and not _is_picture(contents[name]):
+                contents[name] = _GREY_PICTURE
+                self.unread.append(name)
+        super().__init__(contents)
+
+    def get(self, name: str) -> bytes:
+        """Return a file's content; raises KeyError for missing materials and buffers."""
+        try:
+            return super().get(name)
+        except KeyError:
+            if _is_data(name):
+                raise
+            return _GREY_PICTURE
+
+
+def _is_data(name: str) -> bool:
+    return name.lower().endswith(('.mtl', *BUFFERS))
+
+
+def _is_picture(content: bytes) -> bool:
+    try:
+        Image.open(io.BytesIO(content))
+    except Exception:  # noqa: BLE001  broken pictures raise many kinds
+        return False
+    return True
 
 
 def _names(suffix: str, data: bytes) -> list[str]:
@@ -169,9 +210,15 @@ def _loaded(suffix: str, data: bytes, files: gltf.Beside) -> list[_Part]:
 class _Pieces:
     """Answer, built piece by piece."""
 
-    def __init__(self, is_linear: bool):
-        """Begin; is_linear: whether the file's colours are linear instead of sRGB."""
+    def __init__(self, is_linear: bool, unread: list[str]):
+        """
+        Begin.
+
+        is_linear: whether the file's colours are linear instead of sRGB. unread: names of
+        unreadable pictures, extended here.
+        """
         self._is_linear = is_linear
+        self._unread = unread
         self._pieces: list[dict[str, Any]] = []
         self._arrays: list[bytes] = []
         self._pictures: list[np.ndarray] = []
@@ -187,7 +234,12 @@ class _Pieces:
         visual = part.visual
         if isinstance(visual, trimesh.visual.TextureVisuals):
             color, image = _material(visual.material)
-            if image is not None and visual.uv is not None and len(visual.uv) == len(vertices):
+            if self._is_linear and color is not None:
+                color = (*map(_srgb, color[:3]), color[3])
+            texel = None if image is None else self._single_color(image)
+            if texel is not None:
+                color = tuple((texel * (color or (1.0,) * 4)).tolist())
+            elif image is not None and visual.uv is not None and len(visual.uv) == len(vertices):
                 picture, places = self._picture(image), np.asarray(visual.uv)
             if visual.vertex_attributes.get('color') is not None:
                 colors = trimesh.visual.color.to_rgba(visual.vertex_attributes['color'])
@@ -201,13 +253,13 @@ class _Pieces:
             colors = None
         elif colors is not None and not (colors != colors[0]).any():
             color, colors = tuple((colors[0] / 255.0).tolist()), None
+            if self._is_linear:
+                color = (*map(_srgb, color[:3]), color[3])
         if colors is None and places is None:
             vertices, triangles = merge_vertices(vertices, triangles)
-        if self._is_linear:
-            color = None if color is None else (*map(_srgb, color[:3]), color[3])
-            if colors is not None:
-                shades = np.round([255.0 * _srgb(k / 255.0) for k in range(256)])
-                colors = np.column_stack([shades[colors[:, :3]], colors[:, 3:]])
+        if self._is_linear and colors is not None:
+            shades = np.round([255.0 * _srgb(k / 255.0) for k in range(256)])
+            colors = np.column_stack([shades[colors[:, :3]], colors[:, 3:]])
         self._pieces.append(
             {
                 'vertices': len(vertices),
@@ -230,7 +282,7 @@ class _Pieces:
         """Return the complete answer."""
         sizes = [{'height': each.shape[0], 'width': each.shape[1]} for each in self._pictures]
         return (
-            {'pieces': self._pieces, 'pictures': sizes},
+            {'pieces': self._pieces, 'pictures': sizes, 'unread': self._unread},
             b''.join([*self._arrays, *(each.tobytes() for each in self._pictures)]),
         )
 
@@ -239,10 +291,23 @@ class _Pieces:
         if id(image) not in self._numbers:
             self._kept.append(image)
             self._numbers[id(image)] = len(self._pictures)
-            own = image.convert('RGBA')
-            own.thumbnail((_MOST_SIDE, _MOST_SIDE))
-            self._pictures.append(np.asarray(own))
+            self._pictures.append(self._decoded(image))
         return self._numbers[id(image)]
+
+    def _single_color(self, image: Any) -> np.ndarray | None:
+        """Return a one-pixel picture's colour, 0 to 1; None for larger pictures."""
+        pixels = self._pictures[self._picture(image)]
+        return pixels.ravel() / 255.0 if pixels.size == 4 else None
+
+    def _decoded(self, image: Any) -> np.ndarray:
+        """Return a picture's pixels, at most `_MOST_SIDE` a side; a grey one if broken."""
+        try:
+            own = image.convert('RGBA')
+        except Exception:  # noqa: BLE001  broken pictures raise many kinds
+            self._unread.append(image.info.get('file_path') or 'a picture')
+            return np.array([[[_GREY, _GREY, _GREY, 255]]], np.uint8)
+        own.thumbnail((_MOST_SIDE, _MOST_SIDE))
+        return np.asarray(own)
 
 
 def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
@@ -257,7 +322,8 @@ def _material(material: Any) -> tuple[tuple[float, ...] | None, Any]:
     ):
         return None, None
     own = {key.lower(): value for key, value in (material.kwargs or {}).items()}
-    color = _rgba(material.diffuse)
+    # a material with a picture alone is white
+    color = _rgba(material.diffuse if 'kd' in own or material.image is None else None)
     for key in ('d', 'tr'):
         try:
             opacity = float(own[key][-1])
@@ -282,6 +348,15 @@ def _rgba(values: Any) -> tuple[float, ...]:
 def _srgb(value: float) -> float:
     """Return the sRGB value for a linear one (IEC 61966-2-1)."""
     return 12.92 * value if value <= 0.0031308 else 1.055 * value ** (1.0 / 2.4) - 0.055
+
+
+def _grey_picture() -> bytes:
+    content = io.BytesIO()
+    Image.new('RGB', (1, 1), (_GREY,) * 3).save(content, 'PNG')
+    return content.getvalue()
+
+
+_GREY_PICTURE = _grey_picture()
 
 
 def _warm_up() -> None:

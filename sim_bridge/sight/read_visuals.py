@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 import os
 
+import numpy as np
+
 from sim_bridge.description.model import GeometryDescription, LinkDescription
 from sim_bridge.foreign.appearance import Appearance, Color, Piece, read_appearance
 from sim_bridge.foreign.reader_process import ReadingError
@@ -38,7 +40,7 @@ def visuals_of_link(
         name = each.name or f'{link.name}_visual_{number}'
         place = f'link {link.name!r}, visual {name!r}'
         try:
-            for surface in _surfaces(each, place, warn):
+            for surface in _surfaces(each, warn):
                 found.append(
                     Visual(
                         surface,
@@ -64,9 +66,7 @@ def _scale(visual: GeometryDescription) -> tuple[float, float, float]:
     return visual.size[0], visual.size[1], visual.size[2]
 
 
-def _surfaces(
-    visual: GeometryDescription, place: str, warn: Callable[[str], None]
-) -> Iterator[Piece | Shape]:
+def _surfaces(visual: GeometryDescription, warn: Callable[[str], None]) -> Iterator[Piece | Shape]:
     """Yield a visual element's surfaces; raises InvalidValueError for one without surface."""
     if visual.kind != 'mesh':
         yield PRIMITIVES[visual.kind](*visual.size)
@@ -80,8 +80,15 @@ def _surfaces(
     else:
         appearance = appearance_of_file(visual.path)
         if appearance.missing:
-            warn(f'{place}: mesh {visual.path} lacks {", ".join(appearance.missing)[:300]}')
+            names = ', '.join(appearance.missing)[:300]
+            warn(f'mesh {visual.path}: grey instead of {names}, missing or unreadable')
+        if not all(map(_has_finite_places, appearance.pieces)):
+            warn(f'mesh {visual.path}: texture coordinates that are not finite, 0 instead')
         yield from appearance.pieces
+
+
+def _has_finite_places(piece: Piece) -> bool:
+    return piece.places is None or bool(np.isfinite(piece.places).all())
 
 
 def appearance_of_file(path: str) -> Appearance:

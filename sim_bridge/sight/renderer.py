@@ -187,6 +187,7 @@ class Renderer:
             self._placed,
             self._balls,
             scenery.appearance,
+            scenery.paint,
             self._lighting,
             self._camera,
         )

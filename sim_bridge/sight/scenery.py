@@ -13,6 +13,7 @@ from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.srgb import linear_from_srgb
 from sim_bridge.sight.normals import corner_normals
+from sim_bridge.sight.paint import paint_of
 from sim_bridge.sight.visual import Visual
 
 MOST_LABEL = 65535
@@ -22,8 +23,8 @@ class Scenery:
     """
     Visuals in fixed order, with their arrays; cameras and threads share one scenery.
 
-    geometry, appearance: engine's arrays; geometry k is visual k. label, instance: (n,) by visual.
-    bodies: rows that a pose array needs.
+    geometry, appearance, paint: engine's arrays; geometry k is visual k. label, instance: (n,) by
+    visual. bodies: rows that a pose array needs.
     """
 
     def __init__(self, visuals: Sequence[Visual]):
@@ -34,15 +35,18 @@ class Scenery:
                 raise InvalidValueError(
                     'label', each.label, f'an integer from 0 to {MOST_LABEL}', each.name
                 )
-        self.geometry = build_geometry([each.record for each in self.visuals])
+        records = [each.record for each in self.visuals]
+        self.geometry = build_geometry(records)
         self.label = np.array([each.label for each in self.visuals], np.int64)
         self.instance = np.array([each.instance for each in self.visuals], np.int64)
         self.appearance = Appearance(
-            base=_linear([each.own_color for each in self.visuals]),
+            base=_linear([each.base_color for each in self.visuals]),
             emissive=np.array([each.emissive for each in self.visuals], float).reshape(-1, 3),
             checker=_checkers(self.visuals),
             corner_normal=corner_normals(self.geometry),
         )
+        surfaces, meshes = [each.surface for each in self.visuals], [r.surface for r in records]
+        self.paint = paint_of(surfaces, meshes, self.geometry)
         self.bodies = 1 + max((each.body for each in self.visuals), default=-1)
 
     def __repr__(self) -> str:

@@ -18,6 +18,7 @@ from sim_bridge.shapes.shapes import Shape
 WORLD = -1
 """Body for visuals at rest."""
 GREY: Color = (0.72, 0.73, 0.75, 1.0)
+WHITE: Color = (1.0, 1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,10 +47,14 @@ class Visual:
     name: str = ''
 
     @property
-    def own_color(self) -> Color:
-        """Mesh file's mean colour if it has one, else the visual's."""
-        own = self.surface.mean_color if isinstance(self.surface, Piece) else None
-        return self.color if own is None else own
+    def base_color(self) -> Color:
+        """Mesh file's colour if it has one, white below paint, else the visual's."""
+        if isinstance(self.surface, Piece):
+            if self.surface.color is not None:
+                return self.surface.color
+            if self.surface.is_painted:
+                return WHITE
+        return self.color
 
     @property
     def record(self) -> GeometryRecord:

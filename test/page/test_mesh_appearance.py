@@ -133,7 +133,8 @@ def test_obj_has_materials_pictures_and_gaps(tmp_path):
     (tmp_path / 'a.obj').write_text(OBJ)
     appearance = read_appearance(tmp_path / 'a.obj')
     by_color = {each.color: each for each in appearance.pieces}
-    assert by_color.keys() == {(1.0, 0.0, 0.0, 0.5), (1.0,) * 4, (0.0, 1.0, 0.0, 1.0)}
+    # a missing picture is grey
+    assert by_color.keys() == {(1.0, 0.0, 0.0, 0.5), (1.0,) * 4, (0.0, 0.6, 0.0, 1.0)}
     painted = by_color[1.0, 1.0, 1.0, 1.0]
     assert (painted.picture[..., :3] == picture).all() and (painted.picture[..., 3] == 255).all()
     assert painted.mean_color == pytest.approx((*picture.mean(axis=(0, 1)) / 255.0, 1.0))

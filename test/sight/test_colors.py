@@ -217,9 +217,18 @@ def test_encodings_hold_the_srgb_values():
 
 
 def mixed():
-    """Return visuals with closed forms and meshes."""
+    """Return visuals with closed forms, meshes, textures and vertex colours."""
     vertices, triangles = lumpy_ball()
+    rng = np.random.default_rng(5)
+    painted = Piece(
+        0.3 * vertices,
+        triangles,
+        colors=rng.integers(0, 256, (len(vertices), 4), np.uint8),
+        places=vertices[:, :2].astype(np.float32),
+        picture=rng.integers(0, 256, (9, 16, 4), np.uint8),
+    )
     return [
+        Visual(painted, position=np.array([0.2, -0.6, 0.5])),
         Visual(sb.Plane(), checker=(0.3, GREEN)),
         Visual(sb.TriangleMesh(0.4 * vertices, triangles), position=np.array([0.3, 0.2, 0.4])),
         Visual(sb.Cylinder(0.2, 0.5), position=np.array([-0.4, 0.1, 0.3]), color=GREEN),

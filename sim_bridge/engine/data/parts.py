@@ -70,6 +70,11 @@ DIMENSIONS = {
     'height': 'rows of a picture',
     'width': 'columns of a picture',
     'lamps': 'lamps',
+    'textured': 'triangles with texture coordinates',
+    'colored': 'triangles with vertex colours',
+    'textures': 'textures',
+    'levels': 'textures in all their sizes',
+    'texels': 'pixels in all levels',
 }
 """Items counted by each dimension."""
 

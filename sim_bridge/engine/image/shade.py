@@ -36,12 +36,14 @@ from sim_bridge.engine.data.lighting import (
     SPOT,
     ZENITH,
 )
+from sim_bridge.engine.data.paint import Paint
 from sim_bridge.engine.data.picture import NOTHING, Picture
 from sim_bridge.engine.image.lens import ray_of
+from sim_bridge.engine.image.paint import is_painted, paint_at, weights_at
 from sim_bridge.engine.image.sightline import is_open_between, nearest_along
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.spatial import load_pose
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, norm, scale, store3, sub, ZERO
+from sim_bridge.engine.math.vec3 import add, dot, load3, norm, scale, store3, sub, ZERO
 
 _AWAY = 1e3
 """Distance from which a directional lamp's light begins [m]."""
@@ -58,6 +60,7 @@ def shade(
     placed: FloatMatrix,
     ball: FloatMatrix,
     appearance: Appearance,
+    paint: Paint,
     lighting: Lighting,
     camera: FloatMatrix,
     ray: FloatCube,
@@ -77,7 +80,7 @@ def shade(
     0 without surface. lit_out: (height, width) one bit for each of the first 31 lamps with light
     on the surface.
     """
-    scene = (geometry, placed, ball, appearance, lighting)
+    scene = (geometry, placed, ball, appearance, paint, lighting)
     R, eye = load_pose(camera, 0)
     for v in range(first_row, end_row):
         for u in range(ray.shape[1]):
@@ -98,6 +101,7 @@ def smooth_edges(
     placed: FloatMatrix,
     ball: FloatMatrix,
     appearance: Appearance,
+    paint: Paint,
     lighting: Lighting,
     camera: FloatMatrix,
     lens: Lens,
@@ -117,7 +121,7 @@ def smooth_edges(
     normal, lit: the whole image's, from `shade`. samples: 2 to 4; samples² directions form a grid
     over the pixel. far: a ray's greatest multiple. Returns how many pixels are at edges.
     """
-    scene, count = (geometry, placed, ball, appearance, lighting), 0
+    scene, count = (geometry, placed, ball, appearance, paint, lighting), 0
     R, eye = load_pose(camera, 0)
     for v in range(first_row, end_row):
         for u in range(ray.shape[1]):
@@ -172,7 +176,7 @@ def light_from(scene, eye, d, spread, found):
     d: (3,) ray from `eye`. spread: differences to the rays of the pixels beside and below. found:
     multiple of the ray, geometry and face.
     """
-    geometry, placed, ball, appearance, lighting = scene
+    geometry, placed, ball, appearance, paint, lighting = scene
     t, g, face = found
     if g == NOTHING:
         return _sky(lighting, d), ZERO, 0
@@ -181,10 +185,25 @@ def light_from(scene, eye, d, spread, found):
     flat = normal_at(geometry, g, pose, face, point)
     side = 1.0 if dot(flat, d) <= 0.0 else -1.0
     flat = scale(side, flat)
-    n = flat
+    n, base = flat, load3(appearance.base, g, 0)
     if geometry.shape[g] == MESH:
-        smooth = _smooth_normal(geometry, appearance, pose, face, point)
+        corners, x = mesh_corners(geometry, face), mul_tv(pose[0], sub(point, pose[1]))
+        weights = weights_at(corners, x)
+        smooth = _smooth_normal(appearance, pose, face, weights)
         n = scale(side, smooth) if dot(smooth, smooth) > 0.0 else flat
+        if is_painted(paint, g):
+            beside, below = _footprint(eye, point, flat, d, spread)
+            here = paint_at(
+                paint,
+                g,
+                face,
+                weights,
+                weights_at(corners, mul_tv(pose[0], sub(beside, pose[1]))),
+                weights_at(corners, mul_tv(pose[0], sub(below, pose[1]))),
+            )
+            base = (base[0] * here[0], base[1] * here[1], base[2] * here[2])
+    elif appearance.checker[g, SIDE] > 0.0:
+        base = _checkered(appearance, g, pose, point, base, _footprint(eye, point, n, d, spread))
     light, lit = load3(lighting.sky, AMBIENT, 0), 0
     lifted = add(point, scale(_LIFT * (1.0 + t), flat))
     for lamp in range(lighting.kind.shape[0]):
@@ -194,7 +213,6 @@ def light_from(scene, eye, d, spread, found):
         ):
             light = add(light, scale(strength, load3(lighting.color, lamp, 0)))
             lit = lit | (1 << min(lamp, 31))
-    base = _base_at(appearance, g, pose, eye, point, n, d, spread)
     own = load3(appearance.emissive, g, 0)
     total = (base[0] * light[0] + own[0], base[1] * light[1] + own[1], base[2] * light[2] + own[2])
     return total, n, lit & _BITS
@@ -244,16 +262,12 @@ def _cone_gain(lighting, lamp, cosine):
 
 
 @kernel
-def _smooth_normal(geometry, appearance, pose, face, point):
+def _smooth_normal(appearance, pose, face, weights):
     """Return the corner normals' mean at a point on a triangle, world; 0 if undefined."""
-    a, b, c = mesh_corners(geometry, face)
-    x = mul_tv(pose[0], sub(point, pose[1]))
-    area = cross(sub(b, a), sub(c, a))
-    square = dot(area, area)
-    if not square > 0.0:
+    if math.isnan(weights[0]):
         return ZERO
-    wb = min(max(dot(cross(sub(x, a), sub(c, a)), area) / square, 0.0), 1.0)
-    wc = min(max(dot(cross(sub(b, a), sub(x, a)), area) / square, 0.0), 1.0 - wb)
+    wb = min(max(weights[1], 0.0), 1.0)
+    wc = min(max(weights[2], 0.0), 1.0 - wb)
     n = scale(1.0 - wb - wc, load3(appearance.corner_normal, face, 0))
     n = add(n, scale(wb, load3(appearance.corner_normal, face, 3)))
     n = add(n, scale(wc, load3(appearance.corner_normal, face, 6)))
@@ -262,18 +276,23 @@ def _smooth_normal(geometry, appearance, pose, face, point):
 
 
 @kernel
-def _base_at(appearance, g, pose, eye, point, n, d, spread):
-    """Return the base colour at a point; a checker is averaged over the pixel's footprint."""
-    base, side = load3(appearance.base, g, 0), appearance.checker[g, SIDE]
-    if side > 0.0:
-        beside = mul_tv(pose[0], sub(_on_tangent(eye, point, n, add(d, spread[0])), point))
-        below = mul_tv(pose[0], sub(_on_tangent(eye, point, n, add(d, spread[1])), point))
-        x = scale(1.0 / side, mul_tv(pose[0], sub(point, pose[1])))
-        across = _stripes(x[0], (abs(beside[0]) + abs(below[0])) / side)
-        along = _stripes(x[1], (abs(beside[1]) + abs(below[1])) / side)
-        share = 0.5 - 0.5 * across * along
-        base = add(base, scale(share, sub(load3(appearance.checker, g, SECOND), base)))
-    return base
+def _checkered(appearance, g, pose, point, base, footprint):
+    """Return the base colour on checker squares, averaged over the pixel's footprint."""
+    side = appearance.checker[g, SIDE]
+    beside = mul_tv(pose[0], sub(footprint[0], point))
+    below = mul_tv(pose[0], sub(footprint[1], point))
+    x = scale(1.0 / side, mul_tv(pose[0], sub(point, pose[1])))
+    across = _stripes(x[0], (abs(beside[0]) + abs(below[0])) / side)
+    along = _stripes(x[1], (abs(beside[1]) + abs(below[1])) / side)
+    share = 0.5 - 0.5 * across * along
+    return add(base, scale(share, sub(load3(appearance.checker, g, SECOND), base)))
+
+
+@kernel
+def _footprint(eye, point, n, d, spread):
+    """Return the points seen one pixel right and one pixel down, on the tangent plane."""
+    beside = _on_tangent(eye, point, n, add(d, spread[0]))
+    return beside, _on_tangent(eye, point, n, add(d, spread[1]))
 
 
 @kernel
