@@ -19,6 +19,7 @@ from sim_bridge.sensors.cameras import (
     picture_of,
 )
 from sim_bridge.sight.bands import Band, Bands
+from sim_bridge.sight.exposure import draw_of
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.world.world import World
@@ -63,6 +64,7 @@ class BatchPictures:
         self._name, self._settings = device.name, device.settings
         self._optics, self._site = device.optics, device.site
         self._light = device.link.robot.world.surroundings
+        self._noise_key = device.noise_key
         self._threads, self._sceneries = threads, sceneries
         self._renderers: list[Renderer | None] = [None] * threads
 
@@ -75,11 +77,14 @@ class BatchPictures:
                 f'{shown}{", …" if len(unsampled) > _SHOWN else ""}; step the batch'
             )
 
-    def render(self, output: str, worlds: IntArray, poses: FloatArray) -> np.ndarray:
+    def render(
+        self, output: str, worlds: IntArray, poses: FloatArray, steps: IntArray
+    ) -> np.ndarray:
         """
         Return an output (k, height, width, …), for each world as from `CameraSensor`.
 
-        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. Raises
+        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. steps: (n,) from the
+        samples, for the noise. Raises
         UnknownNameError for an unknown output, InvalidValueError without worlds.
         """
         check_output(self._settings, output, self._name)
@@ -92,7 +97,9 @@ class BatchPictures:
             for place in range(*band):
                 own = poses[worlds[place]]
                 renderer = self._renderer(thread, sceneries[place])
-                renderer.render(optical_frame(own[self._site]), own)
+                world = int(worlds[place])
+                draw = draw_of(draw_of(self._noise_key, world), int(steps[world]))
+                renderer.render(optical_frame(own[self._site]), own, draw)
                 found[place] = picture_of(renderer, output, self._settings)
 
         bands = Bands(len(worlds), self._threads, 1)

@@ -267,7 +267,7 @@ class BatchCamera(BatchDevice):
         else:
             self._pictures.check_sampled(which[self.sample_step[which] == UNSAMPLED])
             poses = self._samples[:, 0].reshape(self._rows.n, -1, POSE_SIZE)
-        return self._pictures.render(output, which, poses)
+        return self._pictures.render(output, which, poses, self.sample_step)
 
 
 class BatchContacts(DeclaredAttributes):

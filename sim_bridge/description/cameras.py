@@ -114,6 +114,19 @@ class Projection(NamedTuple):
 
 
 @dataclass(frozen=True)
+class CameraNoise:
+    """
+    Gaussian noise of pixels: shares of white for images, metres for depths.
+
+    per_square: standard deviation over the square of the depth [1/m], added to `stddev`.
+    """
+
+    mean: float = 0.0
+    stddev: float = 0.0
+    per_square: float = 0.0
+
+
+@dataclass(frozen=True)
 class CameraDescription:
     """
     Camera settings.
@@ -124,7 +137,8 @@ class CameraDescription:
     the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
     lenses by angle. clip: nearest and farthest depth along the optical axis [m]. format: encoding
     of images, word in FORMATS. depth_format: word in DEPTH_FORMATS. samples: colour samples in
-    pixels at edges, in SAMPLES. compression, jpeg_quality: of compressed images, word in
+    pixels at edges, in SAMPLES. gain: factor for the light. image_noise, depth_noise: of images,
+    and of depths and points. compression, jpeg_quality: of compressed images, word in
     COMPRESSIONS, and from 1 to 100. latency: simulated time from the exposure until a picture is
     sent [s]. trigger: whether pictures are taken on request only; trigger_topic: for requests, ''
     for the default. projection: numbers published in P; None: the intrinsics. layout:
@@ -144,6 +158,9 @@ class CameraDescription:
     format: str = 'rgb8'
     depth_format: str = '32FC1'
     samples: int = 4
+    gain: float = 1.0
+    image_noise: CameraNoise = CameraNoise()
+    depth_noise: CameraNoise = CameraNoise()
     compression: str = 'jpeg'
     jpeg_quality: int = 95
     latency: float = 0.0
@@ -352,6 +369,7 @@ def _defects(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
         yield 'size', values['size'], 'two whole numbers from 1 on [px]'
     elif width * height > MOST_PIXELS:
         yield 'size', values['size'], f'at most {MOST_PIXELS} pixels'
+    yield from _defects_of_exposure(values)
     near, far = values['clip']
     if not (0.0 < near < far):
         yield 'clip', values['clip'], 'a near depth above 0 and a greater far depth [m]'
@@ -397,6 +415,17 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
     for key in values['topics']:
         if key not in TOPICS:
             yield 'topics', key, f'keys from {", ".join(TOPICS)}'
+
+
+def _defects_of_exposure(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
+    """Yield the wrong numbers for gain and noise."""
+    if not 0.0 < values['gain'] < math.inf:
+        yield 'gain', values['gain'], 'a finite factor above 0'
+    for name in ('image_noise', 'depth_noise'):
+        noise = values[name]
+        numbers = noise.mean, noise.stddev, noise.per_square
+        if not all(map(math.isfinite, numbers)) or min(numbers[1:]) < 0.0:
+            yield name, numbers, 'a finite mean, and finite deviations of at least 0'
 
 
 def _defects_of_intrinsics(

@@ -19,6 +19,7 @@ import numpy as np
 
 from sim_bridge.description.cameras import (
     CameraDescription,
+    CameraNoise,
     COMPRESSIONS,
     DEPTH_FORMATS,
     FORMATS,
@@ -139,7 +140,16 @@ class Texts(_Described):
     keys: tuple[str, ...] = ()
 
 
-Setting: TypeAlias = Choice | Switch | Values | Text | Names | Section | NumberList | Texts
+@dataclass(frozen=True)
+class Sections(_Described):
+    """Sections by keys."""
+
+    keys: Mapping[str, Mapping[str, Numbers]] = field(default_factory=dict)
+
+
+Setting: TypeAlias = (
+    Choice | Switch | Values | Text | Names | Section | Sections | NumberList | Texts
+)
 
 
 @dataclass(frozen=True)
@@ -424,10 +434,14 @@ def _build_camera(
             findings.error('missing-attribute', place, f'needs {", ".join(missing)}', 'intrinsics')
             return CameraDescription()
         given['intrinsics'] = tuple(numbers.get(key, 0.0) for key in _INTRINSICS)
+    given['gain'] = given.pop('exposure', {}).get('gain', 1.0)
+    for key, numbers in given.pop('noise', {}).items():
+        given[f'{key}_noise'] = CameraNoise(**numbers)
     return read_camera(given, place, findings)
 
 
 _INTRINSICS = ('fx', 'fy', 'cx', 'cy', 'skew')
+_DEVIATION = Numbers(minimum=0.0)
 _ORIENTATION = Quantity('orientation', size=4, has_noise=False)
 _ANGULAR_VELOCITY = _vector('angular_velocity', 'rad/s')
 _LINEAR_ACCELERATION = _vector('linear_acceleration', 'm/s²')
@@ -689,6 +703,17 @@ CAMERA = declare(
             'clip': Values('[0.01, 100.0]', 'nearest and farthest depth [m]', numbers=Numbers(2)),
             'format': Choice('rgb8', f'or {", ".join(FORMATS[1:])}', choices=FORMATS),
             'samples': Values('4', 'colour samples in pixels at edges; or 1, 9, 16'),
+            'exposure': Section(
+                '{gain: 1.0}', 'gain: factor for the light', keys={'gain': Numbers()}
+            ),
+            'noise': Sections(
+                '{image: {stddev: 0.007}, depth: {stddev: 0.002, per_square: 0.001}}',
+                'of images [shares of white], of depths [m], and over the square of the depth',
+                keys={
+                    'image': {'mean': Numbers(), 'stddev': _DEVIATION},
+                    'depth': {'mean': Numbers(), 'stddev': _DEVIATION, 'per_square': _DEVIATION},
+                },
+            ),
             'depth_format': Choice('32FC1', 'metres; or 16UC1: mm', choices=DEPTH_FORMATS),
             'compression': Choice('jpeg', 'compressed images; or png', choices=COMPRESSIONS),
             'jpeg_quality': Values('95', 'from 1 to 100'),

@@ -18,7 +18,9 @@ from sim_bridge.engine.image.make_lens import make_lens
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors.devices import Device, Memory, Saved
+from sim_bridge.sensors.noise import noise_generator
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
+from sim_bridge.sight.exposure import draw_of, Exposure
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import Renderer
@@ -38,9 +40,20 @@ class CameraSensor(Device):
     The optical frame has z forward, x right and y down; pixel centres are whole numbers.
     """
 
-    __slots__ = ('_info', '_light', '_optics', '_pictures', '_rendered', '_renderer', '_site')
+    __slots__ = (
+        '_info',
+        '_light',
+        '_noise_key',
+        '_optics',
+        '_pictures',
+        '_rendered',
+        '_renderer',
+        '_robot_name',
+        '_site',
+    )
     internal_names = Device.internal_names | {
         'keep_poses',
+        'noise_key',
         'optical_pose',
         'optics',
         'poses',
@@ -54,6 +67,9 @@ class CameraSensor(Device):
         """Set the device up; arguments: as in `Device`."""
         super().__init__(description, *arguments)
         self._info = camera_info(description.settings)
+        _, robot_name, seed, *_ = arguments
+        self._robot_name = robot_name
+        self._noise_key = self._key(seed)
         self._optics: Optics | None = None
         self._renderer: Renderer | None = None
         self._light: Surroundings | None = None
@@ -162,8 +178,9 @@ class CameraSensor(Device):
         return optical_frame(self.poses[self.site])
 
     def reset(self, seed: int) -> None:
-        """Forget the sample."""
+        """Forget the sample, and restart the noise."""
         super().reset(seed)
+        self._noise_key = self._key(seed)
         self._pictures.clear()
 
     def save(self) -> Saved:
@@ -201,7 +218,8 @@ class CameraSensor(Device):
         self._pictures.clear()
         sites = self.link.robot.world.simulation.observation.sites()
         poses = np.ascontiguousarray(sites[:, :POSE_SIZE])
-        renderer.render(optical_frame(poses[self.site]), poses)
+        step = self.link.robot.world.simulation.run.step_count
+        renderer.render(optical_frame(poses[self.site]), poses, self._draw(step))
         return picture_of(renderer, output, self.settings)
 
     def _picture(self, output: str) -> np.ndarray:
@@ -214,11 +232,24 @@ class CameraSensor(Device):
             self._pictures.clear()
         renderer = self._present_renderer()
         if not self._pictures:
-            renderer.render(self.optical_pose, self.poses)
+            renderer.render(self.optical_pose, self.poses, self._draw(step))
             self._rendered = step
         if output not in self._pictures:
             self._pictures[output] = picture_of(renderer, output, self.settings)
         return self._pictures[output]
+
+    @property
+    def noise_key(self) -> int:
+        """Number of the camera in its world, for `sight.exposure.draw_of`."""
+        return self._noise_key
+
+    def _key(self, seed: int) -> int:
+        generator = noise_generator(seed, self._robot_name, self.name, 'pixels')
+        return int(generator.integers(1 << 63))
+
+    def _draw(self, step: int) -> int:
+        """Return the number for a picture's noise: from the simulated time [ns]."""
+        return draw_of(self._noise_key, round(step * self.time_step * 1e9))
 
     def _present_renderer(self) -> Renderer:
         """Return the renderer for present scenery and light; drop pictures from another one."""
@@ -259,10 +290,15 @@ def check_output(camera: CameraDescription, output: str, name: str) -> None:
 
 
 def made_renderer(
-    scenery: Scenery, light: Surroundings, optics: Optics, camera: CameraDescription
+    scenery: Scenery,
+    light: Surroundings,
+    optics: Optics,
+    camera: CameraDescription,
+    threads: int = 1,
 ) -> Renderer:
-    """Return a renderer for a camera in a scenery, on the calling thread."""
-    return Renderer(scenery, optics, 1, light, camera.samples)
+    """Return a renderer for a camera in a scenery; threads: with the calling one."""
+    exposure = Exposure(camera.gain, camera.image_noise, camera.depth_noise)
+    return Renderer(scenery, optics, threads, light, camera.samples, exposure)
 
 
 def picture_of(

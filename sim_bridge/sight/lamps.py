@@ -14,6 +14,8 @@ from sim_bridge.foundation.errors import InvalidValueError
 Rgb = tuple[float, float, float]
 """Linear red, green and blue, relative to white."""
 
+MOST_LAMPS = 31
+"""One bit each in an integer."""
 _KINDS = {'directional': DIRECTIONAL, 'point': POINT, 'spot': SPOT}
 
 
@@ -64,6 +66,11 @@ class Surroundings:
     ambient: Rgb = (0.4, 0.4, 0.4)
     horizon: Rgb = (0.70, 0.77, 0.84)
     zenith: Rgb = (0.13, 0.29, 0.62)
+
+    def __post_init__(self) -> None:
+        """Raise InvalidValueError for too many lamps."""
+        if len(self.lamps) > MOST_LAMPS:
+            raise InvalidValueError('lamps', len(self.lamps), f'at most {MOST_LAMPS}')
 
     def arrays(self) -> Lighting:
         """Return the arrays for the kernels."""

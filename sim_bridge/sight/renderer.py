@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from sim_bridge.engine.image.cover import clear, cover, finish, POLYGON_SIZE
+from sim_bridge.engine.image.cover import clear, cover, finish
 from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
 from sim_bridge.engine.image.encode import fill_bayer, fill_colors, fill_mono8, fill_mono16
 from sim_bridge.engine.image.make_view import make_picture
-from sim_bridge.engine.image.shade import shade, smooth_edges
-from sim_bridge.engine.image.sightline import place_visuals
+from sim_bridge.engine.image.place import place_visuals
+from sim_bridge.engine.image.shade import orient
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.srgb import srgb_from_linear
 from sim_bridge.sight.bands import Band, Bands
+from sim_bridge.sight.canvas import Canvas
+from sim_bridge.sight.exposure import Exposure
 from sim_bridge.sight.lamps import Surroundings
+from sim_bridge.sight.lines import Lines
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.scenery import Scenery
+from sim_bridge.sight.shading import Shading
 
 _GRIDS = {1: 1, 4: 2, 9: 3, 16: 4}
 # (place of red, channels) and places of red in Bayer squares
@@ -30,7 +34,7 @@ _BAYER = {
 ENCODINGS = (*_COLORS, 'mono8', 'mono16', *_BAYER)
 _TONE = np.round(255.0 * srgb_from_linear(np.linspace(0.0, 1.0, 4096))).astype(np.uint8)
 _ROWS = 32  # in a band
-_ALL = np.zeros(0, np.int64)
+_PLAIN = Exposure()
 
 
 class Renderer:
@@ -48,44 +52,50 @@ class Renderer:
         threads: int = 1,
         surroundings: Surroundings | None = None,
         samples: int = 4,
+        exposure: Exposure = _PLAIN,
     ):
         """
         Compute the camera's rays.
 
         threads: at least 1, with the calling one. surroundings: lamps and sky; None: the default
-        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16.
+        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16. exposure: gain and noise.
         """
         if samples not in _GRIDS:
             raise InvalidValueError('samples', samples, 'one of 1, 4, 9, 16')
         if threads < 1:
             raise InvalidValueError('threads', threads, 'an integer from 1')
         self.scenery, self.optics = scenery, optics
-        self.picture = make_picture(optics.width, optics.height)
+        self._canvas = Canvas(optics.rays, optics.height)
+        has_layers = scenery.roles.has_layers
+        self.picture = (
+            make_picture(optics.width, optics.height) if has_layers else self._canvas.picture
+        )
         """Distance, visual and face seen by each pixel, see `engine.data.picture`."""
         self._bands = Bands(optics.height, threads, _ROWS)
-        self._polygons = [np.zeros((POLYGON_SIZE, 3)) for _ in range(self._bands.threads)]
+        self._lines = [Lines() for _ in range(self._bands.threads)]
+        self._samples: list[list[Canvas]] = [[] for _ in range(self._bands.threads)]
         self._rays = optics.rays
-        self._lighting = (surroundings or Surroundings()).arrays()
         self._side = _GRIDS[samples]
-        self._camera = np.zeros((1, 12))
-        count, shape = len(scenery.visuals), (optics.height, optics.width, 3)
-        self._placed, self._balls = np.zeros((count, 12)), np.zeros((count, 4))
-        self._light, self._normals = np.zeros(shape, np.float32), np.zeros(shape, np.float32)
-        self._lit = np.zeros(shape[:2], np.int32)
+        lighting = (surroundings or Surroundings()).arrays()
+        self._shading = Shading(scenery, optics, lighting, self._side)
+        self._camera, self._placed = np.zeros((1, 12)), np.zeros((len(scenery.visuals), 12))
         self._is_shaded = False
+        self._exposure = exposure
+        self._image_noise, self._depth_noise = exposure.image_noise(0), exposure.depth_noise(0)
 
     @property
     def visual(self) -> np.ndarray:
         """(height, width) int32 visual seen by each pixel, -1 for none; until the next picture."""
         return self.picture.item
 
-    def render(self, camera: FloatArray, poses: FloatArray) -> None:
+    def render(self, camera: FloatArray, poses: FloatArray, draw: int = 0) -> None:
         """
         Find the surface seen by each pixel.
 
         camera: (12,) optical frame in the world: rotation by rows, origin [m]; z
-        forward, x right, y down. poses: (n, 12) body poses in the same layout. Raises
-        InvalidValueError for arrays with other shapes or numbers that are not finite.
+        forward, x right, y down. poses: (n, 12) body poses in the same layout. draw: from
+        `exposure.draw_of`, for the noise. Raises InvalidValueError for arrays with other shapes or
+        numbers that are not finite.
         """
         camera = np.ascontiguousarray(camera, float).reshape(1, -1)
         poses = np.ascontiguousarray(poses, float)
@@ -96,40 +106,48 @@ class Renderer:
                 'poses', f'array of shape {poses.shape}', f'({self.scenery.bodies}, 12) numbers'
             )
         geometry, optics = self.scenery.geometry, self.optics
+        shading, canvas, roles = self._shading, self._canvas, self.scenery.roles
         self._camera, self._is_shaded = camera, False
-        place_visuals(geometry, poses, self._placed, self._balls)
+        self._image_noise = self._exposure.image_noise(draw)
+        self._depth_noise = self._exposure.depth_noise(draw)
+        place_visuals(geometry, poses, self._placed)
+        shading.begin(camera, self._placed)
 
         def work(thread: int, band: Band) -> None:
-            clear(*band, optics.far, self.picture)
+            clear(*band, optics.far, canvas.picture)
             for view in optics.views:
                 cover(
                     geometry,
                     poses,
                     camera,
-                    _ALL,
+                    roles.opaque,
+                    self.scenery.cones,
                     optics.lens,
                     view,
                     *band,
-                    self.picture,
-                    self._polygons[thread],
+                    canvas.picture,
+                    self._lines[thread].polygon,
                 )
             for view in optics.views:
-                finish(*band, optics.lens, view, self.picture)
+                finish(*band, optics.lens, view, canvas.picture)
+            if roles.has_layers:
+                shading.peel(canvas, band, self._lines[thread])
+                shading.settle(canvas, band, self.picture)
 
         self._bands.run(work)
 
     def depth(self, out: np.ndarray | None = None) -> np.ndarray:
         """Return (height, width) float32 depth along the optical axis [m], see `fill_depth`."""
         found = self._array(np.float32, out)
-        near, rays = self.optics.near, self._rays
-        self._bands.run(lambda _, band: fill_depth(*band, self.picture, rays, near, found))
+        seen = self.picture, self._rays, self.optics.near, self._depth_noise
+        self._bands.run(lambda _, band: fill_depth(*band, *seen, found))
         return found
 
     def millimetres(self, out: np.ndarray | None = None) -> np.ndarray:
         """Return (height, width) uint16 depth [mm], 0 for none, see `fill_millimetres`."""
         found = self._array(np.uint16, out)
-        near, rays = self.optics.near, self._rays
-        self._bands.run(lambda _, band: fill_millimetres(*band, self.picture, rays, near, found))
+        seen = self.picture, self._rays, self.optics.near, self._depth_noise
+        self._bands.run(lambda _, band: fill_millimetres(*band, *seen, found))
         return found
 
     def points(self, out: np.ndarray | None = None) -> np.ndarray:
@@ -139,8 +157,8 @@ class Renderer:
         out: (height, width, 3) or wider; further columns stay as they are.
         """
         found = self._array(np.float32, out, 3 if out is None else out.shape[-1])
-        near, rays = self.optics.near, self._rays
-        self._bands.run(lambda _, band: fill_points(*band, self.picture, rays, near, found))
+        seen = self.picture, self._rays, self.optics.near, self._depth_noise
+        self._bands.run(lambda _, band: fill_points(*band, *seen, found))
         return found
 
     def image(self, encoding: str = 'rgb8', out: np.ndarray | None = None) -> np.ndarray:
@@ -151,67 +169,47 @@ class Renderer:
         """
         if encoding not in ENCODINGS:
             raise InvalidValueError('encoding', encoding, f'one of {", ".join(ENCODINGS)}')
-        light = self.light()
+        light = self.light(), self._exposure.gain, _TONE, self._image_noise
         if encoding in _COLORS:
             red, channels = _COLORS[encoding]
             found = self._array(np.uint8, out, channels)
-            self._bands.run(lambda _, band: fill_colors(*band, light, _TONE, red, found))
+            self._bands.run(lambda _, band: fill_colors(*band, *light, red, found))
         elif encoding in _BAYER:
             place, found = _BAYER[encoding], self._array(np.uint8, out)
-            self._bands.run(lambda _, band: fill_bayer(*band, light, _TONE, *place, found))
+            self._bands.run(lambda _, band: fill_bayer(*band, *light, *place, found))
         elif encoding == 'mono16':
             found = self._array(np.uint16, out)
-            self._bands.run(lambda _, band: fill_mono16(*band, light, _TONE, found))
+            self._bands.run(lambda _, band: fill_mono16(*band, *light, found))
         else:
             found = self._array(np.uint8, out)
-            self._bands.run(lambda _, band: fill_mono8(*band, light, _TONE, found))
+            self._bands.run(lambda _, band: fill_mono8(*band, *light, found))
         return found
 
     def light(self) -> np.ndarray:
         """Return (height, width, 3) float32 linear light; until the next picture."""
-        self._shade()
-        return self._light
+        if not self._is_shaded:
+            self._shade()
+        return self._canvas.light
 
     def normals(self) -> np.ndarray:
         """Return (height, width, 3) float32 unit normals towards the camera, world; 0: none."""
-        self._shade()
-        return self._normals
+        flat, found = np.zeros((2, self.optics.height, self.optics.width, 3), np.float32)
+        geometry, appearance = self.scenery.geometry, self.scenery.appearance
+        place = geometry, self._placed, appearance, self._camera, self._rays
+        self._bands.run(lambda _, band: orient(*place, *band, self.picture, flat, found))
+        return found
 
     def _shade(self) -> None:
-        """Compute light and normals, once for each picture."""
-        if self._is_shaded:
-            return
-        scenery, optics = self.scenery, self.optics
-        scene = (
-            scenery.geometry,
-            self._placed,
-            self._balls,
-            scenery.appearance,
-            scenery.paint,
-            self._lighting,
-            self._camera,
-        )
-
-        def work(_: int, band: Band) -> None:
-            shade(*scene, self._rays, *band, self.picture, self._light, self._normals, self._lit)
-
-        def smooth(_: int, band: Band) -> None:
-            smooth_edges(
-                *scene,
-                optics.lens,
-                self._rays,
-                *band,
-                self.picture,
-                self._normals,
-                self._lit,
-                self._side,
-                optics.far,
-                self._light,
-            )
-
-        self._bands.run(work)
+        """Compute the light."""
+        shading, canvas, lines = self._shading, self._canvas, self._lines
+        shading.prepare()
+        self._bands.run(lambda thread, band: shading.light(canvas, band, lines[thread]))
         if self._side > 1:
-            self._bands.run(smooth)
+            self._bands.run(
+                lambda thread, band: shading.smooth(
+                    canvas, band, lines[thread], self._samples[thread]
+                )
+            )
         self._is_shaded = True
 
     def labels(self) -> np.ndarray:

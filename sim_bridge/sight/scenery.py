@@ -12,8 +12,10 @@ from sim_bridge.foreign.appearance import Color
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.srgb import linear_from_srgb
+from sim_bridge.sight.cones import cones_of
 from sim_bridge.sight.normals import corner_normals
 from sim_bridge.sight.paint import paint_of
+from sim_bridge.sight.roles import boxes_of, roles_of
 from sim_bridge.sight.visual import Visual
 
 MOST_LABEL = 65535
@@ -24,7 +26,8 @@ class Scenery:
     Visuals in fixed order, with their arrays; cameras and threads share one scenery.
 
     geometry, appearance, paint: engine's arrays; geometry k is visual k. label, instance: (n,) by
-    visual. bodies: rows that a pose array needs.
+    visual. bodies: rows that a pose array needs. roles, boxes, cones: see
+    `roles` and `cones`.
     """
 
     def __init__(self, visuals: Sequence[Visual]):
@@ -41,12 +44,15 @@ class Scenery:
         self.instance = np.array([each.instance for each in self.visuals], np.int64)
         self.appearance = Appearance(
             base=_linear([each.base_color for each in self.visuals]),
+            opacity=np.array([each.base_color[3] for each in self.visuals], float),
             emissive=np.array([each.emissive for each in self.visuals], float).reshape(-1, 3),
             checker=_checkers(self.visuals),
             corner_normal=corner_normals(self.geometry),
         )
         surfaces, meshes = [each.surface for each in self.visuals], [r.surface for r in records]
         self.paint = paint_of(surfaces, meshes, self.geometry)
+        self.roles = roles_of(self.geometry, self.appearance.opacity, surfaces)
+        self.boxes, self.cones = boxes_of(self.geometry), cones_of(self.geometry)
         self.bodies = 1 + max((each.body for each in self.visuals), default=-1)
 
     def __repr__(self) -> str:

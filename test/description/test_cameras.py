@@ -12,6 +12,7 @@ from sim_bridge.description import DescriptionError, load_description, sensors_f
 from sim_bridge.description.cameras import (
     camera_info,
     CameraDescription,
+    CameraNoise,
     fold_radius,
     FORMATS,
     Projection,
@@ -313,7 +314,11 @@ def test_a_projection_is_published_only():
         ({'topics': {'colour': 'x'}}, 'colour', 'x'),
         ({'look_at': [0, 0, 0]}, 'look_at', '[0.0, 0.0, 0.0]'),
         ({'look_at': [0, 0, 1], 'rpy': [0, 0, 0]}, 'look_at', ''),
-        ({'noise': {'depth': {'stddev': 1.0}}}, '', ''),
+        ({'noise': {'depth': {'stddev': -1.0}}}, 'stddev', '-1.0'),
+        ({'noise': {'sound': {'stddev': 1.0}}}, 'sound', ''),
+        ({'noise': {'image': {'per_square': 1.0}}}, 'per_square', '1.0'),
+        ({'noise': 3}, 'noise', '3'),
+        ({'exposure': {'gain': 0.0}}, 'gain', '0.0'),
     ],
 )
 def test_wrong_settings_are_named(keys, name, value):
@@ -350,7 +355,7 @@ def test_tags_without_effect_are_named():
     """Warn about unknown tags, and tags without effect."""
     description = described(
         '<save enabled="true"><path>/tmp</path></save><visibility_mask>3</visibility_mask>'
-        '<triggered>false</triggered><noise><stddev>0.1</stddev></noise><colour/>'
+        '<triggered>false</triggered><noise><bias_mean>0.1</bias_mean></noise><colour/>'
         '<distortion><center>0.4 0.5</center></distortion>'
     )
     found = {(each.element, each.code) for each in description.report.warnings}
@@ -358,9 +363,28 @@ def test_tags_without_effect_are_named():
         ('sensor/camera/save', 'not-simulated'),
         ('sensor/camera/visibility_mask', 'not-simulated'),
         ('sensor/camera/distortion/center', 'not-simulated'),
-        ('sensor/camera/noise', 'not-simulated'),
+        ('sensor/camera/noise/bias_mean', 'unknown-tag'),
         ('sensor/camera/colour', 'unknown-tag'),
     }
+
+
+def test_noise_and_gain_are_read():
+    """Read YAML's and SDF's noise: of the image, or of depths for a depth camera."""
+    settings = read(
+        noise={'image': {'stddev': 0.01}, 'depth': {'mean': 0.1, 'per_square': 0.002}},
+        exposure={'gain': 1.5},
+    ).settings
+    assert settings.image_noise == CameraNoise(0.0, 0.01)
+    assert settings.depth_noise == CameraNoise(0.1, 0.0, 0.002) and settings.gain == 1.5
+    text = '<noise><type>gaussian</type><mean>0.1</mean><stddev>0.007</stddev></noise>'
+    for kind, own, other in (
+        ('camera', 'image_noise', 'depth_noise'),
+        ('rgbd_camera', 'image_noise', 'depth_noise'),
+        ('depth_camera', 'depth_noise', 'image_noise'),
+    ):
+        settings = camera(text, kind=kind).settings
+        assert getattr(settings, own) == CameraNoise(0.1, 0.007)
+        assert getattr(settings, other) == CameraNoise()
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,15 @@ from picturing import looking
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.compiler.entry import Entry
 from sim_bridge.compiler.reference import Reference
 from sim_bridge.engine.data.lens import BROWN, PINHOLE
-from sim_bridge.engine.image import encode, shade, sightline
 from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
 from sim_bridge.foreign.appearance import Piece
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.srgb import linear_from_srgb, srgb_from_linear
 from sim_bridge.shapes.tessellation import tessellated
+from sim_bridge.sight import lines, shading
 from sim_bridge.sight import renderer as rendering
 from sim_bridge.sight.lamps import Lamp, Surroundings
 from sim_bridge.sight.optics import Optics
@@ -260,16 +261,10 @@ def test_the_reference_shades_with_the_same_bits(monkeypatch):
         return [renderer.light(), renderer.normals(), *map(renderer.image, ENCODINGS)]
 
     found, reference = images(), Reference()
-    for module, name in [
-        (sightline, 'place_visuals'),
-        (shade, 'shade'),
-        (shade, 'smooth_edges'),
-        (encode, 'fill_colors'),
-        (encode, 'fill_mono8'),
-        (encode, 'fill_mono16'),
-        (encode, 'fill_bayer'),
-    ]:
-        monkeypatch.setattr(rendering, name, reference(getattr(module, name)))
+    for module in (rendering, shading, lines):
+        for name, each in vars(module).copy().items():
+            if isinstance(each, Entry):
+                monkeypatch.setattr(module, name, reference(each))
     assert all(map(np.array_equal, found, images()))
 
 

@@ -8,13 +8,12 @@ from meshes import lumpy_ball
 import numpy as np
 from picturing import cast_picture, looking
 import pytest
+from twins import twin_of
 
 import sim_bridge as sb
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
 from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
-from sim_bridge.foreign.appearance import Piece
 from sim_bridge.foundation.errors import InvalidValueError
-from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
@@ -46,23 +45,6 @@ def scenery_of(world):
     scenery = Scenery(visuals_of(world, warnings.append))
     assert not warnings
     return scenery
-
-
-def twin_of(scenery, poses):
-    """Return a world with a static body at each visual's pose; geometry k is visual k."""
-    made = sb.World()
-    for each in scenery.visuals:
-        R, p = poses[each.body, :9].reshape(3, 3), poses[each.body, 9:]
-        surface = each.surface
-        if isinstance(surface, Piece):
-            surface = sb.TriangleMesh(surface.vertices * each.scale, surface.triangles)
-        made.add_body(
-            surface,
-            motion='static',
-            position=p + R @ each.position,
-            orientation=quaternion_from_matrix(R @ each.rotation),
-        )
-    return made
 
 
 @pytest.mark.parametrize('lens', LENSES)

@@ -11,17 +11,20 @@ from joint_robots import on_ball
 from linkages import body, frame, X, Y, Z
 from meshes import lumpy_ball, prism, sheet
 import numpy as np
-from picturing import looking, picture_of, scene_of
+from picturing import looking, picture_of, QUIET, scene_of
 from robots import joint, link, robot, rotor
 from shipped import drive
 from swimming import swimming
 
 import sim_bridge as sb
+from sim_bridge.description.cameras import CameraNoise
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, IDENTITY, PINHOLE, RADIAL, TANGENT
 from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
 from sim_bridge.engine.image.lens import fill_rays, project_points
 from sim_bridge.engine.image.make_lens import make_lens
+from sim_bridge.foreign.appearance import Piece
 from sim_bridge.robots.start import put_at_start
+from sim_bridge.sight.exposure import Exposure
 from sim_bridge.sight.lamps import Lamp, Surroundings
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import ENCODINGS, Renderer
@@ -492,9 +495,9 @@ def images(watch):
             lens = make_lens(model, (4.0, 4.0, 2.5, 2.0), coefficients, function=function)
             picture, rays = picture_of(scene, camera, lens, (6, 5)), np.zeros((5, 6, 3))
             fill_rays(lens, rays)
-            fill_depth(0, 5, picture, rays, 0.2, np.zeros((5, 6), np.float32))
-            fill_millimetres(0, 5, picture, rays, 0.2, np.zeros((5, 6), np.uint16))
-            fill_points(0, 5, picture, rays, 0.2, np.zeros((5, 6, 3), np.float32))
+            fill_depth(0, 5, picture, rays, 0.2, QUIET, np.zeros((5, 6), np.float32))
+            fill_millimetres(0, 5, picture, rays, 0.2, QUIET, np.zeros((5, 6), np.uint16))
+            fill_points(0, 5, picture, rays, 0.2, QUIET, np.zeros((5, 6, 3), np.float32))
             project_points(lens, vertices, np.zeros((len(vertices), 2)))
     colors(watch)
 
@@ -514,7 +517,10 @@ def colors(watch):
                     np.array([[0, 1, 2]]),
                 ),
                 position=places[2],
+                color=(0.5, 0.6, 0.7, 0.4),
             ),
+            Visual(painted_ball(vertices, triangles), position=places[2]),
+            Visual(sb.Sphere(0.2), position=places[0] - 0.3, color=(0.9, 0.1, 0.1, 0.6)),
         ]
     )
     lamps = (
@@ -526,10 +532,24 @@ def colors(watch):
     with watch():
         for model in (PINHOLE, EQUIDISTANT):
             lens = make_lens(model, (5.0, 5.0, 3.5, 3.0))
-            renderer = Renderer(scenery, Optics(8, 7, lens), 1, Surroundings(lamps))
+            around, noise = Surroundings(lamps), CameraNoise(0.0, 0.01)
+            exposure = Exposure(1.1, noise, noise)
+            renderer = Renderer(scenery, Optics(8, 7, lens), 1, around, exposure=exposure)
             renderer.render(camera, np.zeros((0, 12)))
             for encoding in ENCODINGS:
                 renderer.image(encoding)
+
+
+def painted_ball(vertices, triangles):
+    """Return a mesh with texture and vertex colours, partly transparent."""
+    rng = np.random.default_rng(3)
+    return Piece(
+        0.2 * vertices,
+        triangles,
+        colors=rng.integers(0, 256, (len(vertices), 4), np.uint8),
+        places=vertices[:, :2].astype(np.float32),
+        picture=rng.integers(0, 256, (5, 8, 4), np.uint8),
+    )
 
 
 def controls(watch):

@@ -13,7 +13,13 @@ from dataclasses import replace
 import math
 from typing import Any, NamedTuple
 
-from sim_bridge.description.cameras import CameraDescription, OUTPUTS, Projection, read_camera
+from sim_bridge.description.cameras import (
+    CameraDescription,
+    CameraNoise,
+    OUTPUTS,
+    Projection,
+    read_camera,
+)
 from sim_bridge.description.model import Pose
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
@@ -58,6 +64,7 @@ _SDF_CLIP = (0.1, 100.0)
 
 _SIZE = {'width': Numbers(minimum=1.0), 'height': Numbers(minimum=1.0)}
 _CLIP = {'near': Numbers(), 'far': Numbers()}
+_NOISE = {'mean': Numbers(), 'stddev': Numbers(minimum=0.0)}
 _BROWN = ('k1', 'k2', 'p1', 'p2', 'k3')
 _INTRINSICS = ('fx', 'fy', 'cx', 'cy', 's')
 _PROJECTION = ('p_fx', 'p_fy', 'p_cx', 'p_cy', 'tx', 'ty')
@@ -68,11 +75,11 @@ _RIGHT_ANGLE = 1.5707  # sdformat's cutoff_angle
 
 _READ = (
     *('horizontal_fov', 'image', 'clip', 'depth_camera', 'distortion', 'lens', 'pose'),
-    *('optical_frame_id', 'camera_info_topic', 'triggered', 'trigger_topic'),
+    *('optical_frame_id', 'camera_info_topic', 'triggered', 'trigger_topic', 'noise'),
 )
 # of labels and boxes, which these types have not
 _OF_OTHERS = ('segmentation_type', 'box_type')
-_NOT_SIMULATED = ('noise', 'save', 'visibility_mask')
+_NOT_SIMULATED = ('save', 'visibility_mask')
 
 # gazebo_ros plugins, by file name, which publish below a camera name
 _PLUGINS = (
@@ -140,6 +147,7 @@ def read_camera_element(
         within = place.child(node.tag, node.line)
         _warn(node, within, findings)
         _read_picture(node, within, findings, values, places)
+        _read_noise(node, within, findings, values, places)
         _read_distortion(node, within, findings, values, places)
         _read_lens(node, sensor.get('type', ''), within, findings, values, places)
         values['trigger'] = is_true(_text(node, 'triggered') or 'false')
@@ -186,9 +194,6 @@ def _warn(node: Element, place: Place, findings: Findings) -> None:
 
 def _is_off(node: Element) -> bool:
     """Return whether a switch has no effect."""
-    deviation = node.find('stddev')
-    if node.tag == 'noise':
-        return deviation is None or not element_text(deviation).strip('0.')
     return node.get('enabled') == 'false' or element_text(node).lower() in ('false', '0')
 
 
@@ -223,6 +228,26 @@ def _read_picture(
         values['clip'] = tuple(
             clip.get(tag, default) for tag, default in zip(_CLIP, values['clip'], strict=True)
         )
+
+
+def _read_noise(
+    node: Element,
+    place: Place,
+    findings: Findings,
+    values: dict[str, Any],
+    places: dict[str, Place],
+) -> None:
+    """Read `<noise>`: of the image, or of depths for a camera without an image, as in Gazebo."""
+    key = 'image_noise' if 'image' in values['outputs'] else 'depth_noise'
+    for each in node.findall('noise'):
+        places[key] = inner = place.child('noise', each.line)
+        kind = _text(each, 'type') or 'gaussian'
+        warn_of_unknown(each, {'type', *_NOISE}, inner, findings)
+        if kind not in ('gaussian', 'gaussian_quantized', 'none'):
+            message = 'must be gaussian or none'
+            findings.error('noise-type', inner, message, 'type', kind)
+        elif kind != 'none':
+            values[key] = CameraNoise(**read_numbers(each, _NOISE, inner, findings))
 
 
 def _format(node: Element, place: Place, findings: Findings) -> str:

@@ -41,6 +41,7 @@ from sim_bridge.description.sensor_kinds import (
     Names,
     NumberList,
     Section,
+    Sections,
     SensorKind,
     Setting,
     Switch,
@@ -119,6 +120,8 @@ def _sensor(
     if not words.get('link') and not words.get('joint'):
         needed = 'joint or link' if kind.on_joint else 'link'
         findings.error('unplaced-sensor', place, 'missing: where the sensor sits', needed)
+    # a kind's own key is read above
+    noise = {} if 'noise' in kind.keys else settings.get('noise', {})
     return SensorDescription(
         name=name,
         kind=kind,
@@ -126,7 +129,7 @@ def _sensor(
         joint=words.get('joint', ''),
         pose=_pose(settings, place, findings),
         update_rate=_rate(settings.get('update_rate', 0.0), place, findings),
-        noise=_noise(settings.get('noise', {}), kind, place, findings),
+        noise=_noise(noise, kind, place, findings),
         settings=kind.settings_from(values, place, findings),
         frame_id=words.get('frame_id', ''),
         topic=words.get('topic', ''),
@@ -184,6 +187,8 @@ def _setting(
         return _word(key, value, place, findings)
     if isinstance(setting, Section):
         return _section(key, setting, value, place, findings)
+    if isinstance(setting, Sections):
+        return _sections(key, setting, value, place, findings)
     if isinstance(setting, Texts):
         return _texts(key, setting, value, place, findings)
     if isinstance(setting, NumberList):
@@ -214,6 +219,24 @@ def _section(
         numbers = parse_numbers(plain(number), setting.keys[name], inner, findings, name)
         if numbers:
             given[name] = numbers[0]
+    return given
+
+
+def _sections(
+    key: str, setting: Sections, value: object, place: Place, findings: Findings
+) -> dict[str, dict[str, float]]:
+    """Return the sections' numbers by both keys."""
+    if not isinstance(value, Mapping):
+        findings.error('bad-value', place, 'must be a mapping of sections', key, plain(value))
+        return {}
+    given, inner = {}, Place(f'sensor/{key}', place.name)
+    for name, numbers in value.items():
+        if name not in setting.keys:
+            message = f'the keys are {", ".join(setting.keys)}'
+            findings.error('unknown-key', inner, message, plain(name), plain(numbers))
+            continue
+        section = Section(setting.example, setting.doc, keys=setting.keys[name])
+        given[name] = _section(f'{key}/{name}', section, numbers, place, findings)
     return given
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-from sim_bridge.compiler.arrays import Float32Matrix, FloatMatrix, IntVector
+from sim_bridge.compiler.arrays import Float32Matrix, FloatMatrix, FloatVector, IntVector
 from sim_bridge.engine.data.parts import Dims
 
 (DIRECTIONAL, POINT, SPOT) = range(3)
@@ -25,6 +25,8 @@ class Appearance(NamedTuple):
 
     base: Annotated[FloatMatrix, Dims('ng', 3)]
     """Share of light reflected: red, green, blue."""
+    opacity: Annotated[FloatVector, Dims('ng')]
+    """Opacity, 0 to 1; `Paint` multiplies it."""
     emissive: Annotated[FloatMatrix, Dims('ng', 3)]
     """Emitted light."""
     checker: Annotated[FloatMatrix, Dims('ng', 4, unit='m; 1')]

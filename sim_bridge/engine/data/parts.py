@@ -75,6 +75,11 @@ DIMENSIONS = {
     'textures': 'textures',
     'levels': 'textures in all their sizes',
     'texels': 'pixels in all levels',
+    'lines': 'lines of a pencil',
+    'clusters': 'clusters of closed meshes',
+    'cells': 'cells of a pencil',
+    'mask_rows': 'rows of a mask',
+    'mask_columns': 'columns of a mask',
 }
 """Items counted by each dimension."""
 

@@ -20,6 +20,7 @@ from sim_bridge.engine.collision.broad.place import frame_in_world
 from sim_bridge.engine.collision.mesh.height_field import field_corners
 from sim_bridge.engine.collision.mesh.mesh import leaf_triangles, mesh_corners
 from sim_bridge.engine.collision.ray.strike import strike
+from sim_bridge.engine.data.cones import Cones
 from sim_bridge.engine.data.geometry import (
     ENABLED,
     Geometry,
@@ -33,20 +34,25 @@ from sim_bridge.engine.data.geometry import (
 from sim_bridge.engine.data.lens import BROWN, Lens, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from sim_bridge.engine.image.lens import nearest_pixel
+from sim_bridge.engine.image.outline import (
+    box_corner,
+    clip,
+    CLUSTER_LEVELS,
+    edge_plane,
+    height_on,
+    is_aside,
+    is_box_aside,
+    is_turned_away,
+    moved,
+    NEAREST,
+    size_of,
+)
 from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
 from sim_bridge.engine.math.spatial import load_pose
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub, ZERO
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub, ZERO
 
-_CLUSTER_LEVELS = 5
-"""Levels of a mesh's tree below a cluster: 32 leaves with one or two triangles each."""
 _SLACK = 1e-7
 """Pixels by which the box around an image is enlarged against rounding."""
-_NEAREST = 1e-9
-"""Depth over distance below which a point has no pixel: the quotients would be all rounding."""
-_MOST_CORNERS = 8
-"""Rows in each half of the scratch for a clipped triangle."""
-POLYGON_SIZE = 2 * _MOST_CORNERS
-"""Rows of the scratch."""
 
 
 @entry
@@ -87,6 +93,7 @@ def cover(
     pose: FloatMatrix,
     camera: FloatMatrix,
     seen: IntVector,
+    cones: Cones,
     lens: Lens,
     view: View,
     first_row: int,
@@ -98,10 +105,10 @@ def cover(
     Find the nearest surface on each ray in a band: some consecutive rows.
 
     pose: (nb, 12) body poses. camera: (1, 12) camera frame in the world. seen: (ng,) 0 for
-    geometries to ignore, or (0,); sensors are ignored. polygon_out: (POLYGON_SIZE, 3) scratch, one
-    for each thread. The picture, prepared by `clear`, gets depths along the view frame's z. Closed
-    meshes and convex shapes are seen from outside only, height fields and open meshes from both
-    sides.
+    geometries to ignore, or (0,); sensors are ignored. cones: of closed meshes. polygon_out:
+    (POLYGON_SIZE, 3) scratch, one for each thread. The picture, prepared by `clear`, gets depths
+    along the view frame's z. Closed meshes and convex shapes are seen from outside only, height
+    fields and open meshes from both sides.
     """
     R, p = load_pose(camera, 0)
     to_view = mul_mm(_turn_of(view), transposed(R))
@@ -116,7 +123,7 @@ def cover(
             S, q = frame_in_world(geometry, g, pose)
             place = (mul_mm(to_view, S), mul_mv(to_view, sub(q, p)))
             if geometry.shape[g] == MESH:
-                _cover_mesh(geometry, g, place, frustum, picture_inout, polygon_out)
+                _cover_mesh(geometry, g, place, cones, frustum, picture_inout, polygon_out)
             elif geometry.shape[g] == HEIGHT_FIELD:
                 _cover_field(geometry, g, place, frustum, picture_inout, polygon_out)
             else:
@@ -144,19 +151,22 @@ def _band(view, first_row, end_row):
 
 
 @subroutine
-def _cover_mesh(geometry, g, place, frustum, picture_inout, polygon_out):
+def _cover_mesh(geometry, g, place, cones, frustum, picture_inout, polygon_out):
     """Cover with a mesh's triangles, cluster by cluster; place: its pose in the view."""
     depth, band = geometry.tree[g, 1], frustum[2]
-    level = max(depth - _CLUSTER_LEVELS, 0)
+    level = max(depth - CLUSTER_LEVELS, 0)
     is_culled = geometry.flags[g] & SOLID != 0
     for node in range((1 << level) - 1, (2 << level) - 1):
-        if not _is_box_aside(geometry.tree_box, geometry.tree[g, 0] + node, place, band):
+        if not (
+            is_turned_away(cones, g, node - ((1 << level) - 1), place, False)
+            or is_box_aside(geometry.tree_box, geometry.tree[g, 0] + node, place, band)
+        ):
             leaf = ((node + 1) << (depth - level)) - 1
             first, _ = leaf_triangles(geometry, g, leaf)
             _, end = leaf_triangles(geometry, g, leaf + (1 << (depth - level)) - 1)
             for t in range(first, end):
                 a, b, c = mesh_corners(geometry, t)
-                corners = (_moved(place, a), _moved(place, b), _moved(place, c))
+                corners = (moved(place, a), moved(place, b), moved(place, c))
                 _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_out)
 
 
@@ -165,13 +175,8 @@ def _cover_field(geometry, g, place, frustum, picture_inout, polygon_out):
     """Cover with a height field's triangles."""
     for t in range(2 * (geometry.grid[g, 1] - 1) * (geometry.grid[g, 2] - 1)):
         a, b, c = field_corners(geometry, g, t)
-        corners = (_moved(place, a), _moved(place, b), _moved(place, c))
+        corners = (moved(place, a), moved(place, b), moved(place, c))
         _cover_triangle(corners, g, t, False, frustum, picture_inout, polygon_out)
-
-
-@kernel
-def _moved(place, x):
-    return add(mul_mv(place[0], x), place[1])
 
 
 @kernel
@@ -181,7 +186,7 @@ def _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_ou
     normal = cross(sub(b, a), sub(c, a))
     offset = dot(a, normal)
     # a back face has its normal away from the origin
-    if (offset < 0.0 or (offset > 0.0 and not is_culled)) and not _is_aside(a, b, c, band):
+    if (offset < 0.0 or (offset > 0.0 and not is_culled)) and not is_aside(a, b, c, band):
         box = _pixels_of(a, b, c, frustum, polygon_out)
         _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout)
 
@@ -191,30 +196,23 @@ def _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout):
     """Write a triangle to the pixels whose rays hit it before the surfaces written so far."""
     a, b, c = corners
     side = 1.0 if offset > 0.0 else -1.0
-    size_a, size_b, size_c, room = _size(a), _size(b), _size(c), _rounding(view)
-    ea = _plane(b, c, side, room * size_b * size_c)
-    eb = _plane(c, a, side, room * size_c * size_a)
-    ec = _plane(a, b, side, room * size_a * size_b)
+    size_a, size_b, size_c, room = size_of(a), size_of(b), size_of(c), _rounding(view)
+    ea = edge_plane(b, c, side, room * size_b * size_c)
+    eb = edge_plane(c, a, side, room * size_c * size_a)
+    ec = edge_plane(a, b, side, room * size_a * size_b)
     nearest, farthest = min(a[2], b[2], c[2]), max(a[2], b[2], c[2])
     first_column, end_column, first_row, end_row = box
     for v in range(first_row, end_row):
         for u in range(first_column, end_column):
             x, y = view.ray[v, u, 0], view.ray[v, u, 1]
-            wa, wb, wc = _height(ea, x, y), _height(eb, x, y), _height(ec, x, y)
+            wa, wb, wc = height_on(ea, x, y), height_on(eb, x, y), height_on(ec, x, y)
             if min(wa, wb, wc) >= 0.0:
                 # the bounds correct rounding on triangles seen from the side
-                z = max(nearest, min(farthest, offset / _height(normal, x, y)))
+                z = max(nearest, min(farthest, offset / height_on(normal, x, y)))
                 if 0.0 < z < picture_inout.distance[v, u]:
                     picture_inout.distance[v, u] = z
                     picture_inout.item[v, u] = g
                     picture_inout.face[v, u] = t
-
-
-@kernel
-def _plane(b, c, side, error):
-    """Return side (b x c) with z raised by the rounding error in products with rays."""
-    x, y, z = cross(b, c)
-    return side * x, side * y, side * z + error
 
 
 @kernel
@@ -228,12 +226,6 @@ def _rounding(view):
     domain = view.domain
     across = max(-domain[X_LOW], domain[X_HIGH]) + max(-domain[Y_LOW], domain[Y_HIGH])
     return 2e-15 * (1.0 + across)
-
-
-@kernel
-def _height(plane, x, y):
-    """Return a vector's product with the ray (x, y, 1)."""
-    return plane[0] * x + plane[1] * y + plane[2]
 
 
 # --- other shapes --------------------------------------------------------------------------------
@@ -273,61 +265,14 @@ def _pixels_around(geometry, g, place, frustum, polygon_out):
     for axis in range(3):
         for sign in (-1.0, 1.0):
             for turn in (-1.0, 1.0):
-                a = _moved(place, _box_corner(middle, half, axis, sign, -1.0, -1.0))
-                b = _moved(place, _box_corner(middle, half, axis, sign, 1.0, 1.0))
-                c = _moved(place, _box_corner(middle, half, axis, sign, turn, -turn))
-                if not _is_aside(a, b, c, band):
+                a = moved(place, box_corner(middle, half, axis, sign, -1.0, -1.0))
+                b = moved(place, box_corner(middle, half, axis, sign, 1.0, 1.0))
+                c = moved(place, box_corner(middle, half, axis, sign, turn, -turn))
+                if not is_aside(a, b, c, band):
                     box = _pixels_of(a, b, c, frustum, polygon_out)
                     first_column, end_column = min(first_column, box[0]), max(end_column, box[1])
                     first_row, end_row = min(first_row, box[2]), max(end_row, box[3])
     return first_column, end_column, first_row, end_row
-
-
-@kernel
-def _box_corner(middle, half, axis, sign, s, t):
-    """Return a box corner; sign: side along the axis. s, t: sides along the next two axes."""
-    x = sign if axis == 0 else (t if axis == 1 else s)
-    y = s if axis == 0 else (sign if axis == 1 else t)
-    z = t if axis == 0 else (s if axis == 1 else sign)
-    return middle[0] + x * half[0], middle[1] + y * half[1], middle[2] + z * half[2]
-
-
-# --- surfaces out of sight -----------------------------------------------------------------------
-
-
-@kernel
-def _is_aside(a, b, c, band):
-    """Return whether a triangle is behind the origin, or beside all rays in a band."""
-    x_low, x_high, y_low, y_high = band
-    return (
-        max(a[2], b[2], c[2]) <= 0.0
-        or min(a[0] - x_high * a[2], b[0] - x_high * b[2], c[0] - x_high * c[2]) > 0.0
-        or max(a[0] - x_low * a[2], b[0] - x_low * b[2], c[0] - x_low * c[2]) < 0.0
-        or min(a[1] - y_high * a[2], b[1] - y_high * b[2], c[1] - y_high * c[2]) > 0.0
-        or max(a[1] - y_low * a[2], b[1] - y_low * b[2], c[1] - y_low * c[2]) < 0.0
-    )
-
-
-@kernel
-def _is_box_aside(box, row, place, band):
-    """Return as `_is_aside` for a box (least and greatest corner) in a geometry's frame."""
-    low, high = load3(box, row, 0), load3(box, row, 3)
-    middle = _moved(place, scale(0.5, add(low, high)))
-    half, (X, Y, Z) = scale(0.5, sub(high, low)), place[0]
-    x_low, x_high, y_low, y_high = band
-    return (
-        middle[2] + _half_width(Z, half) <= 0.0
-        or middle[0] - x_high * middle[2] > _half_width(sub(X, scale(x_high, Z)), half)
-        or x_low * middle[2] - middle[0] > _half_width(sub(X, scale(x_low, Z)), half)
-        or middle[1] - y_high * middle[2] > _half_width(sub(Y, scale(y_high, Z)), half)
-        or y_low * middle[2] - middle[1] > _half_width(sub(Y, scale(y_low, Z)), half)
-    )
-
-
-@kernel
-def _half_width(axis, half):
-    """Return a box's half extent along a vector in the box's frame, times the vector's length."""
-    return abs(axis[0]) * half[0] + abs(axis[1]) * half[1] + abs(axis[2]) * half[2]
 
 
 # --- pixels around an image ----------------------------------------------------------------------
@@ -338,7 +283,7 @@ def _pixels_of(a, b, c, frustum, polygon_out):
     """Return first and end column, first and end row around a triangle's image."""
     lens, view, band, row_span = frustum
     if lens.model == PINHOLE:
-        is_plain = min(a[2], b[2], c[2]) > _NEAREST * max(_size(a), _size(b), _size(c))
+        is_plain = min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c))
     else:
         is_plain = _is_within(a, view.domain) and (
             _is_within(b, view.domain) and _is_within(c, view.domain)
@@ -348,13 +293,8 @@ def _pixels_of(a, b, c, frustum, polygon_out):
         store3(polygon_out, 1, 0, b)
         store3(polygon_out, 2, 0, c)
         return _box_around(lens, view, row_span, 0, 3, polygon_out)
-    first, count = _clip(a, b, c, band, polygon_out)
+    first, count = clip(a, b, c, band, polygon_out)
     return _box_around(lens, view, row_span, first, count, polygon_out)
-
-
-@kernel
-def _size(a):
-    return abs(a[0]) + abs(a[1]) + abs(a[2])
 
 
 @kernel
@@ -366,48 +306,6 @@ def _is_within(a, domain):
     )
 
 
-@subroutine
-def _clip(a, b, c, band, polygon_out):
-    """
-    Clip a triangle to the pyramid around a band's rays (Sutherland and Hodgman 1974).
-
-    polygon_out: (POLYGON_SIZE, 3). Returns the first row and the corner count.
-    """
-    store3(polygon_out, 0, 0, a)
-    store3(polygon_out, 1, 0, b)
-    store3(polygon_out, 2, 0, c)
-    first, count = 0, 3
-    for side in range(4):
-        target, kept = _MOST_CORNERS - first, 0
-        for k in range(count):
-            p = load3(polygon_out, first + k, 0)
-            q = load3(polygon_out, first + (k + 1 if k + 1 < count else 0), 0)
-            here, there = _inwards(p, side, band), _inwards(q, side, band)
-            if here >= 0.0:
-                store3(polygon_out, target + kept, 0, p)
-                kept += 1
-            if (here >= 0.0) != (there >= 0.0):
-                store3(
-                    polygon_out, target + kept, 0, add(p, scale(here / (here - there), sub(q, p)))
-                )
-                kept += 1
-        first, count = target, kept
-    return first, count
-
-
-@kernel
-def _inwards(p, side, band):
-    """Return a product, negative beyond one side."""
-    x_low, x_high, y_low, y_high = band
-    if side == X_LOW:
-        return p[0] - x_low * p[2]
-    if side == X_HIGH:
-        return x_high * p[2] - p[0]
-    if side == Y_LOW:
-        return p[1] - y_low * p[2]
-    return y_high * p[2] - p[1]
-
-
 @kernel
 def _box_around(lens, view, row_span, first, count, polygon):
     """Return the pixels around a polygon in front, as `_pixels_of`."""
@@ -416,7 +314,7 @@ def _box_around(lens, view, row_span, first, count, polygon):
     x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
     for k in range(first, first + count):
         p = load3(polygon, k, 0)
-        if not p[2] > _NEAREST * _size(p):
+        if not p[2] > NEAREST * size_of(p):
             # the origin itself is in the polygon's plane
             return 0, width, row_span[0], row_span[1]
         if lens.model == PINHOLE:

@@ -13,6 +13,8 @@ from sim_bridge.compiler.arrays import (
 )
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
+from sim_bridge.engine.data.noise import PixelNoise
+from sim_bridge.engine.image.noise import is_noisy, noise_at
 
 # OpenCV's weights for grey from encoded red, green and blue (ITU-R BT.601)
 _RED, _GREEN, _BLUE = 0.299, 0.587, 0.114
@@ -23,42 +25,61 @@ def fill_colors(
     first_row: int,
     end_row: int,
     light: Float32Cube,
+    gain: float,
     tone: UInt8Vector,
+    noise: PixelNoise,
     red: int,
     color_out: UInt8Cube,
 ):
     """
     Fill some rows with colours: rgb8, bgr8, rgba8, bgra8.
 
-    light: (height, width, 3) linear. tone: sRGB values for evenly spaced linear ones. red: column
-    for red, 0 or 2. color_out: (height, width, 3), or 4 with opacity 255.
+    light: (height, width, 3) linear, multiplied by the gain. tone: sRGB values for evenly spaced
+    linear ones. noise: of sRGB values, 0 to 255. red: column for red, 0 or 2. color_out: (height,
+    width, 3), or 4 with opacity 255.
     """
     for v in range(first_row, end_row):
         for u in range(color_out.shape[1]):
             for k in range(3):
-                color_out[v, u, k] = _encoded(light, tone, v, u, abs(red - k))
+                channel = abs(red - k)
+                value = _encoded(light, gain, tone, v, u, channel)
+                if is_noisy(noise):
+                    value = math.floor(_noisy(noise, light, v, u, channel, float(value)) + 0.5)
+                color_out[v, u, k] = value
             if color_out.shape[2] > 3:
                 color_out[v, u, 3] = 255
 
 
 @entry
 def fill_mono8(
-    first_row: int, end_row: int, light: Float32Cube, tone: UInt8Vector, grey_out: UInt8Matrix
+    first_row: int,
+    end_row: int,
+    light: Float32Cube,
+    gain: float,
+    tone: UInt8Vector,
+    noise: PixelNoise,
+    grey_out: UInt8Matrix,
 ):
     """Fill some rows with grey, encoding mono8; otherwise as `fill_colors`."""
     for v in range(first_row, end_row):
         for u in range(grey_out.shape[1]):
-            grey_out[v, u] = math.floor(_grey(light, tone, v, u) + 0.5)
+            grey_out[v, u] = math.floor(_grey(light, gain, tone, noise, v, u) + 0.5)
 
 
 @entry
 def fill_mono16(
-    first_row: int, end_row: int, light: Float32Cube, tone: UInt8Vector, grey_out: UInt16Matrix
+    first_row: int,
+    end_row: int,
+    light: Float32Cube,
+    gain: float,
+    tone: UInt8Vector,
+    noise: PixelNoise,
+    grey_out: UInt16Matrix,
 ):
     """Fill some rows with grey, encoding mono16: 257 times mono8's value, unrounded."""
     for v in range(first_row, end_row):
         for u in range(grey_out.shape[1]):
-            grey_out[v, u] = math.floor(257.0 * _grey(light, tone, v, u) + 0.5)
+            grey_out[v, u] = math.floor(257.0 * _grey(light, gain, tone, noise, v, u) + 0.5)
 
 
 @entry
@@ -66,7 +87,9 @@ def fill_bayer(
     first_row: int,
     end_row: int,
     light: Float32Cube,
+    gain: float,
     tone: UInt8Vector,
+    noise: PixelNoise,
     red_row: int,
     red_column: int,
     color_out: UInt8Matrix,
@@ -82,18 +105,30 @@ def fill_bayer(
             channel = 1
             if is_red_row == is_red_column:
                 channel = 0 if is_red_row else 2
-            color_out[v, u] = _encoded(light, tone, v, u, channel)
+            value = _encoded(light, gain, tone, v, u, channel)
+            if is_noisy(noise):
+                value = math.floor(_noisy(noise, light, v, u, channel, float(value)) + 0.5)
+            color_out[v, u] = value
 
 
 @kernel
-def _encoded(light, tone, v, u, channel):
+def _encoded(light, gain, tone, v, u, channel):
     """Return a pixel's 8-bit sRGB value."""
     top = float(tone.shape[0] - 1)
-    share = min(max(light[v, u, channel], 0.0), 1.0)
+    share = min(max(gain * light[v, u, channel], 0.0), 1.0)
     return tone[math.floor(share * top + 0.5)]
 
 
 @kernel
-def _grey(light, tone, v, u):
-    red, green = _encoded(light, tone, v, u, 0), _encoded(light, tone, v, u, 1)
-    return _RED * red + _GREEN * green + _BLUE * _encoded(light, tone, v, u, 2)
+def _noisy(noise, light, v, u, channel, value):
+    """Return a value with noise; each channel has its own number, in all encodings."""
+    number = (v * light.shape[1] + u) * 4 + channel
+    return min(max(value + noise_at(noise, number, value), 0.0), 255.0)
+
+
+@kernel
+def _grey(light, gain, tone, noise, v, u):
+    """Return a pixel's grey, unrounded; noise is added to it."""
+    red, green = _encoded(light, gain, tone, v, u, 0), _encoded(light, gain, tone, v, u, 1)
+    value = _RED * red + _GREEN * green + _BLUE * _encoded(light, gain, tone, v, u, 2)
+    return _noisy(noise, light, v, u, 3, value) if is_noisy(noise) else value

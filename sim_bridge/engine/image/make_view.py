@@ -10,7 +10,7 @@ from sim_bridge.engine.image.lens import fill_rays
 from sim_bridge.engine.image.view import find_bend, UNKNOWN_BEND
 
 # rotations from the camera frame to view frames: along z, right, left, down, up, backwards
-_FACES = np.array(
+FACES = np.array(
     [
         [(1, 0, 0), (0, 1, 0), (0, 0, 1)],
         [(0, 0, -1), (0, 1, 0), (1, 0, 0)],
@@ -35,15 +35,15 @@ def make_views(lens: Lens, width: int, height: int) -> list[View]:
     rays = np.empty((height, width, 3))
     fill_rays(lens, rays)
     if lens.model in (PINHOLE, BROWN):
-        return [_make_view(lens, _FACES[_AHEAD], rays[..., :2].copy(), is_smooth=True)]
+        return [_make_view(lens, FACES[_AHEAD], rays[..., :2].copy(), is_smooth=True)]
     face = _faces_of(rays)
     views = []
     for number in np.unique(face[face >= 0]).tolist():
-        turned = rays @ _FACES[number].T
+        turned = rays @ FACES[number].T
         ray = np.full((height, width, 2), np.nan)
         own = face == number
         ray[own] = turned[own][:, :2] / turned[own][:, 2:]
-        views.append(_make_view(lens, _FACES[number], ray, is_smooth=number != _BACKWARDS))
+        views.append(_make_view(lens, FACES[number], ray, is_smooth=number != _BACKWARDS))
     return views
 
 
@@ -58,7 +58,7 @@ def make_picture(width: int, height: int) -> Picture:
 
 def _faces_of(rays: np.ndarray) -> np.ndarray:
     """Return the cube face passed by each ray, -1 for no ray."""
-    ahead = np.stack([rays @ turn[2] for turn in _FACES])
+    ahead = np.stack([rays @ turn[2] for turn in FACES])
     found = np.argmax(np.nan_to_num(ahead, nan=-np.inf), axis=0)
     return np.where(np.isnan(rays[..., 0]), -1, found)
 

@@ -16,7 +16,8 @@ from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire.compressed_images import compressed_message, encoding_to_compress
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
-from sim_bridge.sensors.cameras import optical_frame, optics_of, picture_of
+from sim_bridge.sensors.cameras import made_renderer, optical_frame, optics_of, picture_of
+from sim_bridge.sight.exposure import draw_of
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
@@ -82,14 +83,11 @@ class CameraPublishers:
     def _render(self, scenery: Scenery, frame: Frame, site: int) -> None:
         settings = self._camera.settings
         if self._renderer is None:
-            self._renderer = Renderer(
-                scenery,
-                optics_of(settings),
-                _THREADS,
-                self._surroundings,
-                samples=settings.samples,
+            self._renderer = made_renderer(
+                scenery, self._surroundings, optics_of(settings), settings, _THREADS
             )
-        self._renderer.render(optical_frame(frame.poses[site]), frame.poses)
+        draw = draw_of(self._camera.noise_key, frame.stamp)
+        self._renderer.render(optical_frame(frame.poses[site]), frame.poses, draw)
 
     def _filled(self, key: str) -> Any:
         """Return a picture's message with the rendered pixels."""

@@ -113,9 +113,9 @@ class CameraTopics(NamedTuple):
     pose: frame and pose (7,) of the optical frames there, position [m] and quaternion x y z w; ''
     if another program publishes the frames. into_frame:
     (12,) rotation by rows and position [m], from the optical frame to the frame of the points.
-    rate: [Hz]. is_reliable: all topics' reliability. trigger, trigger_topic: names of the service
-    and the topic for requests; '' for pictures at the rate. given: QoS by topic in place
-    of `qos`.
+    rate: [Hz]. is_reliable: all topics' reliability. noise_key: see `CameraSensor`. trigger,
+    trigger_topic: names of the service and the topic for requests; '' for pictures at the rate.
+    given: QoS by topic in place of `qos`.
     """
 
     name: str
@@ -128,6 +128,7 @@ class CameraTopics(NamedTuple):
     into_frame: np.ndarray
     rate: float
     is_reliable: bool
+    noise_key: int
     trigger: str = ''
     trigger_topic: str = ''
     given: Mapping[str, Policies] = MappingProxyType({})
@@ -221,6 +222,7 @@ def camera_topics(
         into_frame,
         camera.update_rate,
         is_reliable,
+        camera.noise_key,
         trigger,
         _full(settings.trigger_topic, prefix) if trigger and settings.trigger_topic else trigger,
     )

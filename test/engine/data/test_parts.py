@@ -74,8 +74,10 @@ def test_every_declaration_is_true(handles):
             sizes_of(part)
     # a steppable world has all parts, so a wrong dimension name would show as a different size
     sizes = sizes_of(*handles[-1])
-    # pictures and lamps belong to cameras
-    assert set(sizes) == set(DIMENSIONS) - {'height', 'width', 'lamps'}
+    # pictures, lamps, textures and pencils belong to cameras
+    others = {'height', 'width', 'lamps', 'textured', 'colored', 'textures', 'levels', 'texels'}
+    others |= {'lines', 'cells', 'mask_rows', 'mask_columns', 'clusters'}
+    assert set(sizes) == set(DIMENSIONS) - others
     names = ['nb', 'nq', 'nv', 'ng', 'nc', 'nk', 'nr', 'na', 'nt', 'entries', 'vertices', 'faces']
     assert len({sizes[name] for name in names}) == len(names)
 

@@ -18,6 +18,8 @@ from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.image import cover as cover_kernels
 from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
 from sim_bridge.engine.image.make_view import make_picture, make_views
+from sim_bridge.engine.image.outline import POLYGON_SIZE
+from sim_bridge.sight.cones import cones_of
 
 URDF = Path(__file__).resolve().parents[3] / 'urdf'
 SIZE = (72, 55)
@@ -228,12 +230,13 @@ def test_the_reference_gives_the_same_picture(world):
         *scene,
         camera,
         np.zeros(0, np.int64),
+        cones_of(scene[0]),
         lens,
         view,
         0,
         7,
         wanted,
-        np.zeros((cover_kernels.POLYGON_SIZE, 3)),
+        np.zeros((POLYGON_SIZE, 3)),
     )
     reference(cover_kernels.finish)(0, 7, lens, view, wanted)
     for one, other in zip(found, wanted, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from picturing import looking, picture_of, scene_of
+from picturing import looking, picture_of, QUIET, scene_of
 import pytest
 
 import sim_bridge as sb
@@ -40,7 +40,7 @@ def test_depths_are_along_the_axis(name):
     """Give float32 metres; -inf for what is too near, inf for nothing."""
     picture, rays = seen_through(LENSES[name])
     found = np.zeros(picture.item.shape, np.float32)
-    fill_depth(0, SIZE[1], picture, rays, NEAR, found)
+    fill_depth(0, SIZE[1], picture, rays, NEAR, QUIET, found)
     with np.errstate(invalid='ignore'):
         depth = np.where(picture.item >= 0, picture.distance * rays[..., 2], np.inf)
     expected = np.where(depth < NEAR, -np.inf, depth).astype(np.float32)
@@ -55,8 +55,8 @@ def test_millimetres_are_rounded_and_0_where_unknown(name):
     picture, rays = seen_through(LENSES[name])
     metres = np.zeros(picture.item.shape, np.float32)
     found = np.zeros(picture.item.shape, np.uint16)
-    fill_depth(0, SIZE[1], picture, rays, NEAR, metres)
-    fill_millimetres(0, SIZE[1], picture, rays, NEAR, found)
+    fill_depth(0, SIZE[1], picture, rays, NEAR, QUIET, metres)
+    fill_millimetres(0, SIZE[1], picture, rays, NEAR, QUIET, found)
     is_known = np.isfinite(metres) & (metres < 65.535)
     assert (found[~is_known] == 0).all() and (found[is_known] > 0).all()
     np.testing.assert_allclose(found[is_known], 1e3 * metres[is_known], atol=0.5 + 1e-3)
@@ -67,7 +67,7 @@ def test_millimetres_end_at_16_bits():
     picture, rays = make_picture(4, 1), np.zeros((1, 4, 3))
     picture.distance[0], picture.item[0], rays[..., 2] = [65.5354, 65.5356, 1.4996, 1e300], 0, 1.0
     found = np.zeros((1, 4), np.uint16)
-    fill_millimetres(0, 1, picture, rays, NEAR, found)
+    fill_millimetres(0, 1, picture, rays, NEAR, QUIET, found)
     assert found.tolist() == [[65535, 0, 1500, 0]]
 
 
@@ -76,7 +76,7 @@ def test_points_lie_on_their_surfaces(name):
     """Put the points of a box's and the ground's pixels on these; nan elsewhere."""
     picture, rays = seen_through(LENSES[name])
     found = np.full((SIZE[1], SIZE[0], 4), 7.0, np.float32)
-    fill_points(0, SIZE[1], picture, rays, NEAR, found)
+    fill_points(0, SIZE[1], picture, rays, NEAR, QUIET, found)
     assert (found[..., 3] == 7.0).all()
     camera = looking((0, -1.5, 1.0), (0, 0.5, 0.9))
     world = found[..., :3].astype(float) @ camera[0, :9].reshape(3, 3).T + camera[0, 9:]
@@ -92,8 +92,8 @@ def test_a_pinhole_cloud_is_that_of_depth_image_proc():
     """Equal the cloud computed from depth and intrinsics: x = (u - cx) z / fx."""
     picture, rays = seen_through(LENSES['pinhole'])
     depth, points = np.zeros(picture.item.shape, np.float32), np.zeros((SIZE[1], SIZE[0], 3), 'f4')
-    fill_depth(0, SIZE[1], picture, rays, NEAR, depth)
-    fill_points(0, SIZE[1], picture, rays, NEAR, points)
+    fill_depth(0, SIZE[1], picture, rays, NEAR, QUIET, depth)
+    fill_points(0, SIZE[1], picture, rays, NEAR, QUIET, points)
     v, u = np.indices(depth.shape)
     z = np.where(np.isfinite(depth), depth, np.nan)
     expected = np.stack([(u - 20.2) * z / 30.0, (v - 14.7) * z / 31.0, z], -1)
@@ -109,7 +109,7 @@ def test_the_reference_gives_the_same_bits():
         (fill_points, (*SIZE[::-1], 3), np.float32),
     ]:
         found, wanted = np.full(shape, 3, dtype), np.full(shape, 3, dtype)
-        kernel(12, 18, picture, rays, NEAR, found)
-        Reference()(kernel)(12, 18, picture, rays, NEAR, wanted)
+        kernel(12, 18, picture, rays, NEAR, QUIET, found)
+        Reference()(kernel)(12, 18, picture, rays, NEAR, QUIET, wanted)
         assert np.array_equal(found, wanted, equal_nan=dtype is np.float32)
         assert (found[:12] == 3).all() and (found[18:] == 3).all()
