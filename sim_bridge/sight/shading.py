@@ -12,7 +12,7 @@ from sim_bridge.engine.data.lighting import DIRECTIONAL, Lighting, SPOT
 from sim_bridge.engine.data.pencil import IGNORED, Mask, SPAN_SIZE
 from sim_bridge.engine.image.cover import clear
 from sim_bridge.engine.image.edge import average_samples, list_edges, make_samples, mark_edges
-from sim_bridge.engine.image.look import look, see
+from sim_bridge.engine.image.look import gather_rays, see
 from sim_bridge.engine.image.make_view import FACES, make_picture
 from sim_bridge.engine.image.mask import BOX_SIZE, mark_mask
 from sim_bridge.engine.image.pencil import walk
@@ -248,7 +248,7 @@ class Shading:
             mask = self._eyes.masks[number] if is_masked else NO_MASK
             for part in _parts(canvas, rows):
                 given = lines.given((part[1] - part[0]) * canvas.width, columns)
-                count = look(
+                count = gather_rays(
                     canvas.rays,
                     *part,
                     self._eyes.local,

@@ -16,7 +16,7 @@ from sim_bridge.engine.math.vec3 import load3
 
 
 @entry
-def look(
+def gather_rays(
     ray: FloatCube,
     first_row: int,
     end_row: int,
@@ -70,7 +70,7 @@ def see(
     number: int,
     picture_out: Picture,
 ):
-    """Write the surfaces met by lines from `look`; return how many lines have met one."""
+    """Write the surfaces met by lines from `gather_rays`; return how many lines have met one."""
     found, width = 0, ray.shape[1]
     V, _ = load_pose(frame, number)
     for k in range(count):

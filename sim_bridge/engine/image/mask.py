@@ -131,7 +131,7 @@ def may_meet(mask, x, y, z):
 
 
 @kernel
-def is_below(placed, plane, point):
+def is_under_plane(placed, plane, point):
     """Return whether a point is below one of the planes; plane: their numbers."""
     for k in range(plane.shape[0]):
         S, q = load_pose(placed, plane[k])

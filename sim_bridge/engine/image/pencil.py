@@ -363,7 +363,7 @@ def _cells_around(geometry, g, place, pencil, polygon_out):
 
 
 @kernel
-def _band(pencil):
+def _line_bounds(pencil):
     """Return the bounds on x and y, enlarged against rounding."""
     span = pencil.span
     room_x = 1e-9 * (1.0 + abs(span[LOW_X]) + abs(span[HIGH_X]))
@@ -382,8 +382,8 @@ def _is_out(a, b, c, pencil):
     if min(a[2], b[2], c[2]) > pencil.span[DEEPEST]:
         return True
     if pencil.is_parallel == 0:
-        return is_aside(a, b, c, _band(pencil))
-    x_low, x_high, y_low, y_high = _band(pencil)
+        return is_aside(a, b, c, _line_bounds(pencil))
+    x_low, x_high, y_low, y_high = _line_bounds(pencil)
     return (
         min(a[0], b[0], c[0]) > x_high
         or max(a[0], b[0], c[0]) < x_low
@@ -398,7 +398,7 @@ def _is_box_out(box, row, place, pencil):
     low, high = load3(box, row, 0), load3(box, row, 3)
     middle = moved(place, scale(0.5, add(low, high)))
     half, (U, V, W) = scale(0.5, sub(high, low)), place[0]
-    x_low, x_high, y_low, y_high = _band(pencil)
+    x_low, x_high, y_low, y_high = _line_bounds(pencil)
     deep = half_width(W, half)
     if middle[2] - deep > pencil.span[DEEPEST]:
         return True
@@ -447,14 +447,14 @@ def _cells_of_box(box, row, place, pencil):
             share = 1.0 / p[2]
         x_low, x_high = min(x_low, share * p[0]), max(x_high, share * p[0])
         y_low, y_high = min(y_low, share * p[1]), max(y_high, share * p[1])
-    return _cells_between(pencil, x_low, x_high, y_low, y_high)
+    return _cells_within(pencil, x_low, x_high, y_low, y_high)
 
 
 @kernel
 def _cells_of(a, b, c, pencil, polygon_out):
     """Return first and end column, first and end row around a triangle's outline."""
     if pencil.is_parallel != 0:
-        return _cells_between(
+        return _cells_within(
             pencil,
             min(a[0], b[0], c[0]),
             max(a[0], b[0], c[0]),
@@ -463,7 +463,7 @@ def _cells_of(a, b, c, pencil, polygon_out):
         )
     if min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c)):
         ia, ib, ic = 1.0 / a[2], 1.0 / b[2], 1.0 / c[2]
-        return _cells_between(
+        return _cells_within(
             pencil,
             min(ia * a[0], ib * b[0], ic * c[0]),
             max(ia * a[0], ib * b[0], ic * c[0]),
@@ -479,7 +479,7 @@ def _cells_of_clipped(a, b, c, pencil, polygon_out):
     store3(polygon_out, 0, 0, a)
     store3(polygon_out, 1, 0, b)
     store3(polygon_out, 2, 0, c)
-    first, count = clip(a, b, c, _band(pencil), polygon_out)
+    first, count = clip(a, b, c, _line_bounds(pencil), polygon_out)
     x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
     for k in range(first, first + count):
         p = load3(polygon_out, k, 0)
@@ -489,11 +489,11 @@ def _cells_of_clipped(a, b, c, pencil, polygon_out):
         share = 1.0 / p[2]
         x_low, x_high = min(x_low, share * p[0]), max(x_high, share * p[0])
         y_low, y_high = min(y_low, share * p[1]), max(y_high, share * p[1])
-    return _cells_between(pencil, x_low, x_high, y_low, y_high)
+    return _cells_within(pencil, x_low, x_high, y_low, y_high)
 
 
 @kernel
-def _cells_between(pencil, x_low, x_high, y_low, y_high):
+def _cells_within(pencil, x_low, x_high, y_low, y_high):
     """Return the cells as `_cells_of` between bounds; none for reversed ones."""
     span = pencil.span
     first_column = max(math.floor((x_low - span[LOW_X]) * span[PER_X] - _SLACK), 0)

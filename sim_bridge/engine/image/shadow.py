@@ -22,7 +22,7 @@ from sim_bridge.engine.data.lighting import DIRECTIONAL, Lighting
 from sim_bridge.engine.data.pencil import Mask, Pencil
 from sim_bridge.engine.data.picture import NOTHING, Picture
 from sim_bridge.engine.image.lamp import lamp_strength
-from sim_bridge.engine.image.mask import is_below, may_meet
+from sim_bridge.engine.image.mask import is_under_plane, may_meet
 from sim_bridge.engine.image.pencil import begin_span, give_line, is_own
 from sim_bridge.engine.math.mat3 import mul_mv, mul_tv
 from sim_bridge.engine.math.spatial import load_pose
@@ -82,7 +82,7 @@ def light_points(
                         is_here = is_parallel or is_own(frame, number, point, z)
                         if not is_parallel:
                             x, y = x / z, y / z
-                        if is_here and (may_meet(mask, x, y, z) or is_below(placed, plane, point)):
+                        if is_here and (may_meet(mask, x, y, z) or is_under_plane(placed, plane, point)):
                             give_line(x, y, z, given_out, span_out, count)
                             source_out[count] = v * width + u
                             count += 1
