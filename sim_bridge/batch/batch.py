@@ -129,7 +129,11 @@ class Batch(DeclaredAttributes):
             self._rows,
             self._sites,
             partial(
-                BatchPictures, threads=len(workers), sceneries=Sceneries(self._rows, self.world)
+                BatchPictures,
+                threads=len(workers),
+                sceneries=Sceneries(self._rows, self.world),
+                seeds=self.seeds,
+                steps=self._task[:, STEP],
             ),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from sim_bridge.foundation.names import counted
 from sim_bridge.sensors.cameras import (
     CameraSensor,
     check_output,
+    draw_at,
     made_renderer,
     optical_frame,
     picture_of,
 )
 from sim_bridge.sight.bands import Band, Bands
-from sim_bridge.sight.exposure import draw_of
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.world.world import World
@@ -59,12 +59,25 @@ class Sceneries:
 class BatchPictures:
     """One camera's pictures in all worlds, rendered on several threads with the same bits."""
 
-    def __init__(self, device: CameraSensor, threads: int, sceneries: Sceneries) -> None:
-        """Take one world's camera. threads: at least 1, with the calling one."""
+    def __init__(
+        self,
+        device: CameraSensor,
+        threads: int,
+        sceneries: Sceneries,
+        seeds: Sequence[int],
+        steps: IntArray,
+    ) -> None:
+        """
+        Take one world's camera.
+
+        threads: at least 1, with the calling one. seeds: noise seeds by world. steps: (n,) present
+        step counts, a view.
+        """
         self._name, self._settings = device.name, device.settings
         self._optics, self._site = device.optics, device.site
         self._light = device.link.robot.world.surroundings
-        self._noise_key = device.noise_key
+        self._key_for, self._time_step = device.key_for, device.time_step
+        self._seeds, self._steps = seeds, steps
         self._threads, self._sceneries = threads, sceneries
         self._renderers: list[Renderer | None] = [None] * threads
 
@@ -78,27 +91,28 @@ class BatchPictures:
             )
 
     def render(
-        self, output: str, worlds: IntArray, poses: FloatArray, steps: IntArray
+        self, output: str, worlds: IntArray, poses: FloatArray, steps: IntArray | None = None
     ) -> np.ndarray:
         """
         Return an output (k, height, width, …), for each world as from `CameraSensor`.
 
-        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. steps: (n,) from the
-        samples, for the noise. Raises
-        UnknownNameError for an unknown output, InvalidValueError without worlds.
+        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. steps: (n,) their step
+        counts, for the noise; None for the present ones. Raises UnknownNameError for an unknown
+        output, InvalidValueError without worlds.
         """
         check_output(self._settings, output, self._name)
         if not len(worlds):
             raise InvalidValueError('where', worlds, 'a mask that selects at least one world')
         found: list[np.ndarray | None] = [None] * len(worlds)
         sceneries = self._sceneries.of(worlds)
+        at = self._steps if steps is None else steps
 
         def work(thread: int, band: Band) -> None:
             for place in range(*band):
                 own = poses[worlds[place]]
                 renderer = self._renderer(thread, sceneries[place])
                 world = int(worlds[place])
-                draw = draw_of(draw_of(self._noise_key, world), int(steps[world]))
+                draw = draw_at(self._key_for(self._seeds[world]), int(at[world]), self._time_step)
                 renderer.render(optical_frame(own[self._site]), own, draw)
                 found[place] = picture_of(renderer, output, self._settings)
 

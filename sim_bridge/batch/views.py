@@ -263,11 +263,12 @@ class BatchCamera(BatchDevice):
         """
         which = numbers_in(where, self._rows.n)
         if truth('now', now):
-            poses = np.ascontiguousarray(self._sites()[:, :, :POSE_SIZE])
+            poses, steps = np.ascontiguousarray(self._sites()[:, :, :POSE_SIZE]), None
         else:
             self._pictures.check_sampled(which[self.sample_step[which] == UNSAMPLED])
             poses = self._samples[:, 0].reshape(self._rows.n, -1, POSE_SIZE)
-        return self._pictures.render(output, which, poses, self.sample_step)
+            steps = self.sample_step
+        return self._pictures.render(output, which, poses, steps)
 
 
 class BatchContacts(DeclaredAttributes):

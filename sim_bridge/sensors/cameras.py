@@ -53,6 +53,7 @@ class CameraSensor(Device):
     )
     internal_names = Device.internal_names | {
         'keep_poses',
+        'key_for',
         'noise_key',
         'optical_pose',
         'optics',
@@ -69,7 +70,7 @@ class CameraSensor(Device):
         self._info = camera_info(description.settings)
         _, robot_name, seed, *_ = arguments
         self._robot_name = robot_name
-        self._noise_key = self._key(seed)
+        self._noise_key = self.key_for(seed)
         self._optics: Optics | None = None
         self._renderer: Renderer | None = None
         self._light: Surroundings | None = None
@@ -180,7 +181,7 @@ class CameraSensor(Device):
     def reset(self, seed: int) -> None:
         """Forget the sample, and restart the noise."""
         super().reset(seed)
-        self._noise_key = self._key(seed)
+        self._noise_key = self.key_for(seed)
         self._pictures.clear()
 
     def save(self) -> Saved:
@@ -243,13 +244,13 @@ class CameraSensor(Device):
         """Number of the camera in its world, for `sight.exposure.draw_of`."""
         return self._noise_key
 
-    def _key(self, seed: int) -> int:
+    def key_for(self, seed: int) -> int:
+        """Return the camera's noise key in a world with another seed."""
         generator = noise_generator(seed, self._robot_name, self.name, 'pixels')
         return int(generator.integers(1 << 63))
 
     def _draw(self, step: int) -> int:
-        """Return the number for a picture's noise: from the simulated time [ns]."""
-        return draw_of(self._noise_key, round(step * self.time_step * 1e9))
+        return draw_at(self._noise_key, step, self.time_step)
 
     def _present_renderer(self) -> Renderer:
         """Return the renderer for present scenery and light; drop pictures from another one."""
@@ -281,6 +282,11 @@ def optics_of(camera: CameraDescription) -> Optics:
         cutoff=camera.cutoff,
     )
     return Optics(camera.width, camera.height, lens, *camera.clip)
+
+
+def draw_at(key: int, step: int, time_step: float) -> int:
+    """Return the number for a picture's noise, from its simulated time; key: the camera's."""
+    return draw_of(key, round(step * time_step * 1e9))
 
 
 def check_output(camera: CameraDescription, output: str, name: str) -> None:

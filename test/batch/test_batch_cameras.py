@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.description.cameras import CameraDescription
+from sim_bridge.description.cameras import CameraDescription, CameraNoise
 
 N = 5
 
@@ -38,7 +38,8 @@ def camera_of(batch):
 @pytest.mark.parametrize('threads', [1, 2])
 def test_pictures_are_those_of_the_single_worlds(threads):
     """Equal the images from `batch.world(k)` to the bit, at samples and now."""
-    batch = sb.Batch(watched(), N, seed=3, vary=moved, threads=threads)
+    noise = {'image_noise': CameraNoise(stddev=0.05), 'depth_noise': CameraNoise(stddev=0.01)}
+    batch = sb.Batch(watched(**noise), N, seed=3, vary=moved, threads=threads)
     batch.step(17)
     camera, mask = camera_of(batch), np.array([0, 1, 0, 1, 1], bool)
     assert camera.image.shape == (N, 25, 33, 3) and camera.depth.dtype == np.float32

@@ -520,6 +520,13 @@ def colors(watch):
                 color=(0.5, 0.6, 0.7, 0.4),
             ),
             Visual(painted_ball(vertices, triangles), position=places[2]),
+            Visual(sb.HeightField(0.1 * vertices[:12, 0].reshape(3, 4), (1, 1))),
+            Visual(
+                sb.TriangleMesh(
+                    np.array([(-9, -9, 0), (9, -9, 0), (0, 9, 0.5)]), np.array([[0, 1, 2]])
+                ),
+                color=(0.5, 0.6, 0.7, 0.4),
+            ),
             Visual(sb.Sphere(0.2), position=places[0] - 0.3, color=(0.9, 0.1, 0.1, 0.6)),
         ]
     )
@@ -686,6 +693,8 @@ def listening(watch):
     for ball in balls:
         world.on_contact(lambda event: None, ball)
     world.add_force_field(sb.Drag(linear=0.1, gust=(1.0, 0.0, 0.0)))
+    engine = sb.BuoyancyEngine(volume=3e-4, target_volume=3.000001e-4)
+    world.add_force_field(engine, links=balls[2].root_link)
     world.step(3)
     balls[0].set_base_pose((0.0, 0.0, 0.3))
     with watch():

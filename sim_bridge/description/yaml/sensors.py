@@ -110,7 +110,7 @@ def _sensor(
             read = _setting(key, kind.keys[key], value, place, findings)
             if read is not None:
                 values[key] = read
-        elif key in owners:
+        elif key in owners and key not in _COMMON:
             message = f'only {words_of(owners[key])} sensors have this key'
             findings.error('unknown-key', place, message, key, plain(value))
         elif key not in _COMMON:

@@ -169,13 +169,13 @@ def force_of(own, row, x, v, w, h):
 
 
 @kernel
-def find_wind(own):
+def find_wind(own_inout):
     """Write the sum of the winds at the time NOW to own.wind."""
-    wind = ZERO
+    own, wind = own_inout, ZERO
     for field in range(own.kind.shape[0]):
         if own.kind[field] == WIND:
             wind = add(wind, wind_of(own.law[field], own.time[NOW]))
-    store_v(own.wind, 0, wind)
+    store_v(own_inout.wind, 0, wind)
 
 
 @subroutine

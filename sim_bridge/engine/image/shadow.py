@@ -82,7 +82,9 @@ def light_points(
                         is_here = is_parallel or is_own(frame, number, point, z)
                         if not is_parallel:
                             x, y = x / z, y / z
-                        if is_here and (may_meet(mask, x, y, z) or is_under_plane(placed, plane, point)):
+                        if is_here and (
+                            may_meet(mask, x, y, z) or is_under_plane(placed, plane, point)
+                        ):
                             give_line(x, y, z, given_out, span_out, count)
                             source_out[count] = v * width + u
                             count += 1
