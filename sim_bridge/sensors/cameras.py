@@ -30,6 +30,10 @@ POSE_SIZE = 12
 _OPTICAL = np.array(OPTICAL_AXES)
 
 
+Kept = tuple[tuple[str, ...], int, Memory, FloatArray, int]
+"""A sample: frames, the camera's own one, the arrays with values, and the step."""
+
+
 class CameraSensor(Device):
     """
     A camera: image, depth and points for the visuals in its pixels.
@@ -42,6 +46,7 @@ class CameraSensor(Device):
 
     __slots__ = (
         '_info',
+        '_is_taken_back',
         '_light',
         '_noise_key',
         '_optics',
@@ -50,9 +55,12 @@ class CameraSensor(Device):
         '_renderer',
         '_robot_name',
         '_site',
+        '_sites',
     )
     internal_names = Device.internal_names | {
         'keep_poses',
+        'kept',
+        'take_back',
         'key_for',
         'noise_key',
         'optical_pose',
@@ -75,23 +83,47 @@ class CameraSensor(Device):
         self._renderer: Renderer | None = None
         self._light: Surroundings | None = None
         self._site = 0
+        self._sites: tuple[str, ...] = ()
+        self._is_taken_back = False
         self._pictures: dict[str, np.ndarray] = {}
         self._rendered = UNSAMPLED
 
-    def keep_poses(self, sites: int, own: int) -> None:
+    def keep_poses(self, sites: tuple[str, ...], own: int) -> None:
         """
         Make room for all link and sensor frames, and drop the sample.
 
-        own: the camera's own frame, by number.
+        sites: names of the frames. own: number of the camera's frame. A sample from `take_back`
+        stays, if the frames are the same.
         """
-        self._site = own
-        size = POSE_SIZE * sites
+        is_same = self._is_taken_back and sites == self._sites
+        self._site, self._sites, self._is_taken_back = own, sites, False
+        if is_same:
+            return
+        size = POSE_SIZE * len(sites)
         if self.memory.sample.shape[1] != size:
             # fixed for users alone: the device table, which has the address, is being rebuilt
-            memory = Memory(np.full((2, size), np.nan), self.memory.step)
-            object.__setattr__(self, 'memory', memory)
+            self._set_memory(Memory(np.full((2, size), np.nan), self.memory.step))
         self.memory.step[0] = UNSAMPLED
         self._pictures.clear()
+
+    def kept(self) -> Kept:
+        """Return the sample for `take_back`."""
+        return self._sites, self._site, self.memory, self.memory.sample.copy(), self.sample_step
+
+    def take_back(self, kept: Kept, *, is_joined_anew: bool) -> None:
+        """
+        Return to a sample after a failed addition.
+
+        is_joined_anew: whether `keep_poses` follows.
+        """
+        self._sites, self._site, memory, sample, step = kept
+        self._set_memory(memory)
+        memory.sample[:], memory.step[0] = sample, step
+        self._is_taken_back = is_joined_anew
+        self._pictures.clear()
+
+    def _set_memory(self, memory: Memory) -> None:
+        object.__setattr__(self, 'memory', memory)
 
     @property
     def site(self) -> int:

@@ -184,6 +184,7 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
     """List all robots' sites, in order; set each robot's first site."""
     bodies: list[int] = []
     frames: list[np.ndarray] = []
+    names: list[str] = []
     devices = []
     for robot in robots:
         robot.first_site = len(frames)
@@ -192,6 +193,7 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
             place = link.placement
             bodies.append(link.body)
             frames.append(np.concatenate([place.rotation.ravel(), place.position]))
+            names.append(f'{robot.name}/{link.name}')
         for device in robot.devices:
             carrier, parent = link_of[device.link.name], device.link.parent
             turned = -1
@@ -206,9 +208,10 @@ def gather_sites(robots: Iterable[RobotSlot]) -> Sites:
             devices.append(Mounted(device, len(frames), turned))
             bodies.append(carrier.body)
             frames.append(_device_frame(device, carrier.placement))
+            names.append(f'{robot.name}/{carrier.name}/{device.name}')
     for device, site, _ in devices:
         if isinstance(device, CameraSensor):
-            device.keep_poses(len(frames), site)
+            device.keep_poses(tuple(names), site)
     return Sites(np.array(bodies, np.int64), np.array(frames).reshape(-1, 12), Sampling(devices))
 
 

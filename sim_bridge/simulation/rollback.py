@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.engine.data.parts import parameters
+from sim_bridge.sensors.cameras import CameraSensor, Kept
 from sim_bridge.simulation.simulation import Simulation
 from sim_bridge.simulation.staleness import GEOMETRY, OBSERVATION, PARTS
 
@@ -59,6 +60,7 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
     items = [(each, dict(each)) for each in tables]
     numbers = [(each, each.copy()) for each in arrays]
     materials, groups = registry.materials.save(), registry.groups.save()
+    cameras = _cameras(simulation)
     try:
         yield
     except BaseException:
@@ -72,6 +74,8 @@ def all_or_nothing(simulation: Simulation, *others: Any) -> Iterator[None]:
             shown[:] = kept_items
         for array, values in numbers:
             array[...] = values
+        for camera, sample in cameras:
+            camera.take_back(sample, is_joined_anew=False)
         flags = staleness.flags
         registry.materials.restore(materials)
         registry.groups.restore(groups)
@@ -91,7 +95,7 @@ class _Before(NamedTuple):
     A simulation before robots were added to it.
 
     robots, materials: their numbers. admitted, layout, flags: as in its parts. idle: the bodies'
-    step counts at rest, None if the arrays were not joined.
+    step counts at rest, None if the arrays were not joined. cameras: with their samples.
     """
 
     robots: int
@@ -100,6 +104,7 @@ class _Before(NamedTuple):
     layout: int
     flags: int
     idle: np.ndarray | None
+    cameras: list[tuple[CameraSensor, Kept]]
 
 
 @contextmanager
@@ -123,8 +128,22 @@ def _before(simulation: Simulation) -> _Before:
     cache, registry, flags = simulation.cache, simulation.registry, simulation.staleness.flags
     idle = None if flags & PARTS else cache.robots.state.idle.copy()
     return _Before(
-        len(registry.slots), registry.admitted, len(registry.materials), cache.layout, flags, idle
+        len(registry.slots),
+        registry.admitted,
+        len(registry.materials),
+        cache.layout,
+        flags,
+        idle,
+        _cameras(simulation),
     )
+
+
+def _cameras(simulation: Simulation) -> list[tuple[CameraSensor, Kept]]:
+    """Return the cameras with their samples; none before the arrays are joined."""
+    if simulation.staleness.flags & PARTS:
+        return []
+    devices = simulation.cache.devices
+    return [(each, each.kept()) for each in devices if isinstance(each, CameraSensor)]
 
 
 def _take_back(simulation: Simulation, before: _Before) -> None:
@@ -137,6 +156,8 @@ def _take_back(simulation: Simulation, before: _Before) -> None:
     if cache.layout != before.layout:
         # the arrays were joined since
         staleness.mark(PARTS)
+        for camera, sample in before.cameras:
+            camera.take_back(sample, is_joined_anew=True)
         return
     staleness.flags = before.flags | OBSERVATION
     if before.idle is not None:

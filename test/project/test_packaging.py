@@ -24,6 +24,7 @@ ROSDEP_TO_PYPI = {
     'python3-argcomplete': 'argcomplete',
     'python3-collada': 'pycollada',
     'python3-numpy': 'numpy',
+    'python3-pil': 'pillow',
     'python3-rich': 'rich',
     'python3-scipy': 'scipy',
     'python3-transforms3d': 'transforms3d',
@@ -36,13 +37,13 @@ ROSDEP_TO_PYPI = {
 BY_PIP = {'llvmlite', 'trimesh'}
 
 # packages imported under another name
-IMPORT_TO_PYPI = {'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
+IMPORT_TO_PYPI = {'PIL': 'pillow', 'urdf_parser_py': 'urdf-parser-py', 'yaml': 'pyyaml'}
 
 # extra `pictures`: needed only for drawing
 OF_PICTURES = {'vtkmodules'}
 
 # extra `meshes`
-OF_MESHES = {'PIL', 'coacd', 'fast_simplification'}
+OF_MESHES = {'coacd', 'fast_simplification'}
 
 # extra `view`: viser brings the others
 OF_VIEW = {'msgspec', 'viser', 'websockets'}

@@ -245,3 +245,15 @@ def test_a_present_picture_is_no_sample():
     present = camera.render('depth')
     assert present[12, 16] > sampled[12, 16] + 0.05
     assert np.array_equal(camera.depth, sampled)
+
+
+def test_a_failed_addition_keeps_the_sample():
+    """Show the same picture after a call that added a robot and failed."""
+    world, camera = watching()
+    arm = world.load_urdf('arm', position=(2.0, 0.0, 0.0))
+    world.step(10)
+    before, state = camera.depth.copy(), world.state_hash()
+    with pytest.raises(sb.InvalidValueError):
+        world.add_copy(arm, position='x')
+    assert world.state_hash() == state
+    assert np.array_equal(camera.depth, before)
