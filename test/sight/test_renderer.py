@@ -8,7 +8,7 @@ from meshes import lumpy_ball
 import numpy as np
 from picturing import cast_picture, looking
 import pytest
-from twins import twin_of
+from visual_twins import twin_of
 
 import sim_bridge as sb
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from picturing import cast_lines, looking
 import pytest
-from twins import twin_of
+from visual_twins import twin_of
 
 import sim_bridge as sb
 from sim_bridge.engine.data.lens import BROWN
