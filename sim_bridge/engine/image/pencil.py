@@ -453,24 +453,18 @@ def _cells_of_box(box, row, place, pencil):
 @kernel
 def _cells_of(a, b, c, pencil, polygon_out):
     """Return first and end column, first and end row around a triangle's outline."""
-    if pencil.is_parallel != 0:
-        return _cells_within(
-            pencil,
-            min(a[0], b[0], c[0]),
-            max(a[0], b[0], c[0]),
-            min(a[1], b[1], c[1]),
-            max(a[1], b[1], c[1]),
-        )
-    if min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c)):
+    ia, ib, ic = 1.0, 1.0, 1.0
+    if pencil.is_parallel == 0:
+        if not min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c)):
+            return _cells_of_clipped(a, b, c, pencil, polygon_out)
         ia, ib, ic = 1.0 / a[2], 1.0 / b[2], 1.0 / c[2]
-        return _cells_within(
-            pencil,
-            min(ia * a[0], ib * b[0], ic * c[0]),
-            max(ia * a[0], ib * b[0], ic * c[0]),
-            min(ia * a[1], ib * b[1], ic * c[1]),
-            max(ia * a[1], ib * b[1], ic * c[1]),
-        )
-    return _cells_of_clipped(a, b, c, pencil, polygon_out)
+    return _cells_within(
+        pencil,
+        min(ia * a[0], ib * b[0], ic * c[0]),
+        max(ia * a[0], ib * b[0], ic * c[0]),
+        min(ia * a[1], ib * b[1], ic * c[1]),
+        max(ia * a[1], ib * b[1], ic * c[1]),
+    )
 
 
 @subroutine
