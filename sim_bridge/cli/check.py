@@ -16,17 +16,21 @@ from sim_bridge.cli.openplx_overview import openplx_data, openplx_text
 from sim_bridge.cli.overview import loop_data, mobility_data, robot_data, scene_data
 from sim_bridge.cli.overview_text import MOST, parameters_text, robot_text, scene_text
 from sim_bridge.cli.simulated import add_description, add_model
+from sim_bridge.compilation.collisions import HULL
 from sim_bridge.description import (
     add_extra_joints,
     DescriptionError,
     examine_description,
     find_robot,
 )
+from sim_bridge.description.formats import format_of, OPENPLX, YAML
 from sim_bridge.description.mechanism.base import Base, base_of
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.report import Findings, Place, Report
-from sim_bridge.description.resources import find_scene, OPENPLX_SUFFIX, PROJECT_SUFFIX
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.resources import find_scene
+from sim_bridge.description.scene.load import read_scene
+from sim_bridge.description.scene.reader import is_world
+from sim_bridge.description.scene.robots import examine_robot
 from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
@@ -36,7 +40,7 @@ from sim_bridge.world.world import World
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from sim_bridge.description.model import RobotDescription
     from sim_bridge.ros.params.parameter_files import ParameterFile
@@ -45,7 +49,6 @@ SOUND, DEFECTIVE = 0, 1
 # [m] smaller gaps are rounding, also in values written with few digits
 _CLOSED = 1e-6
 
-_YAML = ('.yaml', '.yml')
 _BOLD, _RED, _YELLOW, _PLAIN = '\x1b[1m', '\x1b[31m', '\x1b[33m', '\x1b[0m'
 
 _TEXTS: Mapping[str, Callable[[Any, int | None], str]] = {
@@ -112,17 +115,17 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(args: argparse.Namespace) -> int:
     """Print the file's contents and the report; return the exit status."""
     path = find_scene(args.file)
-    if path.suffix == PROJECT_SUFFIX and path.is_file():
-        return _show(_check_scene(path), args)
-    if path.suffix in _YAML and path.is_file():
-        return _show(_check_yaml(path), args)
+    if path.is_file() and is_world(path):
+        is_yaml = format_of(path) is YAML
+        return _show(_check_yaml(path) if is_yaml else _check_scene(path, args.package_path), args)
     path = find_robot(args.file, package_paths=args.package_path)
-    if path.suffix == OPENPLX_SUFFIX:
+    if format_of(path) is OPENPLX:
         return _show(_check_openplx(path, args.model), args)
     description, report = examine_description(
         path,
         xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
         package_paths=args.package_path,
+        model=args.model or '',
     )
     if description is not None and report.ok and args.extra_joints:
         try:
@@ -225,27 +228,22 @@ def _check_study(path: Path) -> _Checked:
     return _Checked(files_report(study), {'kind': 'study', 'study': study_data(study)})
 
 
-def _check_scene(path: Path) -> _Checked:
+def _check_scene(path: Path, package_paths: Iterable[str] = ()) -> _Checked:
     try:
-        scene = read_scene(path)
+        scene = read_scene(path, package_paths=package_paths)
     except DescriptionError as err:
         return _Checked(err.report, {'kind': 'scene', 'scene': None})
     report, robots = scene.report, {}
     for each in scene.robots:
         options: Mapping[str, Any] = each.arguments
-        description, own = examine_description(
-            each.urdf,
-            xacro_args=options['xacro_args'],
-            package_paths=options['package_paths'],
-            extra_sensors=options['sensors'],
-        )
+        description, own = examine_robot(each)
         findings = Findings()
         if description is not None and own.ok:
             robots[each.name] = robot_data(
                 replace(description, report=own),
                 findings,
-                base=_base_in_scene(description, options['fixed_base']),
-                collisions=options['collisions'],
+                base=_base_in_scene(description, options.get('fixed_base')),
+                collisions=options.get('collisions', HULL),
             )
         # the lines refer to the robot's file, not to the scene
         for finding in (*own.findings, *findings.report('').findings):
@@ -258,7 +256,7 @@ def _check_scene(path: Path) -> _Checked:
     if report.ok:
         # only a world can resolve names of materials, joints and the like
         try:
-            World().load_scene(path)
+            World().load_scene(path, package_paths)
         except DescriptionError as err:
             report = _joined(report, err.report)
     return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})

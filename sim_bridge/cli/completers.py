@@ -11,12 +11,8 @@ import argparse
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from sim_bridge.description.resources import (
-    gallery_scenes,
-    ROBOT_SUFFIXES,
-    SCENE_SUFFIXES,
-    shipped_robots,
-)
+from sim_bridge.description.formats import ROBOT_SUFFIXES, WORLD_SUFFIXES
+from sim_bridge.description.resources import gallery_scenes, shipped_robots
 from sim_bridge.ros.params.parameter_names import names_of_nodes
 
 Completer = Callable[..., Iterable[str]]
@@ -50,7 +46,7 @@ def robots(prefix: str, **_: Any) -> Iterable[str]:
     own = [] if '/' in prefix else shipped_robots()
     return [
         *(name for name in (*own, *gallery_scenes()) if name.startswith(prefix)),
-        *_files(prefix, (*ROBOT_SUFFIXES, *SCENE_SUFFIXES)),
+        *_files(prefix, (*ROBOT_SUFFIXES, *WORLD_SUFFIXES)),
     ]
 
 
@@ -58,7 +54,7 @@ def scenes(prefix: str, **_: Any) -> Iterable[str]:
     """Complete names of shipped scenes, and scene files."""
     return [
         *(name for name in gallery_scenes() if name.startswith(prefix)),
-        *_files(prefix, SCENE_SUFFIXES),
+        *_files(prefix, WORLD_SUFFIXES),
     ]
 
 

@@ -14,10 +14,10 @@ from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.cli.simulated import add_description
 from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
+from sim_bridge.description.formats import format_of, OPENPLX
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.openplx.write.robot import openplx_text
 from sim_bridge.description.report import DescriptionError, Report
-from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.world.world import World
 
@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
     is_fixed = args.fixed_base or args.base == 'fixed'
     output = Path(args.output)
     path = find_robot(args.robot, package_paths=args.package_path)
-    if path.suffix == OPENPLX_SUFFIX:
+    if format_of(path) is OPENPLX:
         raise InvalidValueError('robot', str(path), 'a URDF or xacro file: it is OpenPLX')
     _check_output(output, args.force)
     description, report = examine_description(
@@ -131,8 +131,8 @@ def separated_links(description: RobotDescription, fixed_base: bool) -> list[tup
 
 
 def _check_output(output: Path, force: bool) -> None:
-    if output.suffix != OPENPLX_SUFFIX:
-        raise InvalidValueError('output', str(output), f'a name ending in {OPENPLX_SUFFIX}')
+    if output.suffix not in OPENPLX.suffixes:
+        raise InvalidValueError('output', str(output), f'a name ending in {OPENPLX.suffixes[0]}')
     if not force and output.exists():
         raise InvalidValueError(
             'output', str(output), 'a file that does not exist yet, or --force'

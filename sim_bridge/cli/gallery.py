@@ -6,7 +6,7 @@ import argparse
 
 from sim_bridge.cli.help import HelpFormatter
 from sim_bridge.description.resources import gallery_scenes
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.load import read_scene
 
 _EPILOG = """\
 for example:

@@ -22,12 +22,13 @@ from sim_bridge.ros.params.parameter_files import parameters_in
 from sim_bridge.ros.params.parameter_table import from_flat
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.params.robot_parameters import (
+    ControllableRobot,
     DEFAULT_CONTROLLER,
     is_openplx,
     parameter_file_beside,
     parameter_file_of_scene,
-    project_parameters,
     robots_of,
+    world_parameters,
 )
 
 
@@ -173,14 +174,15 @@ class _Planner:
                 _require(argument, package)
         self._packages = [path for path in chosen['package_paths'].split(os.pathsep) if path]
         self._robots = list(robots_of(chosen['world'], chosen['robot'], self._packages))
-        for _, robot, _ in self._robots:
-            find_robot(robot, package_paths=self._packages)
+        for robot in self._robots:
+            if robot.description is None:
+                find_robot(robot.source, package_paths=self._packages)
         # a robot of the scene may be without a namespace
         self._has_own = bool(chosen['robot'] or not chosen['world'])
-        own = [robot for namespace, robot, _ in self._robots if self._has_own and not namespace]
+        own = [each.source for each in self._robots if self._has_own and not each.namespace]
         self._simulator_files = self._files(*own, in_scene=True)
         # user settings override project settings
-        project = project_parameters(chosen['world'])
+        project = world_parameters(chosen['world'])
         values: dict[str, Any] = {**project}
         for file in self._simulator_files:
             values.update(parameters_in(file, f'/{self._namespace}/sim_bridge'.replace('//', '/')))
@@ -207,19 +209,17 @@ class _Planner:
             remarks.append(
                 'publish_link_tf is switched off: robot_state_publisher publishes the links'
             )
-        for namespace, robot, controller in self._robots:
-            space = '/'.join(filter(None, (self._namespace, namespace)))
-            if NO_CONTROLLER not in (chosen['controller'], controller):
-                name = f'{chosen["controller"] or controller}_controller'
-                files = self._files(robot, in_scene=bool(namespace) or not self._has_own)
+        for robot in self._robots:
+            space = '/'.join(filter(None, (self._namespace, robot.namespace)))
+            if NO_CONTROLLER not in (chosen['controller'], robot.controller):
+                name = f'{chosen["controller"] or robot.controller}_controller'
+                in_scene = bool(robot.namespace) or not self._has_own
+                files = self._files(robot.source, in_scene=in_scene)
                 processes.append(
                     Process(name, space, [*files, self._sim_time], [f'sim_bridge.control.{name}'])
                 )
             if self._has_state_publisher:
-                urdf = load_description(
-                    find_robot(robot, package_paths=self._packages), package_paths=self._packages
-                ).xml
-                processes.append(self._state_publisher(namespace, urdf))
+                processes.append(self._state_publisher(robot.namespace, self._urdf(robot)))
         if self._has_state_publisher:
             processes += self._scene_publishers()
         if self._has_rviz:
@@ -238,6 +238,16 @@ class _Planner:
         if chosen['rosbag'] != 'false':
             processes.append(self._recorder())
         return Plan(processes, remarks)
+
+    def _urdf(self, robot: ControllableRobot) -> str:
+        # late imports: most launches have no robot_state_publisher
+        from sim_bridge.description.urdf.write import published_urdf
+        from sim_bridge.ros.publish.drawn_meshes import mesh_folder
+
+        description = robot.description or load_description(
+            find_robot(robot.source, package_paths=self._packages), package_paths=self._packages
+        )
+        return published_urdf(description, mesh_folder())
 
     @property
     def _frame_prefix(self) -> str:
@@ -302,7 +312,7 @@ class _Planner:
         """Yield a robot_state_publisher for each robot in OpenPLX scenes."""
         # late imports: most robots do not come from OpenPLX
         from sim_bridge.description.openplx.load import load_openplx
-        from sim_bridge.description.scene.scene import read_scene
+        from sim_bridge.description.scene.load import read_scene
         from sim_bridge.ros.publish.drawn_meshes import mesh_folder
         from sim_bridge.ros.session.loading import namespaces_of_scene
         from sim_bridge.world.openplx import urdf_of

@@ -18,7 +18,7 @@ from sim_bridge.cli.progress import Work
 from sim_bridge.cli.simulated import add_simulated, check_simulated, parameters_of
 from sim_bridge.foundation.errors import InvalidValueError, RecordingError, SimulationError
 from sim_bridge.foundation.names import counted
-from sim_bridge.ros.params.robot_parameters import project_parameters
+from sim_bridge.ros.params.robot_parameters import world_parameters
 
 if TYPE_CHECKING:
     from sim_bridge.ros.params.parameters import SimulatorParameters
@@ -123,7 +123,7 @@ def _parameters(args: argparse.Namespace, console: Console) -> SimulatorParamete
 
     node = '/'.join(['', *filter(None, args.namespace.split('/')), 'sim_bridge'])
     world = args.world or ''
-    values = project_parameters(world)
+    values = world_parameters(world)
     values.update(values_nearby(node, world, args.robot or '', args.package_path, args.params))
     values.update(parameters_of(args))
     for word in args.parameter:

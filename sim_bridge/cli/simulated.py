@@ -9,12 +9,8 @@ from pathlib import Path
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.description.controllers import NO_CONTROLLER
-from sim_bridge.description.resources import (
-    find_robot,
-    find_scene,
-    names_gallery_scene,
-    SCENE_SUFFIXES,
-)
+from sim_bridge.description.resources import find_robot, find_scene
+from sim_bridge.description.scene.reader import is_world
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.params.node_arguments import node_of, parameter_in, parameter_words
 from sim_bridge.ros.params.parameter_files import parameters_in
@@ -24,8 +20,8 @@ from sim_bridge.ros.params.robot_parameters import (
     DEFAULT_ROBOT,
     parameter_file_beside,
     parameter_file_of_scene,
-    project_parameters,
     robots_of,
+    world_parameters,
 )
 
 ROBOT_HELP = 'a shipped robot by name, a URDF, xacro or OpenPLX file by path or as package://…'
@@ -44,9 +40,7 @@ class _RobotOrScene(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         namespace.scene = None
-        if isinstance(values, str) and (
-            values.endswith(SCENE_SUFFIXES) or names_gallery_scene(values)
-        ):
+        if isinstance(values, str) and is_world(values):
             if namespace.world:
                 parser.error(f'--world {namespace.world} and the scene {values}: give one')
             namespace.world = namespace.scene = scene_argument(values)
@@ -189,7 +183,7 @@ def ros_arguments(
     words = [f'{name}:={as_argument(value)}' for name, value in values.items()]
     project = [
         item
-        for name, value in project_parameters(args.world or '').items()
+        for name, value in world_parameters(args.world or '').items()
         for item in ('-p', f'{name}:={as_argument(value)}')
     ]
     return [
@@ -229,15 +223,16 @@ def controlled(
     world = args.world or ''
     # a robot of the scene may be without a namespace
     has_own = bool(args.robot or not world)
-    for namespace, robot, own in robots_of(world, args.robot or '', args.package_path):
-        kind = NO_CONTROLLER if NO_CONTROLLER in (controller, own) else controller or own
+    for each in robots_of(world, args.robot or '', args.package_path):
+        is_none = NO_CONTROLLER in (controller, each.controller)
+        kind = NO_CONTROLLER if is_none else controller or each.controller
         yield (
-            namespace,
+            each.namespace,
             kind,
             [
-                *params_arguments(parameter_file_beside(robot, args.package_path)),
+                *params_arguments(parameter_file_beside(each.source, args.package_path)),
                 *params_arguments(
-                    parameter_file_of_scene(world) if namespace or not has_own else None
+                    parameter_file_of_scene(world) if each.namespace or not has_own else None
                 ),
             ],
         )

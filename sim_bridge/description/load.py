@@ -1,4 +1,4 @@
-"""Robot descriptions in all formats for a single robot: URDF, xacro, Choreonoid's body files."""
+"""Robot descriptions in all formats for a single robot; `formats` lists them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from sim_bridge.description.formats import format_of, is_xml_text, URDF
+from sim_bridge.description.mechanism.mesh_files import with_mesh_files
 from sim_bridge.description.mechanism.sensors import with_sensors
 from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.reader import robot_reader, Source
 from sim_bridge.description.report import DescriptionError, Findings, Report
-from sim_bridge.description.resources import BODY_SUFFIXES, shipped_robots
-from sim_bridge.description.urdf.load import examine_urdf
-from sim_bridge.description.urdf.meshes import with_mesh_files
-from sim_bridge.description.xml.document import is_xml_text
+from sim_bridge.description.resources import shipped_file
 from sim_bridge.description.yaml.constraints import add_extra_joints
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import items_of
@@ -24,15 +24,17 @@ def load_description(
     xacro_args: Mapping[str, object] | None = None,
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
+    model: str = '',
     extra_joints: str | Path | Mapping[str, object] | None = None,
     strict: bool = False,
 ) -> RobotDescription:
     """
     Read a robot description.
 
-    source: path of a .urdf, .xacro, .body or .wrl file, or XML text.
+    source: path of a robot file in one of `formats.FORMATS`, a shipped robot's name, or XML text.
     xacro_args: xacro argument values, by name.
     package_paths: folders searched for `package://` files, before those named by the environment.
+    model: name of the model, in a file with several models.
     extra_sensors: sensors added to the declared ones.
     extra_joints: loop joints: a YAML file, or a mapping with the same content.
     strict: refuse a robot with a defect in a sensor, drive, collision or controller, instead of
@@ -43,7 +45,11 @@ def load_description(
     InvalidValueError for arguments with another type.
     """
     description, report = examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
+        source,
+        xacro_args=xacro_args,
+        package_paths=package_paths,
+        extra_sensors=extra_sensors,
+        model=model,
     )
     report = report.strict() if strict else report
     if description is None or not report.ok:
@@ -58,10 +64,15 @@ def check_description(
     xacro_args: Mapping[str, object] | None = None,
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
+    model: str = '',
 ) -> Report:
     """Return a description's report; defects raise no DescriptionError."""
     return examine_description(
-        source, xacro_args=xacro_args, package_paths=package_paths, extra_sensors=extra_sensors
+        source,
+        xacro_args=xacro_args,
+        package_paths=package_paths,
+        extra_sensors=extra_sensors,
+        model=model,
     )[1]
 
 
@@ -71,6 +82,7 @@ def examine_description(
     xacro_args: Mapping[str, object] | None = None,
     package_paths: Iterable[str | Path] = (),
     extra_sensors: Iterable[SensorDescription] = (),
+    model: str = '',
 ) -> tuple[RobotDescription | None, Report]:
     """Return the readable part of a description (None if there is none) and its report."""
     if xacro_args is not None and not (
@@ -79,25 +91,17 @@ def examine_description(
         raise InvalidValueError('xacro_args', xacro_args, 'a mapping from names to values')
     package_paths = items_of('package_paths', package_paths, (str, Path), 'folders')
     extra_sensors = items_of('sensors', extra_sensors, SensorDescription, 'SensorDescriptions')
-    body = _body_file(source)
-    if body is None:
-        return examine_urdf(source, xacro_args, package_paths, extra_sensors)
-    # imported here, since most worlds are made without YAML files
-    from sim_bridge.description.body.load import read_body
-
+    if not isinstance(source, (str, Path)):
+        expected = 'the path of a robot file, a shipped robot, or XML text'
+        raise InvalidValueError('source', source, expected)
+    if not is_xml_text(source):
+        source = shipped_file(source)
+    given = Source(source, xacro_args or {}, package_paths, model)
+    chosen = format_of(source)
     findings = Findings()
-    description = read_body(body, findings)
+    reader = robot_reader(chosen if chosen.robots else URDF)
+    description, label = reader.read_robot(given, findings)
     if description is not None:
-        description = with_mesh_files(description, body.resolve().parent, package_paths, findings)
+        description = with_mesh_files(description, given.folder, package_paths, findings)
         description = with_sensors(description, extra_sensors, findings)
-    return description, findings.report(str(body))
-
-
-def _body_file(source: str | Path) -> Path | None:
-    """Return the body file named by a source (its path, or a shipped robot); else None."""
-    if not isinstance(source, (str, Path)) or is_xml_text(source):
-        return None
-    path = Path(source)
-    if not path.suffix and not path.parent.name:
-        path = shipped_robots().get(str(source), path)
-    return path if path.suffix.lower() in BODY_SUFFIXES else None
+    return description, findings.report(label)

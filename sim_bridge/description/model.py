@@ -23,6 +23,7 @@ from sim_bridge.description.batteries import BatteryDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.force_fields import RobotField
+from sim_bridge.description.formats import URDF
 from sim_bridge.description.plugin_inputs import PluginInput
 from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
@@ -479,7 +480,7 @@ class RobotDescription:
     world, the identity if the file gives none. positions: initial one-axis joint positions given
     by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers
     in Choreonoid's files, by joint name. force_fields: fields acting on the robot. inputs:
-    command topics for its joints and fields, from plugins.
+    command topics for its joints and fields, from plugins. format: name of the file format.
     """
 
     name: str
@@ -503,6 +504,7 @@ class RobotDescription:
     force_fields: tuple[RobotField, ...] = ()
     inputs: tuple[PluginInput, ...] = ()
     batteries: tuple[BatteryDescription, ...] = ()
+    format: str = URDF.name
 
     @property
     def fixed_base(self) -> bool:

@@ -14,6 +14,7 @@ import sys
 from typing import NamedTuple
 from urllib.parse import unquote
 
+from sim_bridge.description.formats import format_of, ROBOT_SUFFIXES, WORLD_SUFFIXES
 from sim_bridge.foreign.packages import (
     ament_share,
     explain_missing,
@@ -32,16 +33,10 @@ from sim_bridge.foundation.errors import (
 )
 
 PACKAGE = 'sim_bridge'
-OPENPLX_SUFFIX = '.openplx'
-# Choreonoid's suffix, and OpenHRP's, which Choreonoid reads too
-BODY_SUFFIXES = ('.body', '.wrl')
-ROBOT_SUFFIXES = ('.urdf', '.xacro', *BODY_SUFFIXES, OPENPLX_SUFFIX)
 
 # accepted robot names; filled with the shipped robots' names
 _ROBOT = 'the name of a shipped robot ({}), the path of a file that exists, or a package:// URI'
 
-PROJECT_SUFFIX = '.cnoid'
-SCENE_SUFFIXES = ('.yaml', '.yml', PROJECT_SUFFIX)
 PARAMETERS_SUFFIX = '.params.yaml'
 # name prefix of shipped scenes
 GALLERY = 'gallery/'
@@ -94,7 +89,8 @@ def find_robot(
     text = os.path.expanduser(given)
     found = resolve_uri(text, base=base, package_paths=package_paths)
     if found is not None:
-        if found.suffix in SCENE_SUFFIXES:
+        chosen = format_of(found)
+        if chosen.worlds and not chosen.robots:
             raise InvalidValueError('robot', given, _NO_SCENE)
         return found
     shipped = shipped_robots()
@@ -132,6 +128,14 @@ def shipped_robots() -> dict[str, Path]:
     }
 
 
+def shipped_file(source: str | Path) -> str | Path:
+    """Return the file of a shipped robot for its name; any other source unchanged."""
+    path = Path(source)
+    if path.suffix or path.parent.name or _is(Path.exists, path):
+        return source
+    return shipped_robots().get(str(source), source)
+
+
 def find_scene(name_or_path: str | Path) -> Path:
     """
     Return a scene's file: the shipped scene for gallery/NAME, else the given path.
@@ -149,7 +153,7 @@ def find_scene(name_or_path: str | Path) -> Path:
 
 def names_gallery_scene(text: str) -> bool:
     """Return whether a text looks like a gallery scene's name."""
-    return text.startswith(GALLERY) and not text.endswith(SCENE_SUFFIXES)
+    return text.startswith(GALLERY) and not text.endswith(WORLD_SUFFIXES)
 
 
 def gallery_scenes() -> dict[str, Path]:

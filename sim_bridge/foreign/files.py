@@ -38,6 +38,23 @@ def noting_files() -> Iterator[dict[str, str]]:
 
 def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
     """Return a file's content; also raises OSError if it is not regular, or too large."""
+    content, size = _read(path, most_bytes)
+    if size > most_bytes:
+        reason = f'{size} bytes, and at most {most_bytes} are read'
+        raise OSError(errno.EFBIG, reason, str(path))
+    noted = _noted.get()
+    if noted is not None:
+        noted[str(Path(path).resolve())] = hashlib.sha256(content).hexdigest()
+    return content
+
+
+def read_head(path: str | Path, most_bytes: int) -> bytes:
+    """Return a file's first bytes, unnoted; also raises OSError if it is not regular."""
+    return _read(path, most_bytes)[0]
+
+
+def _read(path: str | Path, most_bytes: int) -> tuple[bytes, int]:
+    """Return the first bytes of a regular file, and its size."""
     descriptor = os.open(path, _FLAGS)
     try:
         status = os.fstat(descriptor)
@@ -45,15 +62,8 @@ def read_file(path: str | Path, most_bytes: int = TEXT_BYTES) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, 'not a regular file', str(path))
-        if status.st_size > most_bytes:
-            reason = f'{status.st_size} bytes, and at most {most_bytes} are read'
-            raise OSError(errno.EFBIG, reason, str(path))
         # it would refuse a folder, and leave the descriptor open
         with open(descriptor, 'rb', closefd=False) as file:
-            content = file.read(most_bytes)
+            return file.read(most_bytes), status.st_size
     finally:
         os.close(descriptor)
-    noted = _noted.get()
-    if noted is not None:
-        noted[str(Path(path).resolve())] = hashlib.sha256(content).hexdigest()
-    return content

@@ -19,7 +19,7 @@ from sim_bridge.ros.params.parameter_names import check_parameter_name
 from sim_bridge.ros.params.parameter_table import from_flat, specifications
 from sim_bridge.ros.params.parameter_text import flattened
 from sim_bridge.ros.params.parameters import SimulatorParameters
-from sim_bridge.ros.params.robot_parameters import project_parameters
+from sim_bridge.ros.params.robot_parameters import world_parameters
 from sim_bridge.sweep.plan import ControllerPlan, Plan
 
 _TABLES: Mapping[str, Any] = {
@@ -64,7 +64,7 @@ def simulator_parameters(
     """
     world, robot = scene_of(plan, folder), robot_of(plan, folder)
     given = _in_folder(_given(plan.parameters, 'sim_bridge'), folder)
-    values: dict[str, Any] = {'seed': seed, **project_parameters(world)}
+    values: dict[str, Any] = {'seed': seed, **world_parameters(world)}
     packages = given.get('package_paths', ())
     values.update(values_nearby('/sim_bridge', world, robot, packages, params_of(plan, folder)))
     values.update(given)

@@ -156,7 +156,10 @@ def _add_robot(
     additions: Additions,
 ) -> None:
     """Load a robot, and set the attributes given in the scene."""
-    robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
+    if scene.description is None:
+        robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
+    else:
+        robot = world.add_robot(scene.description, scene.name, **scene.arguments)
     if start is not None:
         start(scene)
 

@@ -22,8 +22,8 @@ from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunct
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import ERROR
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.description.scene.model import SceneDescription
-from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.sensor_kinds import CAMERA
 from sim_bridge.engine.data.model import GRAVITY_SIZE
 from sim_bridge.engine.data.state import State
@@ -615,19 +615,24 @@ class World(DeclaredAttributes):
             )
 
     @sharing()
-    def load_scene(self, source: str | Path | Mapping[str, object]) -> SceneDescription:
+    def load_scene(
+        self, source: str | Path | Mapping[str, object], package_paths: Iterable[str | Path] = ()
+    ) -> SceneDescription:
         """
         Add a scene's contents, or nothing after an error.
 
         source: a YAML file, or a mapping with its contents, with the keys listed in
-        `description.scene.scene`; or a Choreonoid project (.cnoid). Gravity and settings in the
-        scene become those of this world. The time step stays; `time_step` in the returned
-        description is the project's.
+            `description.scene.scene`; or a world file in another format of
+            `description.formats`, such as a Choreonoid project (.cnoid).
+        package_paths: folders searched for package:// files; YAML scenes name their own.
+
+        Gravity and settings in the scene become those of this world. The time step stays;
+        `time_step` in the returned description is the file's.
 
         Raises SceneError, a DescriptionError, with all errors found: key, value and accepted
         values.
         """
-        scene = read_scene(source)
+        scene = read_scene(source, package_paths=package_paths)
         with self.registry.all_or_nothing():
             add_scene(self, scene)
         return scene

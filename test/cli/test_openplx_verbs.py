@@ -104,7 +104,7 @@ def test_check_reports_defects(scene, capsys):
 def test_no_controller_is_started_for_a_scene_with_motors_of_its_own(scene):
     """Start controllers for robots from other files, but not for an OpenPLX scene."""
     assert list(robots_of('', str(scene))) == []
-    assert list(robots_of('', 'arm')) == [('', 'arm', 'pd')]
+    assert list(robots_of('', 'arm')) == [('', 'arm', 'pd', None)]
 
 
 def test_a_scene_is_recorded_and_replayed_to_the_bit(scene, tmp_path):

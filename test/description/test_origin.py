@@ -10,8 +10,8 @@ import pytest
 import sim_bridge as sb
 from sim_bridge.description.magnetic_model import magnetic_field
 from sim_bridge.description.report import SceneError
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.description.scene.origin import origin_from_mapping
-from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.engine.math.geodesy import ecef_of, geodetic_of
 from sim_bridge.foundation.errors import InvalidValueError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sim_bridge.description.report import SceneError
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.description.yaml.overlay import overlaid, path_text, read_path
 from sim_bridge.foundation.errors import InvalidValueError
 

@@ -9,8 +9,8 @@ import textwrap
 import pytest
 
 import sim_bridge as sb
-from sim_bridge.description.scene.scene import read_scene
-from sim_bridge.ros.params.robot_parameters import project_parameters, robots_of
+from sim_bridge.description.scene.load import read_scene
+from sim_bridge.ros.params.robot_parameters import robots_of, world_parameters
 
 SHIPPED = Path(__file__).resolve().parents[2] / 'config' / 'yard' / 'yard.cnoid'
 ARM = """format: ChoreonoidBody
@@ -65,7 +65,7 @@ def test_the_shipped_project_runs():
         'erp': 0.4,
         'cfm': 1e-10,
     }
-    assert project_parameters(str(SHIPPED)) == {'rate': pytest.approx(500), 'solver': 'direct'}
+    assert world_parameters(str(SHIPPED)) == {'rate': pytest.approx(500), 'solver': 'direct'}
     assert [name for name, *_ in robots_of(str(SHIPPED), '')] == ['gate']
     assert list(robots_of('', 'crawler_vehicle')) == []
     world = sb.World(time_step=scene.time_step)

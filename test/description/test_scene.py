@@ -10,7 +10,7 @@ import trimesh
 import yaml
 
 import sim_bridge as sb
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.load import read_scene
 
 TURN = (0.0, 0.0, np.sin(0.5), np.cos(0.5))
 

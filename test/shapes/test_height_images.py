@@ -8,7 +8,7 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge.description.report import SceneError
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.foundation.errors import InvalidValueError
 
 PIXELS = np.random.default_rng(1).integers(0, 256, (5, 7))

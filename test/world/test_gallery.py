@@ -13,7 +13,7 @@ from sim_bridge.control.joint_loop import ControlledRobot, Motion
 from sim_bridge.control.pd_controller import PdLaw, PdParameters
 from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.description.resources import gallery_scenes
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.drives.drive import Drive
 from sim_bridge.ros.command.commands import RobotCommands
 from sim_bridge.ros.params.parameter_files import parameters_in
@@ -286,7 +286,7 @@ def test_scenes_say_who_controls_their_robots():
     """Leave the swarm to its motors; use the controllers from parameter files for others."""
 
     def of(scene):
-        return {(name, who) for name, _, who in robots_of(f'gallery/{scene}', '')}
+        return {(each.namespace, each.controller) for each in robots_of(f'gallery/{scene}', '')}
 
     assert of('rover_swarm') == {(f'rover_{k}', 'none') for k in range(1, 9)}
     assert of('grasp') == {('hand', 'pd')}

@@ -15,6 +15,7 @@ from sim_bridge.description.body.composed import composed
 from sim_bridge.description.body.document import read_document
 from sim_bridge.description.body.keys import key_of, note_unread
 from sim_bridge.description.body.links import BodyLink, in_joint_order, read_links
+from sim_bridge.description.formats import BODY
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mechanism.constraints import attach
 from sim_bridge.description.mechanism.loops import link_poses
@@ -28,6 +29,7 @@ from sim_bridge.description.model import (
     SensorDescription,
 )
 from sim_bridge.description.poses import read_only
+from sim_bridge.description.reader import Source
 from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.description.yaml.constraints import read_joints
@@ -44,11 +46,14 @@ _SELF_COLLISION = (
 )
 
 
-def read_body(path: Path, findings: Findings) -> RobotDescription | None:
-    """Return the robot in a file, with all defects among the findings."""
+def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | None, str]:
+    """Return the robot in a body file, and the report's name for it."""
+    path = Path(source.given)
     with noting_files() as files:
         description = _read(path, findings)
-    return None if description is None else replace(description, files=tuple(files))
+    if description is not None:
+        description = replace(description, format=BODY.name, files=tuple(files))
+    return description, str(path)
 
 
 def _read(path: Path, findings: Findings) -> RobotDescription | None:

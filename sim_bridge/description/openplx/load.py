@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from sim_bridge.description.formats import format_of, OPENPLX
 from sim_bridge.description.openplx.bundles import installed_bundles
 from sim_bridge.description.openplx.evaluate import read_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.description.openplx.mapping.refusals import note_unsupported, REFUSED
 from sim_bridge.description.openplx.mapping.scene import map_scene
 from sim_bridge.description.report import Findings, Report, SceneError
-from sim_bridge.description.resources import OPENPLX_SUFFIX, shipped_robots
+from sim_bridge.description.resources import shipped_robots
 from sim_bridge.foreign.files import noting_files
 from sim_bridge.foreign.reader_process import sharing
 from sim_bridge.foundation.errors import InvalidValueError
@@ -54,7 +55,7 @@ def examine_openplx(
 
 def _shipped_scenes() -> dict[str, Path]:
     """Return the files of the OpenPLX scenes among the shipped robots, by name."""
-    return {name: path for name, path in shipped_robots().items() if path.suffix == OPENPLX_SUFFIX}
+    return {name: path for name, path in shipped_robots().items() if format_of(path) is OPENPLX}
 
 
 def load_openplx(

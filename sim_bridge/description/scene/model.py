@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 from sim_bridge.description.gravity import Gravity
+from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import Report
 from sim_bridge.description.scene.fields import SceneField
@@ -45,7 +46,9 @@ class SceneRobot:
     name, urdf (its file) and further arguments for `World.load_urdf`. namespace: for its ROS
     topics. own: its own settings. links, joints: settings for its links and joints, by name.
     is_object: whether it has no topics, since it has nothing to command or to measure.
-    controller: one of CONTROLLERS or NO_CONTROLLER; '' if the scene names none.
+    controller: one of CONTROLLERS or NO_CONTROLLER; '' if the scene names none. description: the
+    robot itself, if the world's file contains it: `urdf` is then this file, and `arguments` are
+    those of `World.add_robot`.
     """
 
     name: str
@@ -58,6 +61,7 @@ class SceneRobot:
     line: int = 0
     is_object: bool = False
     controller: str = ''
+    description: RobotDescription | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +84,7 @@ class SceneDescription:
     objects, including the ground. time_step [s]: for the creator of the world; only projects give
     one. report: warnings. description: a line for users. origin: place on the Earth, None if not
     given. named_poses, tags: for clients that spawn, navigate or choose a world. light: for
-    cameras, None for the default.
+    cameras, None for the default. files: full paths to all read files, robots' files aside.
     """
 
     source: str
@@ -102,6 +106,7 @@ class SceneDescription:
     named_poses: tuple[NamedPose, ...] = ()
     tags: tuple[str, ...] = ()
     light: SceneLight | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def placed(self) -> tuple[SceneBody | SceneRobot, ...]:

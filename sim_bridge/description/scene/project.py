@@ -27,6 +27,7 @@ from sim_bridge.description.body.keys import (
 from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.load import load_description
 from sim_bridge.description.model import JointType, RobotDescription
+from sim_bridge.description.reader import Source
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.resources import resolve_uri
 from sim_bridge.description.scene.joints import JointSettings, SceneJoint, WORLD
@@ -93,8 +94,9 @@ class _Simulator(NamedTuple):
     is_2d: bool = False
 
 
-def read_project(path: Path, findings: Findings) -> SceneDescription:
+def read_world(source: Source, findings: Findings) -> SceneDescription:
     """Return a project's scene, with its defects among the findings."""
+    path = Path(source.given)
     content = read_mapping(path, findings)
     scene = SceneDescription(str(path))
     if content is None:

@@ -75,7 +75,7 @@ the arguments of `World.add_body`, robots `World.load_urdf`, OpenPLX scenes `Wor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 import re
@@ -85,14 +85,8 @@ from typing import Any
 from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.description.gravity import Gravity, GREATEST_GRAVITY, PointGravity
 from sim_bridge.description.model import MOTIONS, SensorDescription
-from sim_bridge.description.report import DescriptionError, Findings, SceneError
-from sim_bridge.description.resources import (
-    explain_unresolved,
-    find_robot,
-    find_scene,
-    PROJECT_SUFFIX,
-    resolve_uri,
-)
+from sim_bridge.description.report import DescriptionError, Findings
+from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
 from sim_bridge.description.scene.fields import read_fields
 from sim_bridge.description.scene.joints import read_joints
 from sim_bridge.description.scene.joints import read_settings as read_joint_settings
@@ -112,7 +106,7 @@ from sim_bridge.description.scene.values import read_link, read_robot, read_sett
 from sim_bridge.description.yaml.overlay import overlaid, read_path
 from sim_bridge.description.yaml.section import mapping_from_text, read_document, Section
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
-from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
+from sim_bridge.foundation.errors import SimBridgeError, UnknownNameError
 from sim_bridge.shapes.friction_direction import direction_of, FrictionDirection
 from sim_bridge.shapes.material import ContactMaterial, Material, ODE_NAMES
 from sim_bridge.shapes.materials import MaterialLibrary
@@ -126,31 +120,15 @@ _TEXTS = ('friction_model', 'solver')
 _READ_APART = ('direction', 'reduce', 'contact_area', 'bins')
 
 
-def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> SceneDescription:
+def read_yaml_scene(
+    source: str | Path | Mapping[str, object], values: str, findings: Findings
+) -> SceneDescription:
     """
     Read a scene from a YAML file, or from a mapping with the same content.
 
-    source: path or mapping; gallery/NAME is a shipped scene. A Choreonoid file is read as a
-    project, see `project`. values: replacements for values of `world`, as in the node's parameter
-    `world_values`; '' for none. Raises SceneError, with every defect, its place and the accepted
-    values, UnknownNameError for a missing gallery scene, and InvalidValueError for `values`.
+    values: replacements for values of `world`, as in the node's parameter `world_values`; '' for
+    none. Raises InvalidValueError for `values`.
     """
-    findings = Findings()
-    if isinstance(source, (str, Path)):
-        source = find_scene(source)
-    if isinstance(source, (str, Path)) and str(source).endswith(PROJECT_SUFFIX):
-        if values:
-            raise InvalidValueError(
-                "parameter 'world_values'", values, 'none with a project: it is not a YAML scene'
-            )
-        # imported here, since most worlds do not need it
-        from sim_bridge.description.scene.project import read_project
-
-        project = read_project(Path(source), findings)
-        report = findings.report(str(source))
-        if not report.ok:
-            raise SceneError(report)
-        return replace(project, report=report)
     label, folder, content = read_document(source, findings)
     scene = SceneDescription(label)
     if content is not None:
@@ -161,10 +139,7 @@ def read_scene(source: str | Path | Mapping[str, object], values: str = '') -> S
         document.close()
         if world is not None:
             scene = _scene(label, folder, world)
-    report = findings.report(label)
-    if not report.ok:
-        raise SceneError(report)
-    return replace(scene, report=report)
+    return scene
 
 
 def check_values(text: str) -> dict[tuple[str | int, ...], object]:

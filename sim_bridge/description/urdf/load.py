@@ -8,16 +8,17 @@ decide about a description.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+from sim_bridge.description.formats import UNREAD_ROOTS
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mechanism.constraints import attach
-from sim_bridge.description.mechanism.sensors import with_sensors
 from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
-from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.model import RobotDescription
+from sim_bridge.description.reader import Source
 from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
@@ -25,7 +26,7 @@ from sim_bridge.description.sdf.joints import read_gazebo_joints
 from sim_bridge.description.sdf.mimic_plugins import with_mimic_plugins
 from sim_bridge.description.sdf.plugin_forces import with_plugin_effects
 from sim_bridge.description.sdf.wheel_slip import with_wheel_slip
-from sim_bridge.description.urdf import crawlers, drives, extension, meshes, xacro_file
+from sim_bridge.description.urdf import crawlers, drives, extension, xacro_file
 from sim_bridge.description.urdf.joints import build_joint
 from sim_bridge.description.urdf.links import build_link
 from sim_bridge.description.urdf.materials import read_appearances
@@ -45,41 +46,35 @@ from sim_bridge.description.xml.document import Document, Element, parse_documen
 from sim_bridge.description.xml.schema import clean, clean_or_drop
 
 
-def examine_urdf(
-    source: str | Path,
-    xacro_args: Mapping[str, object] | None,
-    package_paths: Iterable[str | Path],
-    extra_sensors: Iterable[SensorDescription],
-) -> tuple[RobotDescription | None, Report]:
-    """Return the description in a URDF, xacro file or XML text; see `examine_description`."""
-    findings = Findings()
-    name, data = read_source(source, findings)
+def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | None, str]:
+    """Return the robot in a URDF, xacro file or XML text, and the report's name for it."""
+    name, data = read_source(source.given, findings)
     label = name
     document = None if data is None else parse_document(data, findings)
     if document is not None and xacro_file.is_xacro(name, document):
-        document = xacro_file.expand(name, document, xacro_args or {}, package_paths, findings)
+        document = xacro_file.expand(
+            name, document, source.xacro_args, source.package_paths, findings
+        )
         # the following line numbers belong to the expanded text
         label = f'{name} (expanded)'
     if document is None:
-        return None, findings.report(label)
+        return None, label
     description = _robot(document, name, findings)
     if description is not None:
         base = None if name == '<string>' else Path(name).resolve().parent
-        package_paths = list(package_paths)
-        description = drives.with_drives(document.root, description, base, package_paths, findings)
+        description = drives.with_drives(
+            document.root, description, base, source.package_paths, findings
+        )
         description = with_plugin_effects(document.root, description, findings)
         description = with_wheel_slip(document.root, description, findings)
-        description = meshes.with_mesh_files(description, base, package_paths, findings)
-        description = with_sensors(description, extra_sensors, findings)
-    return description, findings.report(label)
+    return description, label
 
 
 def _robot(document: Document, source: str, findings: Findings) -> RobotDescription | None:
     root = document.root
     if root.tag != 'robot':
-        hint = {'sdf': '; this is an SDF file', 'mujoco': '; this is an MJCF file'}.get(
-            root.tag, ''
-        )
+        kind = UNREAD_ROOTS.get(root.tag)
+        hint = f'; this is an {kind} file' if kind else ''
         place = Place('document', line=root.line)
         findings.error(
             'not-a-robot', place, f'the root element is <{root.tag}>, not <robot>{hint}'

@@ -13,6 +13,7 @@ from xml.etree.ElementTree import Comment, Element, SubElement
 
 import numpy as np
 
+from sim_bridge.description.formats import URDF
 from sim_bridge.description.model import (
     GeometryDescription,
     JointDescription,
@@ -50,6 +51,15 @@ def urdf_text(
     out and a ball joint becomes a floating joint; XML comments say so.
     """
     return _Writer(robot, mesh_folder).text(list(shapes))
+
+
+def published_urdf(robot: RobotDescription, mesh_folder: Path | None = None) -> str:
+    """
+    Return the text for `robot_description`: the URDF as read, or the tree in another format.
+
+    mesh_folder: see `urdf_text`.
+    """
+    return robot.xml if robot.format == URDF.name else urdf_text(robot, (), mesh_folder)
 
 
 class _Writer:

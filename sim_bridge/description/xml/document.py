@@ -13,11 +13,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 import re
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
+from sim_bridge.description.formats import format_of, is_xml_text, OPENPLX
 from sim_bridge.description.report import Place
-from sim_bridge.description.resources import OPENPLX_SUFFIX, robot_meant, shipped_robots
+from sim_bridge.description.resources import robot_meant, shipped_robots
 from sim_bridge.description.xml.tolerance import declaring, prefixes_of, robot_alone, well_formed
 from sim_bridge.foreign.files import read_file, TEXT_BYTES
 from sim_bridge.foundation.errors import brief, InvalidValueError
@@ -110,11 +111,6 @@ class _TooLargeError(Exception):
     """The document has more elements than any robot."""
 
 
-def is_xml_text(source: str | Path) -> TypeGuard[str]:
-    """Return whether a source is XML text instead of a path: XML text starts with '<'."""
-    return isinstance(source, str) and source.lstrip('\ufeff \t\r\n').startswith('<')
-
-
 _OPENPLX = 'is an OpenPLX scene, read by World.load_openplx({!r}), not a URDF'
 
 
@@ -130,7 +126,7 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
     if is_xml_text(source):
         return '<string>', source
     name = str(source)
-    if name.lower().endswith(OPENPLX_SUFFIX):
+    if format_of(source) is OPENPLX:
         findings.error('openplx', Place('file', name[:200]), _OPENPLX.format(name[:200]))
         return name[:200], None
     try:
@@ -140,7 +136,7 @@ def read_source(source: str | Path, findings: Findings) -> tuple[str, bytes | st
         if name in shipped:
             return read_source(shipped[name], findings)
         # OpenPLX scenes are left out
-        shipped = {each: path for each, path in shipped.items() if path.suffix != OPENPLX_SUFFIX}
+        shipped = {each: path for each, path in shipped.items() if format_of(path) is not OPENPLX}
         reason = getattr(err, 'strerror', None) or str(err)
         if '<' in name:
             reason += ' (an XML text starts with "<")'

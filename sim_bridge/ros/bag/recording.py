@@ -21,8 +21,9 @@ from std_msgs.msg import String
 
 from sim_bridge.description import find_robot
 from sim_bridge.description.force_fields import name_of
+from sim_bridge.description.formats import URDF
 from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.resources import BODY_SUFFIXES, find_scene
+from sim_bridge.description.resources import find_scene
 from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import shortened
 from sim_bridge.foundation.validation import GivenPose
@@ -215,7 +216,7 @@ class Recording(Journal):
             made=None
             if position is None
             else {
-                'description': _body_file(robot.description)
+                'description': _own_file(robot.description)
                 or portable_description(robot.description),
                 'namespace': None if loaded is None else loaded.namespace,
                 'position': [float(each) for each in position],
@@ -380,6 +381,8 @@ def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[s
     """Return the SHA-256, by path, for the files used to build the world."""
     world = find_scene(parameters.world) if parameters.world else None
     paths: set[Path | str | None] = {world, parameters.extra_joints}
+    if loaded.scene is not None:
+        paths |= {*loaded.scene.files}
     for robot in loaded.world.robots.values():
         paths |= _files(robot)
     read = _sums(paths)
@@ -389,23 +392,23 @@ def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[s
 
 
 def _files(robot: Robot) -> set[str | None]:
-    """Return a robot's controller files, body files and collision meshes."""
+    """Return a robot's controller files, collision meshes, and its own file unless it is URDF."""
     if robot.description is None:
         return set()
     links = robot.description.links.values()
     meshes = [shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
     return {
         *meshes,
-        _body_file(robot.description),
+        _own_file(robot.description),
         *robot.description.files,
         *robot.description.controller_files.values(),
     }
 
 
-def _body_file(description: RobotDescription) -> str | None:
-    """Return the path to a robot's body file, since its URDF cannot hold all of it; else None."""
+def _own_file(description: RobotDescription) -> str | None:
+    """Return a robot's file if its URDF cannot hold all of it; None for a URDF or a text."""
     path = Path(description.source)
-    return str(path.resolve()) if path.suffix.lower() in BODY_SUFFIXES else None
+    return str(path.resolve()) if description.format != URDF.name and path.is_file() else None
 
 
 def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:

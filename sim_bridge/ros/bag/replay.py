@@ -16,9 +16,9 @@ from typing import Any, cast
 
 from rclpy.qos import QoSProfile
 
+from sim_bridge.description.formats import format_of, URDF
 from sim_bridge.description.openplx.bundles import installed_bundles, VARIABLE
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
 from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import (
     brief,
@@ -477,8 +477,8 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     # recorded commands arrive when they took effect: lockstep has no source to wait for
     parameters = checked(SimulatorParameters, {**setup.parameters, 'lockstep': []})
     is_own = parameters.robot or parameters.robot_description or not parameters.world
-    # files of these types are read again; `check_files` has checked them
-    if is_own and not parameters.robot.endswith((*BODY_SUFFIXES, OPENPLX_SUFFIX)):
+    # files in other formats are read again; `check_files` has checked them
+    if is_own and format_of(parameters.robot or parameters.robot_description) is URDF:
         # the robot from the parameter `robot` comes after the robots of a world
         last = next(reversed(setup.descriptions.values()), '')
         return replace(parameters, robot='', robot_description=last)

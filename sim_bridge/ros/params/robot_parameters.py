@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from sim_bridge.description import find_robot, load_description
 from sim_bridge.description.controllers import CONTROLLERS
-from sim_bridge.description.model import JointType
-from sim_bridge.description.resources import (
-    BODY_SUFFIXES,
-    find_scene,
-    PARAMETERS_SUFFIX,
-    PROJECT_SUFFIX,
-)
-from sim_bridge.description.resources import OPENPLX_SUFFIX as SUFFIX
+from sim_bridge.description.formats import format_of, OPENPLX, URDF, YAML
+from sim_bridge.description.model import JointType, RobotDescription
+from sim_bridge.description.resources import find_scene, PARAMETERS_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.params.parameter_files import read_parameter_file
 
@@ -23,11 +19,25 @@ DEFAULT_ROBOT = 'arm'
 DEFAULT_CONTROLLER = 'pd'
 
 
+class ControllableRobot(NamedTuple):
+    """
+    Robot to be controlled.
+
+    namespace: for its topics. source: file or name. controller: the default. description: the
+    robot, if its world's file contains it.
+    """
+
+    namespace: str
+    source: str
+    controller: str
+    description: RobotDescription | None = None
+
+
 def robots_of(
     world: str, robot: str, package_paths: Iterable[str | Path] = ()
-) -> Iterator[tuple[str, str, str]]:
+) -> Iterator[ControllableRobot]:
     """
-    Yield namespace, file or name, and default controller for every controllable robot.
+    Yield every controllable robot.
 
     world: scene file or gallery/NAME, '' for none. robot: an additional robot; '' for
     DEFAULT_ROBOT, or for none if there is a scene. The controller is one of CONTROLLERS or, only
@@ -37,40 +47,47 @@ def robots_of(
     """
     if world:
         # imported here to save start-up time
-        from sim_bridge.description.scene.scene import read_scene
+        from sim_bridge.description.scene.load import read_scene
 
         yield from (
-            (each.namespace, each.urdf, each.controller or controller_for(each.urdf))
-            for each in read_scene(world).robots
-            if not each.is_object and _has_joints(each.urdf)
+            ControllableRobot(
+                each.namespace,
+                each.urdf,
+                each.controller or controller_for(each.urdf),
+                each.description,
+            )
+            for each in read_scene(world, package_paths=package_paths).robots
+            if not each.is_object and _has_joints(each.description or each.urdf)
         )
-    if (robot or not world) and not is_openplx(robot) and _has_joints(robot):
+    if (robot or not world) and not is_openplx(robot) and _has_joints(robot, package_paths):
         name = robot or DEFAULT_ROBOT
-        yield '', name, controller_for(name, package_paths)
+        yield ControllableRobot('', name, controller_for(name, package_paths))
 
 
-def _has_joints(robot: str) -> bool:
-    """Return False for a body file without movable joints, True for any other file."""
-    try:
-        path = find_robot(robot or DEFAULT_ROBOT)
-        if path.suffix not in BODY_SUFFIXES:
+def _has_joints(robot: str | RobotDescription, package_paths: Iterable[str | Path] = ()) -> bool:
+    """Return whether a robot has movable joints; True for a URDF, which is not read here."""
+    if isinstance(robot, str):
+        try:
+            path = find_robot(robot or DEFAULT_ROBOT, package_paths=package_paths)
+            if format_of(path) is URDF:
+                return True
+            robot = load_description(path, package_paths=package_paths)
+        except SimBridgeError:
+            # the node reports the error
             return True
-        joints = load_description(path).joints.values()
-    except SimBridgeError:
-        # the node reports the error
-        return True
-    return any(joint.type is not JointType.FIXED for joint in joints)
+    return any(joint.type is not JointType.FIXED for joint in robot.joints.values())
 
 
-def project_parameters(world: str) -> dict[str, object]:
+def world_parameters(world: str) -> dict[str, object]:
     """
-    Return the simulator parameters equivalent to a Choreonoid project.
+    Return the simulator parameters that a world file sets.
 
-    world: scene file; the result is empty unless it is a project. Raises SceneError.
+    world: scene file; the result is empty for YAML, whose settings the world takes itself. Raises
+    SceneError.
     """
-    if not world.endswith(PROJECT_SUFFIX):
+    if not world or format_of(find_scene(world)) in (YAML, URDF):
         return {}
-    from sim_bridge.description.scene.scene import read_scene
+    from sim_bridge.description.scene.load import read_scene
 
     scene = read_scene(world)
     values: dict[str, object] = {}
@@ -84,9 +101,9 @@ def project_parameters(world: str) -> dict[str, object]:
 def is_openplx(robot: str, package_paths: Iterable[str | Path] = ()) -> bool:
     """Return whether a robot, in the form accepted by `find_robot`, is an OpenPLX file."""
     try:
-        return find_robot(robot, package_paths=package_paths).suffix == SUFFIX
+        return format_of(find_robot(robot, package_paths=package_paths)) is OPENPLX
     except (UnknownNameError, InvalidValueError):
-        return robot.endswith(SUFFIX)
+        return format_of(robot) is OPENPLX
 
 
 def parameter_file_beside(robot: str, package_paths: Iterable[str | Path] = ()) -> Path | None:

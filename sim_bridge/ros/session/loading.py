@@ -10,11 +10,13 @@ from typing import Any, Protocol
 import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
+from sim_bridge.description.formats import format_of, OPENPLX, PROJECT
 from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.model import JointType, SensorDescription
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
-from sim_bridge.description.resources import OPENPLX_SUFFIX, PROJECT_SUFFIX
+from sim_bridge.description.resources import find_scene
 from sim_bridge.description.scene.fields import fields_from_text, SceneField
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.description.scene.model import (
     namespace_for,
     SceneBody,
@@ -22,7 +24,6 @@ from sim_bridge.description.scene.model import (
     SceneRobot,
 )
 from sim_bridge.description.scene.origin import origin_from_mapping
-from sim_bridge.description.scene.scene import read_scene
 from sim_bridge.description.scene.standing import standing_body, WORLD_LINK
 from sim_bridge.engine.collision.probe import measure_convex_pairs
 from sim_bridge.foreign.reader_process import sharing
@@ -157,9 +158,9 @@ def _load_scene(
         given: Any = each.arguments.get('joint_positions', {})
         _start_at(robot, {**initial_values(robot.description), **given})
 
-    scene = read_scene(parameters.world, parameters.world_values)
+    scene = read_scene(parameters.world, parameters.world_values, parameters.package_paths)
     add_scene(world, scene, start)
-    if parameters.world.endswith(PROJECT_SUFFIX):
+    if format_of(find_scene(parameters.world)) is PROJECT:
         # the parameter contains the project's solver, unless the user has overridden it
         world.solver = parameters.solver
     return scene, [
@@ -277,7 +278,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
     source: str | Path = parameters.robot_description or find_robot(
         parameters.own_robot, package_paths=parameters.package_paths
     )
-    if not isinstance(source, Path) or source.suffix != OPENPLX_SUFFIX:
+    if not isinstance(source, Path) or format_of(source) is not OPENPLX:
         return _load_robot(world, source, parameters)
     for name in _NOT_OF_SCENES:
         value = getattr(parameters, name)

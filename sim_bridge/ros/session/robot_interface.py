@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol, TYPE_CHECKING
 
 from std_msgs.msg import String
 
-from sim_bridge.description.resources import BODY_SUFFIXES
-from sim_bridge.description.urdf.write import urdf_text
+from sim_bridge.description.urdf.write import published_urdf
 from sim_bridge.foundation.errors import UnknownNameError
 from sim_bridge.ros.command.batteries import Batteries
 from sim_bridge.ros.command.command_inbox import CommandInbox
@@ -423,7 +421,4 @@ def _urdf_of(robot: sb.Robot) -> str:
         urdf: str = scene.urdf(robot.name, mesh_folder())
         if urdf:
             return urdf
-    if Path(robot.description.source).suffix.lower() in BODY_SUFFIXES:
-        # the description as read, but with triangles in files, for programs that draw it
-        return urdf_text(robot.description, (), mesh_folder())
-    return str(robot.description.xml)
+    return published_urdf(robot.description, mesh_folder())

@@ -14,11 +14,11 @@ from rclpy.logging import get_logger
 import sim_bridge as sb
 from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
+from sim_bridge.description.formats import format_of, FORMATS, OPENPLX, ROBOT_SUFFIXES
 from sim_bridge.description.gravity import AnyGravity, PointGravity
 from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
-from sim_bridge.description.resources import BODY_SUFFIXES, OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.ros.params.initial_values import initial_values
@@ -31,7 +31,7 @@ from sim_bridge.shapes.shapes import Plane, Shape
 from sim_bridge.world.openplx import OpenPlxScene
 
 _NAMESPACE = re.compile(r'[A-Za-z_][A-Za-z0-9_]*(/[A-Za-z_][A-Za-z0-9_]*)*')
-SPAWNED_SUFFIXES = ('.urdf', '.xacro', '.xml', *BODY_SUFFIXES, OPENPLX_SUFFIX)
+SPAWNED_SUFFIXES = (*ROBOT_SUFFIXES, '.xml')
 
 
 @dataclass(frozen=True)
@@ -228,23 +228,15 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | S
             code=ErrorCode.RESOURCE_MISSING,
         )
     if text.startswith('<'):
-        # the reader reports invalid XML, with the error's place
-        with contextlib.suppress(ElementTree.ParseError):
-            if ElementTree.fromstring(text).tag == 'robot':
-                return text
-            raise InvalidValueError(
-                'format of resource',
-                text[:40],
-                'URDF or xacro, whose root element is <robot>',
-                code=ErrorCode.RESOURCE_UNREADABLE,
-            )
+        _check_root(text)
         return text
     if '\n' in text:
         return SceneSource(resource)
-    file, _, model = text.partition(f'{OPENPLX_SUFFIX}#')
+    (suffix,) = OPENPLX.suffixes
+    file, _, model = text.partition(f'{suffix}#')
     with coded(ErrorCode.RESOURCE_NOT_FOUND):
         source = find_robot(
-            f'{file}{OPENPLX_SUFFIX}' if model else text, package_paths=parameters.package_paths
+            f'{file}{suffix}' if model else text, package_paths=parameters.package_paths
         )
     if source.suffix not in SPAWNED_SUFFIXES:
         raise InvalidValueError(
@@ -253,9 +245,22 @@ def _source_of(resource: str, parameters: SimulatorParameters) -> str | Path | S
             f'one of {", ".join(SPAWNED_SUFFIXES)}',
             code=ErrorCode.RESOURCE_UNREADABLE,
         )
-    if source.suffix == OPENPLX_SUFFIX:
+    if format_of(source) is OPENPLX:
         return SceneSource(str(source.resolve()), model)
     return source
+
+
+def _check_root(text: str) -> None:
+    """Raise InvalidValueError for XML in no robot format; its reader reports broken XML."""
+    known = [f'<{root}>' for each in FORMATS if each.robots for root in each.roots]
+    with contextlib.suppress(ElementTree.ParseError):
+        if f'<{ElementTree.fromstring(text).tag}>' not in known:
+            raise InvalidValueError(
+                'format of resource',
+                text[:40],
+                f'XML with the root element {" or ".join(known)}',
+                code=ErrorCode.RESOURCE_UNREADABLE,
+            )
 
 
 def _one_of_each_kind(shapes: Iterable[Shape]) -> list[Shape]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, TYPE_CHECKING
 
 from sim_bridge.description import DescriptionError, shipped_robots
+from sim_bridge.description.formats import format_of, OPENPLX
 from sim_bridge.description.openplx.bundles import has_bundles
-from sim_bridge.description.resources import OPENPLX_SUFFIX
 from sim_bridge.foundation.errors import ErrorCode, SimBridgeError, UnknownNameError
 from sim_bridge.ros.services.standard.interfaces import (
     agree,
@@ -124,7 +124,7 @@ class SpawnServices:
             {
                 name: file
                 for name, file in shipped_robots().items()
-                if file.suffix != OPENPLX_SUFFIX or has_bundles()
+                if format_of(file) is not OPENPLX or has_bundles()
             },
             on_done,
         )

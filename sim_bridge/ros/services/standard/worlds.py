@@ -12,22 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim_bridge.description import load_description
+from sim_bridge.description.formats import format_of, OPENPLX, WORLD_SUFFIXES, YAML
 from sim_bridge.description.report import DescriptionError
 from sim_bridge.description.resources import (
     explain_unresolved,
     find_scene,
     gallery_scenes,
     names_gallery_scene,
-    OPENPLX_SUFFIX,
     PARAMETERS_SUFFIX,
-    PROJECT_SUFFIX,
     resolve_uri,
-    SCENE_SUFFIXES,
     searched_paths,
 )
+from sim_bridge.description.scene.load import read_scene
 from sim_bridge.description.scene.model import SceneDescription
-from sim_bridge.description.scene.scene import read_scene
+from sim_bridge.description.scene.reader import is_world
+from sim_bridge.description.scene.robots import robot_described
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
 from sim_bridge.ros.services.standard.interfaces import NOT_FOUND, OPERATION_FAILED
@@ -36,7 +35,7 @@ from sim_bridge.ros.services.standard.interfaces import NOT_FOUND, OPERATION_FAI
 UNSUPPORTED_FORMAT, NO_RESOURCE, RESOURCE_PARSE_ERROR = 101, 102, 103
 MISSING_ASSETS, UNSUPPORTED_ASSETS, UNSUPPORTED_ELEMENTS = 104, 105, 106
 
-_SUFFIXES = (*SCENE_SUFFIXES, OPENPLX_SUFFIX)
+_SUFFIXES = (*WORLD_SUFFIXES, *OPENPLX.suffixes, '.xml')
 
 
 class WorldError(SimBridgeError):
@@ -96,14 +95,14 @@ def world_source(
         name, path = resource.uri, _file_of(resource.uri, package_paths)
     else:
         name, path = '', _file_of_text(text, folder)
-    if path.suffix == OPENPLX_SUFFIX:
+    if format_of(path) is OPENPLX:
         return WorldSource({'robot': str(path)}, WorldInfo(path.stem, resource.uri))
     given = name if names_gallery_scene(name) else str(path)
-    scene = _read(path)
+    scene = _read(path, package_paths)
     if refuses_unsupported:
         _check_elements(scene, package_paths)
     values = ''
-    if ignores_assets and path.suffix != PROJECT_SUFFIX:
+    if ignores_assets and format_of(path) is YAML:
         values = _without_assets(scene)
     info = WorldInfo(
         name if names_gallery_scene(name) else path.stem,
@@ -155,16 +154,17 @@ def _worlds_below(folder: Path) -> Iterator[WorldInfo]:
 
 
 def _is_world(path: Path) -> bool:
-    """Return whether a file is a world: a project, an OpenPLX file, or YAML with the key world."""
-    if path.suffix in (PROJECT_SUFFIX, OPENPLX_SUFFIX):
-        return True
-    is_scene = path.suffix in SCENE_SUFFIXES and not path.name.endswith(PARAMETERS_SUFFIX)
+    """Return whether a file is a world; a YAML file is one if it has the key world."""
+    chosen = format_of(path)
+    if chosen is not YAML:
+        return chosen is OPENPLX or is_world(path)
+    is_scene = not path.name.endswith(PARAMETERS_SUFFIX)
     return is_scene and isinstance(_content(path).get('world'), Mapping)
 
 
 def _info(name: str, uri: str, path: Path) -> WorldInfo:
     """Return a world's name, description and tags, without reading its robots."""
-    world = _content(path).get('world') if path.suffix in ('.yaml', '.yml') else None
+    world = _content(path).get('world') if format_of(path) is YAML else None
     given = world if isinstance(world, Mapping) else {}
     tags = given.get('tags')
     description = given.get('description', '')
@@ -215,9 +215,9 @@ def _file_of_text(text: str, folder: Path) -> Path:
     return path
 
 
-def _read(path: Path) -> SceneDescription:
+def _read(path: Path, package_paths: Iterable[str | Path]) -> SceneDescription:
     try:
-        return read_scene(path)
+        return read_scene(path, package_paths=package_paths)
     except SimBridgeError as err:
         is_described = isinstance(err, DescriptionError)
         raise WorldError(
@@ -228,8 +228,7 @@ def _read(path: Path) -> SceneDescription:
 def _check_elements(scene: SceneDescription, package_paths: Iterable[str | Path]) -> None:
     """Raise WorldError if a robot has parts without simulation."""
     for robot in scene.robots:
-        paths = [*robot.arguments.get('package_paths', ()), *package_paths]
-        report = load_description(robot.urdf, package_paths=paths).report
+        report = robot_described(robot, package_paths).report
         if report.not_simulated:
             lines = '; '.join(f'{each.subject}: {each.message}' for each in report.not_simulated)
             message = f'robot {robot.name!r} has parts without simulation: {lines}'
