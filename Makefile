@@ -48,7 +48,7 @@ test-long: $(VENV)/.test $(VENV)/.browser $(VENV)/.pictures  ## run the tests th
 fuzz: $(VENV)/.test  ## read hostile inputs for an hour; ARGS="--seconds 600 --kinds urdf,api"
 	@PYTHONPATH='$(CURDIR):$(CURDIR)/test/support' exec $(BIN)/python -m fuzzing $(ARGS)
 
-bench: $(VENV)/.bench  ## run the benchmarks beside MuJoCo, ODE, Bullet and Pinocchio
+bench: $(VENV)/.pictures  ## run the benchmarks beside MuJoCo, ODE, Bullet, Pinocchio, Embree and VTK
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 corpus: $(VENV)/.run  ## try the robot files below DIR, a folder of clones; ARGS="--limit 60"

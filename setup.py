@@ -127,6 +127,8 @@ setup(
         'bench': [
             # its wheels bring the library of ODE, of double precision; ODE has none
             'dartpy>=6.20',
+            # rays of cameras; brings Embree
+            'embreex>=4.4',
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
             'mujoco>=3.2',

@@ -17,6 +17,7 @@ from benchmarks import (
     batch,
     boxes,
     broad_phase,
+    cameras,
     cold_start,
     collision,
     dynamics,
@@ -52,6 +53,8 @@ _BENCHMARKS = {
     'collision': collision.run,
     'broad_phase': broad_phase.run,
     'rays': rays.run,
+    # pictures
+    'cameras': cameras.run,
     # live page cost
     'view': view.run,
 }

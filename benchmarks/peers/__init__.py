@@ -62,6 +62,20 @@ class ContactPeer(Protocol):
         """Contact point count in the last step."""
 
 
+class CameraPeer(Protocol):
+    """Engine interface for the benchmark of cameras; built from a shot and samples a pixel."""
+
+    version: str
+    has_lenses: bool
+    has_colors: bool
+
+    def depth(self) -> np.ndarray:
+        """Take a picture; (height, width) depths along the axis [m], infinite for none."""
+
+    def color(self) -> np.ndarray:
+        """Take a picture; (height, width, 3) uint8."""
+
+
 class MissingPeerError(Exception):
     """An engine is not installed; the message says how to install it."""
 
@@ -114,6 +128,13 @@ CONTACT_ENTRIES = {
     'Bullet multibody': Entry('contact_bullet', 'BulletScene', (('maximal', False),)),
 }
 
+CAMERA_ENTRIES = {
+    'sim_bridge': Entry('camera_sim_bridge', 'SimBridgeCamera'),
+    'Embree': Entry('camera_embree', 'EmbreeCamera'),
+    'MuJoCo': Entry('camera_mujoco', 'MuJoCoCamera'),
+    'VTK': Entry('camera_vtk', 'VtkCamera'),
+}
+
 
 def build(name: str, mechanism: Mechanism, time_step: float, gravity: np.ndarray) -> Peer:
     """Build an engine from ENTRIES by its name; raises MissingPeerError if it is not installed."""
@@ -125,6 +146,11 @@ def build_scene(name: str, scene: Scene) -> ContactPeer:
     """Build an engine from CONTACT_ENTRIES by name; raises MissingPeerError if it is missing."""
     entry = CONTACT_ENTRIES[name]
     return _load(entry)(scene, **dict(entry.options))
+
+
+def load_camera(name: str) -> type:
+    """Return an engine's class from CAMERA_ENTRIES by name."""
+    return _load(CAMERA_ENTRIES[name])
 
 
 def _load(entry: Entry) -> type:
