@@ -68,7 +68,7 @@ class CameraProcess:
 def main() -> None:
     """Answer the parent."""
     out, questions = os.fdopen(os.dup(1), 'wb'), sys.stdin.buffer
-    # what libraries print is no answer
+    # output of libraries is no answer
     os.dup2(2, 1)
     name, shot, samples, options = pickle.load(questions)
     try:
