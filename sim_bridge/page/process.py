@@ -15,6 +15,7 @@ from typing import Any
 
 from sim_bridge.page.belts_layer import BeltsLayer
 from sim_bridge.page.camera_layer import CameraLayer
+from sim_bridge.page.cameras_layer import CamerasLayer
 from sim_bridge.page.channel import Ring
 from sim_bridge.page.forces_layer import ForcesLayer
 from sim_bridge.page.frames_layer import FramesLayer
@@ -69,6 +70,7 @@ class Page:
                 ForcesLayer,
                 FramesLayer,
                 SensorsLayer,
+                CamerasLayer,
                 JointsLayer,
                 TrajectoryLayer,
                 PlotsLayer,

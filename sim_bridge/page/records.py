@@ -119,6 +119,25 @@ class SensorRecord(NamedTuple):
     reach: float
 
 
+class CameraRecord(NamedTuple):
+    """
+    Camera sensor.
+
+    link: index in `Structure.links`; position (3,) [m], rotation (3, 3): optical frame in the link
+    frame: z forward, y down. angle: vertical angle of view [rad], of a pinhole of the same focal
+    length. aspect: width over height. outputs: names of its pictures.
+    """
+
+    name: str
+    robot: str
+    link: int
+    position: FloatArray
+    rotation: FloatArray
+    angle: float
+    aspect: float
+    outputs: tuple[str, ...]
+
+
 class LoopRecord(NamedTuple):
     """
     Constraint joint between points of two links, (3,) in their frames [m].
@@ -166,7 +185,7 @@ class Structure(NamedTuple):
     Scene structure, until parts are added or removed.
 
     abilities: supported request names (see `Request`). time_step [s]. tape: set for a
-    recording.
+    recording. scenery: visuals and lamps, for `Painter`.
     """
 
     title: str
@@ -181,6 +200,8 @@ class Structure(NamedTuple):
     loops: tuple[LoopRecord, ...] = ()
     belts: tuple[BeltRecord, ...] = ()
     tape: TapeRecord | None = None
+    cameras: tuple[CameraRecord, ...] = ()
+    scenery: bytes = b''
 
     @property
     def force_scale(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 import os
 
@@ -18,6 +19,36 @@ from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 from sim_bridge.sight.visual import GREY, Visual
 
 _FILES_KEPT = 256
+
+
+@dataclass(frozen=True, eq=False)
+class LinkSource:
+    """
+    A link, of which files are not yet read; plain data, which another process can read.
+
+    robot: name for messages. link: its description, None without one. body: its pose row. shapes:
+    visuals of its shapes, for a link without others.
+    """
+
+    robot: str
+    link: LinkDescription | None
+    body: int
+    color: Color
+    instance: int
+    shapes: tuple[Visual, ...]
+
+    def read(self, warn: Callable[[str], None]) -> list[Visual]:
+        """Return the visuals; warn: as for `visuals_of_link`."""
+        own = []
+        if self.link is not None:
+            own = visuals_of_link(
+                self.link,
+                self.body,
+                lambda text: warn(f'robot {self.robot!r}, {text}'),
+                self.color,
+                instance=self.instance,
+            )
+        return own or list(self.shapes)
 
 
 def visuals_of_link(

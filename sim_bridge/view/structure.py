@@ -27,6 +27,7 @@ from sim_bridge.simulation.slots import GeometrySlot
 from sim_bridge.view.attached import loops_of, sensors_of
 from sim_bridge.view.belts import Belts
 from sim_bridge.view.odometry import Odometry
+from sim_bridge.view.seen import cameras_of
 from sim_bridge.view.signals import signals_of
 from sim_bridge.world.world import World
 
@@ -142,6 +143,7 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
     names += odometry.names
     sensors, readings = sensors_of(world, places)
     belts = Belts(world.geometries, places)
+    cameras, scenery = cameras_of(world, places)
     return Described(
         Structure(
             title,
@@ -155,6 +157,8 @@ def describe(world: World, title: str, abilities: frozenset[str]) -> Described:
             sensors,
             loops_of(world, places),
             belts.records,
+            cameras=cameras,
+            scenery=scenery,
         ),
         Sizes(
             len(links),

@@ -27,7 +27,7 @@ from sim_bridge.sensors.cameras import (
 )
 from sim_bridge.shapes.line import Line
 from sim_bridge.shapes.shapes import Plane
-from sim_bridge.sight.read_visuals import visuals_of_link
+from sim_bridge.sight.read_visuals import LinkSource
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.sight.visual import Visual
@@ -70,24 +70,29 @@ def visuals_of(world: World, warn: Callable[[str], None]) -> list[Visual]:
     warn: called with a text for each visual that cannot be seen. The bodies of the visuals are
     rows of `link_poses`. The instance is the robot's or body's number in the world, from 1.
     """
-    found: list[Visual] = []
-    for number, robot in enumerate(world.robots.values()):
-        color = color_of(robot, number)
-        for link in robot.links:
-            description = robot.description.links.get(link.name)
-            own = (
-                []
-                if description is None
-                else visuals_of_link(
-                    description,
-                    link.slot.site,
-                    lambda text, name=robot.name: warn(f'robot {name!r}, {text}'),  # type: ignore[misc]
-                    color,
-                    instance=number + 1,
-                )
-            )
-            found += own or _shapes_of(link, color, number + 1)
-    return found
+    return [visual for source in sources_of(world) for visual in source.read(warn)]
+
+
+def sources_of(
+    world: World, rows: Callable[[int], int] = lambda site: site
+) -> tuple[LinkSource, ...]:
+    """
+    Return all links with their visuals, whose files are not yet read.
+
+    rows: the pose row of a link, from its row in `link_poses`.
+    """
+    return tuple(
+        LinkSource(
+            robot.name,
+            robot.description.links.get(link.name),
+            rows(link.slot.site),
+            color_of(robot, number),
+            number + 1,
+            _shapes_of(link, rows(link.slot.site), color_of(robot, number), number + 1),
+        )
+        for number, robot in enumerate(world.robots.values())
+        for link in robot.links
+    )
 
 
 def link_poses(world: World) -> FloatArray:
@@ -143,11 +148,11 @@ class Viewpoint:
         return picture_of(self._renderer, output, self._camera)
 
 
-def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:
-    return [
+def _shapes_of(link: Link, body: int, color: Color, instance: int) -> tuple[Visual, ...]:
+    return tuple(
         Visual(
             each.shape,
-            link.slot.site,
+            body,
             matrix_from_quaternion(each.orientation),
             each.position,
             color=(*GROUND, 1.0) if isinstance(each.shape, Plane) else color,
@@ -157,4 +162,4 @@ def _shapes_of(link: Link, color: Color, instance: int) -> list[Visual]:
         )
         for each in link.geometries
         if not each.sensor and not isinstance(each.shape, Line)
-    ]
+    )

@@ -66,6 +66,7 @@ DRAWN = {
     'Loop joints': False,
     'Places of sensors': False,
     'Rays': True,
+    'Frustums': True,
     'Grid': True,
     'Axes of the world': False,
 }
@@ -259,6 +260,26 @@ def test_forces_and_torques_are_drawn(page):
     hand.returns('Force and torque', base)
 
 
+def test_a_camera_shows_its_picture(browser):
+    """Draw the image in the camera's frustum and in the panel; another picture for depth."""
+    world = sb.World(1e-3)
+    world.add_ground()
+    world.load_urdf(path_of('rover'), name='rover', position=(0.0, 0.0, 0.2))
+    world.add_body(sb.Box((0.3, 0.3, 0.3)), position=(1.2, 0.1, 0.15), motion='static')
+    with shown(browser, world) as found:
+        found.pause()
+        hand = found.hand
+        hand.tab('Show')
+        plain = hand.still()
+        hand.choose('Camera', 'rover/camera')
+        image = hand.changes('the image', plain, least=100)
+        assert hand.page.locator('img[src^="blob:"]').count() == 1
+        hand.choose('Picture', 'depth')
+        hand.changes('the depth', image, least=100)
+        hand.choose('Camera', 'none')
+        hand.returns('the picture', plain)
+
+
 def test_the_view_is_saved_as_a_picture(page):
     """Download a PNG equal to the scene on the page."""
     hand, base = touching(page)
@@ -419,6 +440,7 @@ def test_every_control_has_a_test(browser):
         *DRAWN,
         'Shapes',
         'Colours',
+        'Camera',
         'Opacity',
         'Force scale',
         'Least force',
