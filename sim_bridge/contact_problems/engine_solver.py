@@ -17,7 +17,7 @@ from sim_bridge.contact_problems.solution import (
 )
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.contact.given import solve_given
-from sim_bridge.engine.contact.stage import NEWTON, SHARE
+from sim_bridge.engine.contact.newton_stage import NEWTON, SHARE
 from sim_bridge.engine.data.contact_materials import CONSTANT, DIRECT, ITERATIVE, SPLIT
 from sim_bridge.engine.data.contact_points import COUNT, make_contacts
 from sim_bridge.engine.data.contact_problem import (

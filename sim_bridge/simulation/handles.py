@@ -41,8 +41,9 @@ from sim_bridge.engine.contact.current_terms import (
 from sim_bridge.engine.contact.given import solve_given
 from sim_bridge.engine.contact.hybrid import HYBRID
 from sim_bridge.engine.contact.listen import LISTEN
+from sim_bridge.engine.contact.newton_stage import NEWTON, SHARE
 from sim_bridge.engine.contact.refine import REFINE
-from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.contact.stage import CONTACT
 from sim_bridge.engine.contact.user_contacts import USER_CONTACTS
 from sim_bridge.engine.data.collision_scratch import make_collision_scratch
 from sim_bridge.engine.data.contact_materials import ContactMaterials, DIRECT, ITERATIVE, SPLIT

@@ -9,7 +9,8 @@ import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.engine.collision.stage import DETECT_CONVEX, NARROW
 from sim_bridge.engine.contact.hybrid import HYBRID
-from sim_bridge.engine.contact.stage import CONTACT, NEWTON, SHARE
+from sim_bridge.engine.contact.newton_stage import NEWTON, SHARE
+from sim_bridge.engine.contact.stage import CONTACT
 from sim_bridge.simulation import cache, late_stages, step_runner
 
 CONTACTS = {NARROW.unit, CONTACT.unit, NEWTON.unit, SHARE.unit}
