@@ -81,6 +81,7 @@ from sim_bridge.shapes.shapes import HollowCylinder as HollowCylinder
 from sim_bridge.shapes.shapes import Plane as Plane
 from sim_bridge.shapes.shapes import Shape as Shape
 from sim_bridge.shapes.shapes import Sphere as Sphere
+from sim_bridge.sight.boxes import ObjectBox as ObjectBox
 from sim_bridge.sight.lamps import Lamp as Lamp
 from sim_bridge.sight.lamps import Surroundings as Surroundings
 from sim_bridge.simulation.records import Sleep as Sleep

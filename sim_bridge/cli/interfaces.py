@@ -24,11 +24,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         'interfaces',
         help='generate the message packages missing from the ROS wheels',
         description='Generate the required parts of control_msgs, controller_manager_msgs, '
-        'simulation_interfaces, tf2_msgs, ros_gz_interfaces and actuator_msgs, which are part of '
-        'ROS 2 but not available as wheels, and print shell commands for other programs to find '
-        'them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find them by themselves. '
-        'Needs a C++ compiler and the Python headers. The generated packages are kept beside the '
-        'compiled kernels and shared by all environments with the same wheels.',
+        'simulation_interfaces, tf2_msgs, ros_gz_interfaces, actuator_msgs and vision_msgs, parts '
+        'of ROS 2 but not available as wheels, and print shell commands for other programs to '
+        'find them: PYTHONPATH and AMENT_PREFIX_PATH. Nodes of sim_bridge find them by '
+        'themselves. Needs a C++ compiler and the Python headers. The generated packages are kept '
+        'beside the compiled kernels and shared by all environments with the same wheels.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,

@@ -26,6 +26,7 @@ exit status:
 for example:
   sim_bridge record arm -o swing --duration 10
   sim_bridge replay swing
+  sim_bridge replay swing --images    # pictures too, with record_images
 """
 
 
@@ -45,6 +46,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         ),
         completers.folders,
     )
+    parser.add_argument(
+        '--images',
+        action='store_true',
+        help='also render the pictures whose hashes are in the bag (record_images), and compare',
+    )
     parser.set_defaults(run=run)
 
 
@@ -63,14 +69,17 @@ def run(args: argparse.Namespace) -> int:
     console = Console(sys.stdout)
     begun = time.monotonic()
     with Work(console, 'replayed', Bag(Path(args.bag)).duration) as work:
-        verdict = replay(Path(args.bag), work)
+        verdict = replay(Path(args.bag), work, images=args.images)
     took = time.monotonic() - begun
     console.line(
         f'{counted(verdict.ticks, "control step")}, {counted(verdict.commands, "input")} in '
         f'{took:.1f} s; as recorded: {counted(verdict.messages, "message")}, '
         f'{counted(verdict.hashes, "state hash", "state hashes")}'
         + (f', the last {verdict.state_hash}' if verdict.state_hash else '')
+        + (f'; {counted(verdict.pictures, "picture")}' if verdict.pictures else '')
     )
+    if verdict.unseen:
+        console.line(f'{counted(verdict.unseen, "picture")} not compared; --images compares them')
     for said in filter(None, (verdict.note, verdict.left_out)):
         console.line(f'warning: {said}')
     if verdict.difference:

@@ -16,6 +16,7 @@ from sim_bridge.compilation.mass_properties import (
     MaterialOf,
     properties_of,
 )
+from sim_bridge.description.labels import checked_label
 from sim_bridge.description.mechanism.sensors import add_sensors
 from sim_bridge.description.model import (
     Inertial,
@@ -47,6 +48,7 @@ class BodySpec:
     motion: str = 'dynamic'
     material: Material | str | None = None
     sensors: Iterable[SensorDescription] = ()
+    label: int = 0
 
 
 def describe_body(
@@ -64,7 +66,7 @@ def describe_body(
     inertial = None
     if spec.motion == 'dynamic' or spec.mass is not None or spec.density is not None:
         inertial = _inertial(spec, shapes, place, material_of)
-    link = LinkDescription(name, inertial)
+    link = LinkDescription(name, inertial, label=checked_label(spec.label, place))
     description = RobotDescription(
         name=name,
         root=name,

@@ -30,8 +30,20 @@ from sim_bridge.engine.data.lens import (
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.errors import InvalidValueError
 
-OUTPUTS = ('image', 'depth', 'points')
-"""Pictures that a camera can deliver."""
+PICTURES = ('image', 'depth', 'points', 'labels', 'instances')
+"""Outputs with numbers for each pixel."""
+BOXES = 'boxes'
+"""Output: boxes around objects with a label."""
+OUTPUTS = (*PICTURES, BOXES)
+"""Outputs that a camera can deliver."""
+USUAL_OUTPUTS = ('image', 'depth', 'points')
+"""Outputs of a camera that names none."""
+BOX_TYPES = ('visible_2d', 'full_2d', '3d')
+"""
+Boxes in messages, as SDF's `box_type`.
+
+visible_2d: around the visible pixels; full_2d: also hidden ones; 3d: in space.
+"""
 FORMATS = (
     *('rgb8', 'bgr8', 'rgba8', 'bgra8', 'mono8', 'mono16'),
     *('bayer_rggb8', 'bayer_grbg8', 'bayer_gbrg8', 'bayer_bggr8'),
@@ -41,11 +53,18 @@ SAMPLES = (1, 4, 9, 16)
 """Colour samples in a pixel at an edge."""
 DEPTH_FORMATS = ('32FC1', '16UC1')
 """Depth encodings: metres as floats, and whole millimetres (REP 118)."""
-LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd', 'realsense', 'mujoco')
+LAYOUTS = ('ros', 'gazebo', 'gazebo_rgbd', 'gazebo_boxes', 'realsense', 'mujoco')
 """Topic and frame names of cameras, see `ros.camera.topics`."""
 ALIGNED = 'aligned'
 """The depth image in the frame of the colour image, which RealSense publishes besides."""
-TOPICS = tuple(f'{key}{word}' for word in ('', '_info') for key in (*OUTPUTS, ALIGNED))
+COLORED = 'colored'
+"""Gazebo's image with a colour for each label or instance."""
+BOXES_3D = 'boxes_3d'
+"""Boxes in space, beside those in the picture."""
+TOPICS = (
+    *(f'{key}{word}' for word in ('', '_info') for key in ('image', 'depth', 'points', ALIGNED)),
+    *('labels', 'labels_info', 'instances', 'instances_info', COLORED, BOXES, BOXES_3D),
+)
 """Keys in `topics`: a picture, or its camera_info."""
 COMPRESSIONS = ('jpeg', 'png')
 """Formats of compressed images."""
@@ -131,7 +150,7 @@ class CameraDescription:
     """
     Camera settings.
 
-    outputs: pictures, words in OUTPUTS. size: width and height [px]. intrinsics: fx, fy, cx, cy
+    outputs: words in OUTPUTS. size: width and height [px]. intrinsics: fx, fy, cx, cy
     and skew [px]; None: from horizontal_fov. horizontal_fov: angle [rad] between the outer edges
     of the leftmost and rightmost pixels, without distortion. lens: word in LENSES. distortion:
     the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
@@ -141,13 +160,14 @@ class CameraDescription:
     and of depths and points. compression, jpeg_quality: of compressed images, word in
     COMPRESSIONS, and from 1 to 100. latency: simulated time from the exposure until a picture is
     sent [s]. trigger: whether pictures are taken on request only; trigger_topic: for requests, ''
-    for the default. projection: numbers published in P; None: the intrinsics. layout:
-    word in LAYOUTS. topics: names that replace the layout's, by key in TOPICS.
+    for the default. box_type: boxes in messages, word in BOX_TYPES. projection: numbers published
+    in P; None: the intrinsics. layout: word in LAYOUTS. topics: names that replace the layout's,
+    by key in TOPICS.
 
     Raises InvalidValueError.
     """
 
-    outputs: tuple[str, ...] = OUTPUTS
+    outputs: tuple[str, ...] = USUAL_OUTPUTS
     size: tuple[int, int] = (640, 480)
     horizontal_fov: float = 1.047
     intrinsics: tuple[float, float, float, float, float] | None = None
@@ -166,6 +186,7 @@ class CameraDescription:
     latency: float = 0.0
     trigger: bool = False
     trigger_topic: str = ''
+    box_type: str = 'visible_2d'
     projection: Projection | None = None
     layout: str = 'ros'
     topics: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
@@ -398,6 +419,7 @@ def _defects_of_words(values: Mapping[str, Any]) -> Iterator[tuple[str, object, 
         ('depth_format', DEPTH_FORMATS),
         ('layout', LAYOUTS),
         ('compression', COMPRESSIONS),
+        ('box_type', BOX_TYPES),
     ):
         if values[name] not in known:
             yield name, values[name], f'one of {", ".join(known)}'

@@ -199,7 +199,7 @@ class LinkDescription:
     Robot link.
 
     gravity: whether gravity acts on the link. enable_wind: whether winds push it. material: name
-    of its contact material, '' for none.
+    of its contact material, '' for none. label: semantic label of its visuals, 0 for background.
     """
 
     name: str
@@ -210,6 +210,7 @@ class LinkDescription:
     gravity: bool = True
     enable_wind: bool = False
     material: str = ''
+    label: int = 0
     line: int = 0
 
 

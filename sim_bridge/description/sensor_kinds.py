@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from sim_bridge.description.cameras import (
+    BOX_TYPES,
     CameraDescription,
     CameraNoise,
     COMPRESSIONS,
@@ -28,6 +29,7 @@ from sim_bridge.description.cameras import (
     OUTPUTS,
     read_camera,
     TOPICS,
+    USUAL_OUTPUTS,
 )
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.origin import Origin
@@ -682,12 +684,14 @@ CAMERA = declare(
         'camera',
         (),
         MeasuredBy.IMAGE,
-        'image, depth and points of the visuals',
+        'image, depth, points, labels and boxes of the visuals',
         takes_noise=False,
         settings=CameraDescription,
         build=_build_camera,
         keys={
-            'outputs': Names('[image, depth]', f'pictures: {", ".join(OUTPUTS)}; all if absent'),
+            'outputs': Names(
+                '[image, depth]', f'of {", ".join(OUTPUTS)}; {", ".join(USUAL_OUTPUTS)} if absent'
+            ),
             'size': Values('[640, 480]', 'width and height [px]', numbers=Numbers(2)),
             'horizontal_fov': Values(
                 '1.047', 'angle between the left and the right edge of the picture [rad]'
@@ -720,6 +724,9 @@ CAMERA = declare(
             'latency': Values('0.02', 'simulated time until a picture is sent [s]'),
             'trigger': Switch('false', 'take pictures on request only: service `trigger`'),
             'trigger_topic': Text('eye/trigger', 'topic of requests'),
+            'box_type': Choice(
+                'full_2d', f'boxes in messages; or {", ".join(BOX_TYPES)}', choices=BOX_TYPES
+            ),
             'layout': Choice('ros', f'topic names; or {", ".join(LAYOUTS[1:])}', choices=LAYOUTS),
             'topics': Texts('{depth: camera/depth}', f'by {", ".join(TOPICS)}', keys=TOPICS),
         },
@@ -732,6 +739,10 @@ CAMERA = declare(
             'wide_angle_camera',
             'wideanglecamera',
             'multicamera',
+            'segmentation_camera',
+            'segmentation',
+            'boundingbox_camera',
+            'boundingbox',
         ),
         sdf_elements=('camera',),
         usual_rate=30.0,

@@ -11,7 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.cameras import camera_info, CameraDescription, frame_name, OPTICAL_AXES
+from sim_bridge.description.cameras import (
+    BOXES,
+    camera_info,
+    CameraDescription,
+    frame_name,
+    OPTICAL_AXES,
+    PICTURES,
+)
 from sim_bridge.description.model import SensorDescription
 from sim_bridge.description.sensor_kinds import CAMERA
 from sim_bridge.engine.image.make_lens import make_lens
@@ -20,6 +27,7 @@ from sim_bridge.foundation.errors import StateError, UnknownNameError
 from sim_bridge.sensors.devices import Device, Memory, Saved
 from sim_bridge.sensors.noise import noise_generator
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
+from sim_bridge.sight.boxes import BoxFinder, ObjectBox
 from sim_bridge.sight.exposure import draw_of, Exposure
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.optics import Optics
@@ -36,7 +44,7 @@ Kept = tuple[tuple[str, ...], int, Memory, FloatArray, int]
 
 class CameraSensor(Device):
     """
-    A camera: image, depth and points for the visuals in its pixels.
+    A camera: image, depth, points, labels and boxes for the visuals in its pixels.
 
     A picture is rendered when it is read, from the poses at the last sample, and kept until the
     next one. When bodies are added or removed, the camera has no picture until it samples again.
@@ -45,7 +53,10 @@ class CameraSensor(Device):
     """
 
     __slots__ = (
+        '_boxes',
+        '_finder',
         '_info',
+        '_is_rendered',
         '_is_taken_back',
         '_light',
         '_noise_key',
@@ -81,10 +92,12 @@ class CameraSensor(Device):
         self._noise_key = self.key_for(seed)
         self._optics: Optics | None = None
         self._renderer: Renderer | None = None
+        self._finder: BoxFinder | None = None
+        self._boxes: tuple[ObjectBox, ...] | None = None
         self._light: Surroundings | None = None
         self._site = 0
         self._sites: tuple[str, ...] = ()
-        self._is_taken_back = False
+        self._is_taken_back = self._is_rendered = False
         self._pictures: dict[str, np.ndarray] = {}
         self._rendered = UNSAMPLED
 
@@ -104,7 +117,7 @@ class CameraSensor(Device):
             # fixed for users alone: the device table, which has the address, is being rebuilt
             self._set_memory(Memory(np.full((2, size), np.nan), self.memory.step))
         self.memory.step[0] = UNSAMPLED
-        self._pictures.clear()
+        self._forget()
 
     def kept(self) -> Kept:
         """Return the sample for `take_back`."""
@@ -120,7 +133,7 @@ class CameraSensor(Device):
         self._set_memory(memory)
         memory.sample[:], memory.step[0] = sample, step
         self._is_taken_back = is_joined_anew
-        self._pictures.clear()
+        self._forget()
 
     def _set_memory(self, memory: Memory) -> None:
         object.__setattr__(self, 'memory', memory)
@@ -201,6 +214,42 @@ class CameraSensor(Device):
         return self._picture('points')
 
     @property
+    def labels(self) -> np.ndarray:
+        """
+        (height, width) uint16 semantic labels, 0 for background.
+
+        Raises StateError before the first sample.
+        """
+        return self._picture('labels')
+
+    @property
+    def instances(self) -> np.ndarray:
+        """
+        (height, width) uint16 objects: 1 for the first robot or body in the world, 0 for none.
+
+        Raises StateError before the first sample.
+        """
+        return self._picture('instances')
+
+    @property
+    def boxes(self) -> tuple[ObjectBox, ...]:
+        """
+        Boxes around all objects with a label in the picture.
+
+        Raises StateError before the first sample, UnknownNameError without this output.
+        """
+        if BOXES not in self.settings.outputs:
+            raise UnknownNameError('output', BOXES, self.settings.outputs, f'camera {self.name!r}')
+        renderer = self._rendered_sample()
+        if self._boxes is None:
+            if self._finder is None:
+                self._finder = BoxFinder(renderer.scenery, self.optics)
+            self._boxes = self._finder.find(
+                renderer.visual, self.optical_pose, self.poses, list(self.link.robot.world.robots)
+            )
+        return self._boxes
+
+    @property
     def poses(self) -> FloatArray:
         """(n, 12) all link and sensor frames at the sample."""
         return self.memory.sample[0].reshape(-1, POSE_SIZE)
@@ -214,7 +263,7 @@ class CameraSensor(Device):
         """Forget the sample, and restart the noise."""
         super().reset(seed)
         self._noise_key = self.key_for(seed)
-        self._pictures.clear()
+        self._forget()
 
     def save(self) -> Saved:
         """Return the sample, for `restore`."""
@@ -230,7 +279,7 @@ class CameraSensor(Device):
         else:
             self.memory.sample[:] = measured, truth
         self.memory.step[0] = step
-        self._pictures.clear()
+        self._forget()
 
     @property
     def optics(self) -> Optics:
@@ -248,7 +297,7 @@ class CameraSensor(Device):
         check_output(self.settings, output, self.name)
         renderer = self._present_renderer()
         # the renderer no longer has the sample's picture
-        self._pictures.clear()
+        self._forget()
         sites = self.link.robot.world.simulation.observation.sites()
         poses = np.ascontiguousarray(sites[:, :POSE_SIZE])
         step = self.link.robot.world.simulation.run.step_count
@@ -258,18 +307,28 @@ class CameraSensor(Device):
     def _picture(self, output: str) -> np.ndarray:
         """Return the last sample's output, rendered unless it is known."""
         check_output(self.settings, output, self.name)
+        renderer = self._rendered_sample()
+        if output not in self._pictures:
+            self._pictures[output] = picture_of(renderer, output, self.settings)
+        return self._pictures[output]
+
+    def _rendered_sample(self) -> Renderer:
+        """Return the renderer with the last sample; raises StateError before the first."""
         step = self.sample_step
         if step == UNSAMPLED:
             raise StateError(f'camera {self.name!r} has no sample yet; step the world')
         if step != self._rendered:
-            self._pictures.clear()
+            self._forget()
         renderer = self._present_renderer()
-        if not self._pictures:
+        if not self._is_rendered:
             renderer.render(self.optical_pose, self.poses, self._draw(step))
-            self._rendered = step
-        if output not in self._pictures:
-            self._pictures[output] = picture_of(renderer, output, self.settings)
-        return self._pictures[output]
+            self._rendered, self._is_rendered = step, True
+        return renderer
+
+    def _forget(self) -> None:
+        """Forget the pictures of the last sample."""
+        self._pictures.clear()
+        self._boxes, self._is_rendered = None, False
 
     @property
     def noise_key(self) -> int:
@@ -291,7 +350,8 @@ class CameraSensor(Device):
         if self._renderer is None or self._renderer.scenery is not scenery or self._light != light:
             self._renderer = made_renderer(scenery, light, self.optics, self.settings)
             self._light = light
-            self._pictures.clear()
+            self._finder = None
+            self._forget()
         return self._renderer
 
 
@@ -322,9 +382,10 @@ def draw_at(key: int, step: int, time_step: float) -> int:
 
 
 def check_output(camera: CameraDescription, output: str, name: str) -> None:
-    """Raise UnknownNameError unless the camera has this output; name: the camera's."""
-    if output not in camera.outputs:
-        raise UnknownNameError('output', output, camera.outputs, f'camera {name!r}')
+    """Raise UnknownNameError unless the camera has this picture; name: the camera's."""
+    known = [each for each in camera.outputs if each in PICTURES]
+    if output not in known:
+        raise UnknownNameError('output', output, known, f'camera {name!r}')
 
 
 def made_renderer(
@@ -347,4 +408,10 @@ def picture_of(
         return renderer.image(camera.format, out)
     if output == 'points':
         return renderer.points(out)
+    if output in ('labels', 'instances'):
+        found = renderer.labels() if output == 'labels' else renderer.instances()
+        if out is None:
+            return found
+        out[:] = found
+        return out
     return renderer.millimetres(out) if camera.depth_format == '16UC1' else renderer.depth(out)

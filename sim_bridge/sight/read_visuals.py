@@ -46,6 +46,7 @@ class LinkSource:
                 self.body,
                 lambda text: warn(f'robot {self.robot!r}, {text}'),
                 self.color,
+                label=self.link.label,
                 instance=self.instance,
             )
         return own or list(self.shapes)

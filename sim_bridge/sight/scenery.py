@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sim_bridge.description.labels import MOST_LABEL
 from sim_bridge.engine.collision.build import build_geometry
 from sim_bridge.engine.data.lighting import Appearance
 from sim_bridge.foreign.appearance import Color
@@ -17,8 +18,6 @@ from sim_bridge.sight.normals import corner_normals
 from sim_bridge.sight.paint import paint_of
 from sim_bridge.sight.roles import boxes_of, roles_of
 from sim_bridge.sight.visual import Visual
-
-MOST_LABEL = 65535
 
 
 class Scenery:

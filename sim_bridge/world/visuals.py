@@ -88,11 +88,19 @@ def sources_of(
             rows(link.slot.site),
             color_of(robot, number),
             number + 1,
-            _shapes_of(link, rows(link.slot.site), color_of(robot, number), number + 1),
+            _shapes_of(
+                link, rows(link.slot.site), color_of(robot, number), _label_of(link), number + 1
+            ),
         )
         for number, robot in enumerate(world.robots.values())
         for link in robot.links
     )
+
+
+def _label_of(link: Link) -> int:
+    """Return a link's semantic label."""
+    description = link.robot.description.links.get(link.name)
+    return 0 if description is None else description.label
 
 
 def link_poses(world: World) -> FloatArray:
@@ -148,7 +156,9 @@ class Viewpoint:
         return picture_of(self._renderer, output, self._camera)
 
 
-def _shapes_of(link: Link, body: int, color: Color, instance: int) -> tuple[Visual, ...]:
+def _shapes_of(
+    link: Link, body: int, color: Color, label: int, instance: int
+) -> tuple[Visual, ...]:
     return tuple(
         Visual(
             each.shape,
@@ -156,6 +166,7 @@ def _shapes_of(link: Link, body: int, color: Color, instance: int) -> tuple[Visu
             matrix_from_quaternion(each.orientation),
             each.position,
             color=(*GROUND, 1.0) if isinstance(each.shape, Plane) else color,
+            label=label,
             instance=instance,
             checker=(0.5, _CHECKER) if isinstance(each.shape, Plane) else None,
             name=each.name,

@@ -19,6 +19,7 @@ from sim_bridge.description.cameras import CameraDescription
 from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
+from sim_bridge.description.labels import with_label
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import ERROR
@@ -353,6 +354,7 @@ class World(DeclaredAttributes):
         srdf: str | Path | None = None,
         material: Material | str | None = None,
         strict: bool = False,
+        label: int | None = None,
     ) -> Robot:
         """
         Read a URDF, xacro or body file, or XML text, and add the robot.
@@ -383,6 +385,7 @@ class World(DeclaredAttributes):
         strict: whether to refuse a robot with a defect in a sensor, drive, controller or
             collision; otherwise this part is left out, with a warning in
             `robot.description.report`.
+        label: semantic label of all links, for cameras; None: as in the file.
 
         Raises DescriptionError with the whole report for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
@@ -396,7 +399,7 @@ class World(DeclaredAttributes):
             strict=strict,
         )
         return self.registry.add_robot(
-            description,
+            with_label(description, label),
             name,
             fixed_base,
             (position, orientation),
@@ -494,6 +497,7 @@ class World(DeclaredAttributes):
         linear_velocity: Vector = (0.0, 0.0, 0.0),
         angular_velocity: Vector = (0.0, 0.0, 0.0),
         sensors: Iterable[SensorDescription] = (),
+        label: int = 0,
     ) -> Robot:
         """
         Add a single body: a robot with one link, `root_link`, with the body's name.
@@ -514,6 +518,7 @@ class World(DeclaredAttributes):
         position, orientation: the link frame in the world [m; quaternion x y z w].
         linear_velocity, angular_velocity: (3,) the link frame's [m/s; rad/s], world axes.
         sensors: devices on the body; their link may be left out.
+        label: semantic label for cameras, up to 65535; 0 for background.
 
         Raises InvalidValueError for invalid values, for example a plane that moves,
         UnknownNameError for an unknown material, and DescriptionError for sensors that need a
@@ -528,6 +533,7 @@ class World(DeclaredAttributes):
             motion=motion,
             material=material,
             sensors=sensors,
+            label=label,
         )
         return self.registry.add_body(
             spec, name, (position, orientation), (linear_velocity, angular_velocity)
@@ -599,11 +605,13 @@ class World(DeclaredAttributes):
         """
         return picture(self, position, target, camera or CameraDescription(), output)
 
-    def add_ground(self, material: Material | str | None = None, height: float = 0.0) -> Robot:
+    def add_ground(
+        self, material: Material | str | None = None, height: float = 0.0, label: int = 0
+    ) -> Robot:
         """
         Add static ground: everything below a height [m] is solid.
 
-        material: the material 'default' if None.
+        material: the material 'default' if None. label: see `add_body`.
         """
         with self.registry.all_or_nothing(is_addition=True):
             return self.add_body(
@@ -612,6 +620,7 @@ class World(DeclaredAttributes):
                 motion='static',
                 material=material,
                 position=(0.0, 0.0, height),
+                label=label,
             )
 
     @sharing()

@@ -393,6 +393,16 @@ WARNINGS = {
             9,
         )
     ],
+    'bad-label': [
+        (
+            {9: gazebo('<plugin filename="label-system" name="p"><label>-1</label></plugin>', '')},
+            'gazebo/plugin',
+            'p',
+            '',
+            '',
+            9,
+        )
+    ],
     'unplaced-sensor': [({9: ros2_control('force.x')}, 'sensor', 's', '', '', 10)],
     'duplicate-sensor': [
         (

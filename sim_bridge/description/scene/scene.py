@@ -39,6 +39,7 @@ Scenes: world contents, in YAML.
           linear_velocity_damping: 0.5   # 1/s, for all axes or as a list; angular_velocity_damping
           mass_coefficients: [0, 0, 1]   # AGX's effective mass; inertia_coefficients
           sleep: {linear: 0.05, time: 1} # the arguments of `Sleep`; or true, false
+          label: 3                       # for cameras, up to 65535; 0: background
           disabled: true                 # at rest until something awake touches it
           sensors: {}                    # as in the node's parameter, without a link; namespace:
                                          # for their topics, the object's name if absent
@@ -55,6 +56,7 @@ Scenes: world contents, in YAML.
           sensors: {}                    # as in the node's parameter
           links: {hand: {gravity: false}}                  # attributes of `Link`
           joints: {elbow: {damping: 0.3}}                  # attributes of `Axis`; see below
+          label: 4                       # of all links; as in the file if absent
           sleep: false                   # and disabled, as for objects
       sensors:                           # standing in the world, as in the node's parameter
         eye: {type: camera, position: [2, 0, 1.5], look_at: [0, 0, 0.5]}
@@ -84,6 +86,7 @@ from typing import Any
 
 from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.description.gravity import Gravity, GREATEST_GRAVITY, PointGravity
+from sim_bridge.description.labels import MOST_LABEL
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
@@ -318,6 +321,7 @@ def _ground(world: Section) -> Mapping[str, object] | None:
     arguments = {
         'material': section.text('material', None),
         'height': section.number('height', 0.0),
+        'label': _label(section) or 0,
     }
     section.close()
     return MappingProxyType(arguments)
@@ -342,6 +346,7 @@ def _body(section: Section, folder: Path) -> SceneBody:
         'inertia': section.matrix('inertia'),
         **section.pose(),
         'sensors': _sensors(section, section.name),
+        'label': _label(section) or 0,
     }
     for key in _BODY_VECTORS:
         value = section.vector(key, 3, None)
@@ -358,6 +363,17 @@ def _body(section: Section, folder: Path) -> SceneBody:
         own,
         section.line,
     )
+
+
+def _label(section: Section) -> int | None:
+    """Return the semantic label for cameras; None if it is absent or wrong."""
+    value = section.number('label', None)
+    if value is None:
+        return None
+    if not (value.is_integer() and 0 <= value <= MOST_LABEL):
+        section.error('label', value, f'must be a whole number from 0 to {MOST_LABEL}')
+        return None
+    return int(value)
 
 
 def _is_fixed(section: Section) -> bool | None:
@@ -382,6 +398,7 @@ def _robot(section: Section, folder: Path) -> SceneRobot:
         'package_paths': packages,
         'xacro_args': section.mapping('xacro_args'),
         'sensors': _sensors(section),
+        'label': _label(section),
     }
     srdf = section.text('srdf', None)
     if srdf is not None:

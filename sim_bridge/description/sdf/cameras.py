@@ -14,6 +14,7 @@ import math
 from typing import Any, NamedTuple
 
 from sim_bridge.description.cameras import (
+    BOXES,
     CameraDescription,
     CameraNoise,
     OUTPUTS,
@@ -23,6 +24,7 @@ from sim_bridge.description.cameras import (
 from sim_bridge.description.model import Pose
 from sim_bridge.description.numbers import Numbers, parse_numbers
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.sdf.annotations import read_annotation
 from sim_bridge.description.sdf.plugin_topics import name_in, read_topic, topics_of
 from sim_bridge.description.sdf.values import is_true, read_pose
 from sim_bridge.description.xml.document import Element
@@ -43,6 +45,8 @@ _OUTPUTS = {
     'depth': _DEPTH,
     'rgbd_camera': (*_IMAGE, *_DEPTH),
     'rgbd': (*_IMAGE, *_DEPTH),
+    **dict.fromkeys(('segmentation_camera', 'segmentation'), ('labels',)),
+    **dict.fromkeys(('boundingbox_camera', 'boundingbox'), (*_IMAGE, BOXES)),
 }
 _WIDE_ANGLE = ('wide_angle_camera', 'wideanglecamera')
 _FORMATS = {
@@ -76,9 +80,8 @@ _RIGHT_ANGLE = 1.5707  # sdformat's cutoff_angle
 _READ = (
     *('horizontal_fov', 'image', 'clip', 'depth_camera', 'distortion', 'lens', 'pose'),
     *('optical_frame_id', 'camera_info_topic', 'triggered', 'trigger_topic', 'noise'),
+    *('segmentation_type', 'box_type'),
 )
-# of labels and boxes, which these types have not
-_OF_OTHERS = ('segmentation_type', 'box_type')
 _NOT_SIMULATED = ('save', 'visibility_mask')
 
 # gazebo_ros plugins, by file name, which publish below a camera name
@@ -147,6 +150,7 @@ def read_camera_element(
         within = place.child(node.tag, node.line)
         _warn(node, within, findings)
         _read_picture(node, within, findings, values, places)
+        read_annotation(node, within, findings, values)
         _read_noise(node, within, findings, values, places)
         _read_distortion(node, within, findings, values, places)
         _read_lens(node, sensor.get('type', ''), within, findings, values, places)
@@ -174,7 +178,10 @@ def _layout(sensor: Element, plugin: Element | None) -> str:
     """Return Gazebo's topic names for a sensor with a topic; plugins have ROS names."""
     if plugin is not None or not _text(sensor, 'topic'):
         return 'ros'
-    return 'gazebo_rgbd' if sensor.get('type', '').startswith('rgbd') else 'gazebo'
+    word = sensor.get('type', '')
+    if word.startswith('boundingbox'):
+        return 'gazebo_boxes'
+    return 'gazebo_rgbd' if word.startswith('rgbd') else 'gazebo'
 
 
 def _outputs(word: str, plugin: Element | None) -> tuple[str, ...]:
@@ -185,7 +192,7 @@ def _outputs(word: str, plugin: Element | None) -> tuple[str, ...]:
 
 def _warn(node: Element, place: Place, findings: Findings) -> None:
     """Warn about unknown tags, and tags without effect."""
-    warn_of_unknown(node, {*_READ, *_OF_OTHERS, *_NOT_SIMULATED}, place, findings)
+    warn_of_unknown(node, {*_READ, *_NOT_SIMULATED}, place, findings)
     for each in node:
         if each.tag in _NOT_SIMULATED and not _is_off(each):
             inner = place.child(each.tag, each.line)

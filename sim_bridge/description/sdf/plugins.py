@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.battery import is_battery
 from sim_bridge.description.sdf.drives import is_drive
+from sim_bridge.description.sdf.labels import is_label
 from sim_bridge.description.sdf.mimic_plugins import is_mimic_plugin
 from sim_bridge.description.sdf.plugin_flight import is_flight
 from sim_bridge.description.sdf.plugin_forces import FORCE_READERS
@@ -59,7 +60,7 @@ def check_plugins(root: Element, findings: Findings) -> None:
     for gazebo in root.findall('gazebo'):
         for node in gazebo.findall('plugin'):
             filename = node.get('filename', '')
-            kinds = (is_drive, is_mimic_plugin, is_battery, is_flight, is_wheel_slip)
+            kinds = (is_drive, is_mimic_plugin, is_battery, is_flight, is_wheel_slip, is_label)
             if any(is_own(node) for is_own in kinds):
                 continue
             if any(word in filename for word in _DONE):

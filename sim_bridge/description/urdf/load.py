@@ -23,6 +23,7 @@ from sim_bridge.description.report import Findings, Place, Report, unknown
 from sim_bridge.description.sdf import contact as gazebo_contact
 from sim_bridge.description.sdf import gazebo
 from sim_bridge.description.sdf.joints import read_gazebo_joints
+from sim_bridge.description.sdf.labels import with_labels
 from sim_bridge.description.sdf.mimic_plugins import with_mimic_plugins
 from sim_bridge.description.sdf.plugin_forces import with_plugin_effects
 from sim_bridge.description.sdf.wheel_slip import with_wheel_slip
@@ -95,6 +96,7 @@ def _robot(document: Document, source: str, findings: Findings) -> RobotDescript
     links = gazebo_contact.with_contact(root, links, findings)
     links = gazebo.with_gravity(root, links, findings)
     links = gazebo.with_wind(root, links, findings)
+    links = with_labels(root, links, findings)
     description = RobotDescription(
         name=name or 'robot',
         root=tree_root,

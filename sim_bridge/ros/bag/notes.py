@@ -44,6 +44,7 @@ SETUP_SHAPE = {
     'hash_version?': int,
 }
 HASH_SHAPE = {'step': int, 'hash': str}
+IMAGE_HASH_SHAPE = {'camera': str, 'step': int, 'hashes': {str: str}}
 INPUT_SHAPES: Mapping[str, Any] = {
     'control': {'robot': str, 'axis': str, 'control': str, 'kp': float, 'kd': float},
     FOLLOW: {

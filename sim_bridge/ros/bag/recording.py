@@ -43,11 +43,15 @@ from sim_bridge.ros.session.simulator import Simulator
 from sim_bridge.ros.session.spawn_request import SceneSource
 from sim_bridge.ros.wire.cdr import serialize_cleanly
 from sim_bridge.ros.wire.qos import COMMAND_QOS, LATCHED_QOS
+from sim_bridge.sensors.cameras import CameraSensor
+from sim_bridge.sensors.picture_hashes import SampledHashes
 from sim_bridge.simulation.snapshots import HASH_VERSION
 from sim_bridge.world.openplx import OpenPlxScene
+from sim_bridge.world.world import World
 
 SETUP, INPUTS, STATE_HASH = 'sim_bridge/setup', 'sim_bridge/inputs', 'sim_bridge/state_hash'
 EVENTS = 'sim_bridge/events'
+IMAGE_HASH = 'sim_bridge/image_hash'
 REFUSED, MISSED = 'refused', 'missed'
 # interval for recording events
 _EVENTS_NS = 20_000_000
@@ -140,6 +144,8 @@ class Recording(Journal):
         self._refused: dict[str, int] = {}
         self._missed, self._missed_deadlines = 0, _none
         self._functions: list[str] = []
+        self._sampled_hashes = SampledHashes()
+        self._has_images = parameters.record_images
         published = dict(sink.names)
         self._setup, self._inputs, self._hashes, self._events = (
             sink.record(topic, String, qos)
@@ -149,6 +155,9 @@ class Recording(Journal):
                 (STATE_HASH, COMMAND_QOS),
                 (EVENTS, COMMAND_QOS),
             )
+        )
+        self._image_hashes = (
+            sink.record(IMAGE_HASH, String, COMMAND_QOS) if self._has_images else None
         )
         self._command_outlets: dict[str, Outlet] = {}
         commands: dict[str, str] = {}
@@ -273,7 +282,9 @@ class Recording(Journal):
         ]
 
     def end_tick(self) -> None:
-        """Record events, and the state hash if it is due."""
+        """Record events, hashes of pictures, and the state hash if it is due."""
+        if self._image_hashes is not None:
+            self._record_image_hashes(self._image_hashes)
         self._ticks_to_events -= 1
         if not self._ticks_to_events:
             self._record_events()
@@ -326,6 +337,17 @@ class Recording(Journal):
             self._publish(self._events, {MISSED: {'count': missed - self._missed}})
             self._missed = missed
 
+    def _record_image_hashes(self, outlet: Outlet) -> None:
+        """Record the hashes of new pictures; without camera process, render them here."""
+        feed = self._simulator.cameras
+        found = (
+            self._sampled_hashes.take(cameras_of(self._simulator.world))
+            if feed is None
+            else feed.take_hashes()
+        )
+        for camera, step, hashes in found:
+            self._publish(outlet, {'camera': camera, 'step': step, 'hashes': hashes})
+
     def _record_hash(self) -> None:
         self._ticks_left = self._period
         world = self._simulator.world
@@ -333,6 +355,15 @@ class Recording(Journal):
 
     def _publish(self, outlet: Any, content: dict[str, Any]) -> None:
         outlet.publish(serialize_cleanly(String(data=json.dumps(content))))
+
+
+def cameras_of(world: World) -> dict[str, CameraSensor]:
+    """Return a world's cameras by robot and name."""
+    return {
+        f'{robot.name}/{device.name}': device
+        for robot in world.robots.values()
+        for device in robot.devices(CameraSensor)
+    }
 
 
 def _none() -> int:

@@ -37,10 +37,19 @@ from sim_bridge.robots.joints.motor import CONTROLS
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
 from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
-from sim_bridge.ros.bag.notes import check_shape, content_of, HASH_SHAPE, INPUT_SHAPES, SETUP_SHAPE
+from sim_bridge.ros.bag.notes import (
+    check_shape,
+    content_of,
+    HASH_SHAPE,
+    IMAGE_HASH_SHAPE,
+    INPUT_SHAPES,
+    SETUP_SHAPE,
+)
+from sim_bridge.ros.bag.picture_comparison import PictureComparison
 from sim_bridge.ros.bag.reader import examine, read_messages
 from sim_bridge.ros.bag.recording import (
     FORMAT,
+    IMAGE_HASH,
     INPUTS,
     portable_description,
     SETUP,
@@ -73,6 +82,7 @@ class Verdict:
     and state hashes in the bag. commands: number of applied commands. state_hash: the last
     matching one. damage: damage in the bag, which was compared only up to there, or None. note:
     text about the bag's end if its writer was killed. left_out: parts not compared, and why.
+    pictures: number of pictures with matching hashes. unseen: number of those not compared.
     """
 
     version: str
@@ -85,6 +95,8 @@ class Verdict:
     damage: DamagedBagError | None = None
     note: str = ''
     left_out: str = ''
+    pictures: int = 0
+    unseen: int = 0
 
     @property
     def is_same(self) -> bool:
@@ -96,20 +108,23 @@ def replay(
     bag: str | Path,
     progress: Callable[[float], None] = lambda time_s: None,
     watch: Callable[[World, float], None] | None = None,
+    *,
+    images: bool = False,
 ) -> Verdict:
     """
     Replay a bag to its end, or to the first difference.
 
     bag: a folder or an .mcap file. progress: called at intervals with the simulated time [s].
     watch: called at the start and after each control step with the world and the time in the bag
-    [s]; the time never decreases.
+    [s]; the time never decreases. images: whether the pictures whose hashes are in the bag are
+    rendered and compared.
     Raises ReplayError if the bag holds no recording, or its world cannot be built again;
     DamagedBagError if it is damaged and nothing in it can be replayed.
     """
     examined = examine(bag)
     try:
         setup, time_of = read_setup(bag)
-        player = _Player(setup, progress, watch)
+        player = _Player(setup, progress, watch, images)
         player.verdict.damage, player.verdict.note = examined.damage, examined.note
         try:
             for message in read_messages(bag):
@@ -138,8 +153,10 @@ class _Player:
         setup: Setup,
         progress: Callable[[float], None],
         watch: Callable[[World, float], None] | None,
+        images: bool,
     ) -> None:
         self._progress, self._watch = progress, watch
+        self._pictures = PictureComparison() if images else None
         self._setup = setup
         parameters = _parameters(setup)
         loaded = load_world(parameters)
@@ -154,7 +171,10 @@ class _Player:
         # the collector also has the messages published before the first step
         self._tick_ns = parameters.tick_ns
         self._snapshots: ByName[SimulatorSnapshot] = ByName('snapshot', 'the recording')
-        self._own = {absolute(name, setup.namespace): name for name in (SETUP, INPUTS, STATE_HASH)}
+        self._own = {
+            absolute(name, setup.namespace): name
+            for name in (SETUP, INPUTS, STATE_HASH, IMAGE_HASH)
+        }
         self._takers = ByName(
             'command topic',
             'the replay',
@@ -216,6 +236,8 @@ class _Player:
             self.verdict.commands += 1
         elif self._own.get(message.topic) == STATE_HASH and self._has_hashes:
             self._compare_hash(message)
+        elif self._own.get(message.topic) == IMAGE_HASH:
+            self._compare_pictures(message)
 
     def finish(self) -> None:
         """Check that the bag contains every published message."""
@@ -234,6 +256,8 @@ class _Player:
             self.verdict.ticks += 1
             self._sink.tick = self.verdict.ticks
             self._simulator.tick()
+            if self._pictures is not None:
+                self._pictures.look(self._simulator.world)
             if self._watch is not None:
                 self._watch(self._simulator.world, 1e-9 * self._sink.time.now_ns)
             if self.verdict.ticks % 1000 == 0:
@@ -270,6 +294,17 @@ class _Player:
             )
         self.verdict.hashes += 1
         self.verdict.state_hash = now
+
+    def _compare_pictures(self, message: Message) -> None:
+        content = content_of(message)
+        check_shape(message, content, IMAGE_HASH_SHAPE)
+        if self._pictures is None:
+            self.verdict.unseen += 1
+            return
+        difference = self._pictures.difference(**content)
+        if difference:
+            self._differ(difference)
+        self.verdict.pictures += 1
 
     def _feed(self, message: Message) -> None:
         for kind, values in content_of(message).items():
@@ -479,8 +514,9 @@ def _parameters(setup: Setup) -> SimulatorParameters:
     is_own = parameters.robot or parameters.robot_description or not parameters.world
     # files in other formats are read again; `check_files` has checked them
     if is_own and format_of(parameters.robot or parameters.robot_description) is URDF:
-        # the robot from the parameter `robot` comes after the robots of a world
-        last = next(reversed(setup.descriptions.values()), '')
+        # the robot from the parameter `robot` comes after the robots of a world; bodies with
+        # sensors that stand in the world come later, and have no URDF
+        last = next(filter(None, reversed(setup.descriptions.values())), '')
         return replace(parameters, robot='', robot_description=last)
     return parameters
 

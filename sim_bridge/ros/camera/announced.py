@@ -59,6 +59,11 @@ class AnnouncedTopics:
             self._publishers.append(publisher)
             self._overridden.append(topic)
             given[topic] = policies_of(qos)
+        # latched: without overrides, as all latched topics
+        self._publishers += [
+            create_publisher(self._node, message_type, topic, qos)
+            for _, topic, message_type, qos in camera.label_infos
+        ]
         return camera._replace(given=given)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+import json
 import mmap
 import os
 import pickle
@@ -19,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sim_bridge.ros.camera.topics import CameraTopics
+from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.visual import Visual
 
@@ -32,6 +34,7 @@ _ANSWER = struct.Struct('=qq')
 _SCENE, _FRAME = 0, 1
 _MOST_PACKET = 60_000
 _BUFFER = 8 << 20
+_MOST_ANSWER = 4096
 
 
 class Scene(NamedTuple):
@@ -39,7 +42,9 @@ class Scene(NamedTuple):
     The present structure.
 
     cameras: by number. sites: each camera's own frame, by number among the poses. visuals,
-    surroundings: seen by cameras. A frame belongs to the scene with its number.
+    surroundings: seen by cameras. names: of robots and bodies, by instance from 1.
+    keeps_hashes: whether all pictures are rendered, and answers have their hashes. A frame
+    belongs to the scene with its number.
     """
 
     number: int = 0
@@ -47,6 +52,8 @@ class Scene(NamedTuple):
     sites: Sequence[int] = ()
     visuals: Sequence[Visual] = ()
     surroundings: Surroundings = Surroundings()
+    names: Sequence[str] = ()
+    keeps_hashes: bool = False
 
 
 class Frame(NamedTuple):
@@ -99,19 +106,21 @@ def send_frame(end: socket.socket, frame: Frame) -> None:
     _send(end, _HEAD.pack(_FRAME, frame.scene, frame.camera, frame.stamp), frame.poses.tobytes())
 
 
-def answer(end: socket.socket, frame: Frame) -> None:
+def answer(end: socket.socket, frame: Frame, hashes: Hashes | None = None) -> None:
     """Tell the node that a frame is done; without effect if it takes no answers."""
+    content = json.dumps(hashes).encode() if hashes else b''
     with suppress(OSError):
-        end.send(_ANSWER.pack(frame.camera, frame.stamp), socket.MSG_DONTWAIT)
+        end.send(_ANSWER.pack(frame.camera, frame.stamp) + content, socket.MSG_DONTWAIT)
 
 
-def read_answer(end: socket.socket) -> tuple[int, int]:
-    """Wait for a finished frame's camera and stamp; raises EOFError, OSError."""
-    packet = end.recv(_ANSWER.size)
+def read_answer(end: socket.socket) -> tuple[int, int, Hashes]:
+    """Wait for a finished frame's camera, stamp and hashes; raises EOFError, OSError."""
+    packet = end.recv(_MOST_ANSWER)
     if not packet:
         raise EOFError
-    camera, stamp = _ANSWER.unpack(packet)
-    return camera, stamp
+    camera, stamp = _ANSWER.unpack_from(packet)
+    content = packet[_ANSWER.size :]
+    return camera, stamp, json.loads(content) if content else {}
 
 
 def receive(end: socket.socket) -> Scene | Frame:

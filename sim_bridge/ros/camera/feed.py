@@ -12,6 +12,7 @@ import socket
 from typing import NamedTuple, TYPE_CHECKING
 
 import sim_bridge as sb
+from sim_bridge.description.cameras import BOXES
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.ros.camera.announced import AnnouncedTopics, OpticalFrames
 from sim_bridge.ros.camera.channel import (
@@ -29,9 +30,13 @@ from sim_bridge.ros.camera.channel import (
     SENT,
     WANTED,
 )
-from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, with_own_topics
+from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, VISION, with_own_topics
 from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.ros.camera.triggers import Triggers
+from sim_bridge.ros.interfaces.store import absence
+from sim_bridge.ros.wire.qos import optional_messages
+from sim_bridge.sensors.picture_hashes import Hashes
+from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.trust.child import python_module
 from sim_bridge.world.visuals import visuals_of
 
@@ -94,13 +99,20 @@ class CameraFeed:
     """
 
     def __init__(
-        self, world: sb.World, node: PollingMixin, *, is_reliable: bool, waits: Callable[[], bool]
+        self,
+        world: sb.World,
+        node: PollingMixin,
+        *,
+        is_reliable: bool,
+        waits: Callable[[], bool],
+        keeps_hashes: bool = False,
     ) -> None:
         """
         Start without cameras.
 
         node: announces the topics; the camera process has a node beside it. waits: whether
-        `publish` returns when the pictures have been sent.
+        `publish` returns when the pictures have been sent. keeps_hashes: whether all pictures are
+        rendered, for `take_hashes`.
         """
         self._world, self._node = world, node
         self._warned: set[str] = set()
@@ -109,6 +121,10 @@ class CameraFeed:
         self._triggers = Triggers(node)
         self._simulation = world.simulation
         self._fed: list[_Fed] = []
+        self._keeps_hashes = keeps_hashes
+        self._hashes: list[tuple[str, int, Hashes]] = []
+        # steps of the samples whose hashes are awaited, by camera and stamp
+        self._sampled: dict[tuple[int, int], int] = {}
         self._scene = Scene()
         self._is_told = True
         self._end: socket.socket | None = None
@@ -144,6 +160,9 @@ class CameraFeed:
         sites = [device.site for device, _ in found]
         self._is_told = False
         self._scene = Scene(self._scene.number + 1, cameras, sites)
+        if self._keeps_hashes and self._process is None and self._fed:
+            # no picture is missing from the bag
+            self._start()
         if self._end is not None:
             self._show()
 
@@ -171,7 +190,7 @@ class CameraFeed:
                     asked.add((fed.number, frame.stamp))
                 else:
                     fed.lost += 1
-        if asked and self._waits():
+        if asked and (self._keeps_hashes or self._waits()):
             self._await(asked)
 
     def _take(self, fed: _Fed, time_ns: int) -> None:
@@ -188,10 +207,14 @@ class CameraFeed:
         frame = Frame(
             self._scene.number, fed.number, stamp, poses.copy() if fed.latency_ns else poses
         )
+        if self._keeps_hashes:
+            self._sampled[fed.number, stamp] = sampled
         fed.late.append((stamp + fed.latency_ns, frame))
 
     def _is_wanted(self, fed: _Fed) -> bool:
-        return self._counts is not None and bool(self._counts.values[fed.number, WANTED])
+        if self._counts is None:
+            return False
+        return self._keeps_hashes or bool(self._counts.values[fed.number, WANTED])
 
     def _request(self, fed: _Fed) -> bool:
         """Send a camera's next sample; return whether somebody listens."""
@@ -251,17 +274,23 @@ class CameraFeed:
 
     def _topics(self, device: sb.CameraSensor, carrier: Carrier) -> CameraTopics:
         found = camera_topics(device, carrier.prefix, carrier.frame_prefix, self._is_reliable)
+        if BOXES in device.settings.outputs and optional_messages(VISION) is None:
+            self._warn_once(f'boxes of {device.name!r} are not published: {absence(VISION)}')
         resolve = self._node.resolve_topic_name
         return found._replace(
             topics={key: resolve(name) for key, name in found.topics.items()},
             infos={key: resolve(name) for key, name in found.infos.items()},
         )
 
+    def _warn_of_visual(self, text: str) -> None:
+        """Name a visual that cannot be seen."""
+        self._warn_once(f'cameras do not see all: {text}')
+
     def _warn_once(self, text: str) -> None:
-        """Name a visual that cannot be seen, once in the node's life."""
+        """Warn, once in the node's life."""
         if text not in self._warned:
             self._warned.add(text)
-            self._node.get_logger().warning(f'cameras do not see all: {text}')
+            self._node.get_logger().warning(text)
 
     def _start(self) -> None:
         # late imports: nodes without cameras need neither
@@ -293,8 +322,13 @@ class CameraFeed:
 
     def _show(self) -> None:
         """Read the visuals and send the scene; poses follow from the next step on."""
-        visuals = visuals_of(self._world, self._warn_once) if self._scene.cameras else []
-        self._scene = self._scene._replace(visuals=visuals, surroundings=self._world.surroundings)
+        visuals = visuals_of(self._world, self._warn_of_visual) if self._scene.cameras else []
+        self._scene = self._scene._replace(
+            visuals=visuals,
+            surroundings=self._world.surroundings,
+            names=list(self._world.robots),
+            keeps_hashes=self._keeps_hashes,
+        )
         self._tell_scene()
 
     def _tell_scene(self) -> bool:
@@ -320,11 +354,25 @@ class CameraFeed:
         """Wait until the process has sent these frames, given by camera and stamp."""
         while frames and self._end is not None:
             try:
-                frames.discard(read_answer(self._end))
+                number, stamp, hashes = read_answer(self._end)
             except EOFError:
                 self._give_up('has ended')
             except OSError:
                 self._give_up('does not answer')
+            else:
+                frames.discard((number, stamp))
+                if hashes:
+                    self._keep_hashes(number, stamp, hashes)
+
+    def _keep_hashes(self, number: int, stamp: int, hashes: Hashes) -> None:
+        device = self._fed[number].device
+        step = self._sampled.pop((number, stamp), UNSAMPLED)
+        self._hashes.append((f'{device.link.robot.name}/{device.name}', step, hashes))
+
+    def take_hashes(self) -> list[tuple[str, int, Hashes]]:
+        """Return name, step and hashes for all pictures since the last call."""
+        found, self._hashes = self._hashes, []
+        return found
 
     def _give_up(self, reason: str) -> None:
         message = f'the camera process {reason}; no pictures. The simulation goes on'

@@ -32,6 +32,7 @@ from sim_bridge.ros.camera.channel import (
     WANTED,
 )
 from sim_bridge.ros.camera.publishing import CameraPublishers
+from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sight.scenery import Scenery
 
 # longest delay before a new subscriber's first picture [s]
@@ -107,18 +108,19 @@ class Cameras:
         self._scene, self._scenery = scene, Scenery(scene.visuals)
         self._counts[:] = 0
         self._open = [
-            CameraPublishers(self._node, topics, scene.surroundings) for topics in scene.cameras
+            CameraPublishers(self._node, topics, scene, self._scenery) for topics in scene.cameras
         ]
 
     def _render(self, frame: Frame, arrived: int) -> None:
+        hashes: Hashes = {}
         if frame.scene == self._scene.number:
             began = time.monotonic_ns()
             camera = self._open[frame.camera]
-            camera.publish(self._scenery, frame, self._scene.sites[frame.camera])
+            hashes = camera.publish(frame, self._scene.sites[frame.camera])
             now, row = time.monotonic_ns(), self._counts[frame.camera]
             row[RENDERED_NS], row[AGE_NS] = now - began, now - arrived
             row[SENT] += 1
-        answer(self._end, frame)
+        answer(self._end, frame, hashes)
 
 
 def main() -> None:

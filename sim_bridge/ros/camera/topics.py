@@ -12,63 +12,39 @@ from rclpy.qos import HistoryPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image, PointCloud2
 
 import sim_bridge as sb
-from sim_bridge.description.cameras import ALIGNED, CameraDescription, frame_name, OPTICAL_AXES
+from sim_bridge.description.cameras import (
+    ALIGNED,
+    BOXES,
+    BOXES_3D,
+    CameraDescription,
+    COLORED,
+    frame_name,
+    OPTICAL_AXES,
+)
 from sim_bridge.description.scene.model import namespace_for
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.robots.link import Link
-from sim_bridge.ros.wire.image_messages import pixel_layout
+from sim_bridge.ros.camera.layouts import names_of
+from sim_bridge.ros.wire.image_messages import image_encoding, pixel_layout
 from sim_bridge.ros.wire.messages import WORLD_FRAME
-from sim_bridge.ros.wire.qos import topic_name
-
-# topic and its camera_info by picture and layout. {name}: the camera's; {parent}: the name without
-# its last word
-_LAYOUTS: Mapping[str, Mapping[str, tuple[str, str]]] = {
-    'ros': {
-        'image': ('{name}/image_raw', '{name}/camera_info'),
-        'depth': ('{name}/depth/image_raw', '{name}/depth/camera_info'),
-        'points': ('{name}/points', ''),
-    },
-    # gz-sensors: camera_info is beside the image
-    'gazebo': {
-        'image': ('{name}', '{parent}camera_info'),
-        'depth': ('{name}', '{parent}camera_info'),
-        'points': ('{name}/points', ''),
-    },
-    'gazebo_rgbd': {
-        'image': ('{name}/image', '{name}/camera_info'),
-        'depth': ('{name}/depth_image', '{name}/camera_info'),
-        'points': ('{name}/points', ''),
-    },
-    # realsense2_camera with align_depth and pointcloud enabled
-    'realsense': {
-        'image': ('{name}/color/image_raw', '{name}/color/camera_info'),
-        'depth': ('{name}/depth/image_rect_raw', '{name}/depth/camera_info'),
-        ALIGNED: (
-            '{name}/aligned_depth_to_color/image_raw',
-            '{name}/aligned_depth_to_color/camera_info',
-        ),
-        'points': ('{name}/depth/color/points', ''),
-    },
-    # mujoco_ros2_control_plugins; it has no points
-    'mujoco': {
-        'image': ('{name}/color', '{name}/camera_info'),
-        'depth': ('{name}/depth', '{name}/camera_info'),
-        'points': ('{name}/points', ''),
-    },
-}
+from sim_bridge.ros.wire.qos import for_one_topic, LATCHED_QOS, optional_messages, topic_name
 
 # greatest queue for slow subscribers [bytes]; it holds a second at most
 _MOST_QUEUED = 32 << 20
 _POINT_BYTES = 16
+_DETECTION_BYTES = 100_000  # of many boxes
 
 
 _TYPES: Mapping[str, type] = {
-    'image': Image,
-    'depth': Image,
-    ALIGNED: Image,
+    **dict.fromkeys(('image', 'depth', ALIGNED, 'labels', 'instances', COLORED), Image),
     'points': PointCloud2,
 }
+VISION = 'vision_msgs'
+"""Package of messages for boxes and names of labels."""
+_VISION_TYPES = {BOXES: 'Detection2DArray', BOXES_3D: 'Detection3DArray'}
+_NAMED = ('labels', 'instances', BOXES, BOXES_3D)
+_LABEL_INFO = 'label_info'
 # names of image_transport
 _COMPRESSED = {'image': 'compressed', 'depth': 'compressedDepth', ALIGNED: 'compressedDepth'}
 
@@ -137,7 +113,9 @@ class CameraTopics(NamedTuple):
     def pictures(self) -> Iterator[Publication]:
         """Topics of the pictures."""
         for key, topic in self.topics.items():
-            yield self._publication(key, topic, _TYPES[key])
+            message_type = _type_of(key)
+            if message_type is not None:
+                yield self._publication(key, topic, message_type)
 
     @property
     def compressed(self) -> Iterator[Publication]:
@@ -153,8 +131,17 @@ class CameraTopics(NamedTuple):
             yield self._publication(key, topic, CameraInfo)
 
     @property
+    def label_infos(self) -> Iterator[Publication]:
+        """Latched topics of the names for labels and instances; none without vision_msgs."""
+        messages = optional_messages(VISION)
+        for key, topic in self.topics.items():
+            if key in _NAMED and messages is not None:
+                name = f'{topic}/{_LABEL_INFO}'
+                yield Publication(key, name, messages.LabelInfo, for_one_topic(LATCHED_QOS))
+
+    @property
     def publications(self) -> Iterator[Publication]:
-        """All topics."""
+        """All topics of pictures and calibrations."""
         return chain(self.pictures, self.compressed, self.calibrations)
 
     def _publication(self, key: str, topic: str, message_type: type) -> Publication:
@@ -167,7 +154,9 @@ class CameraTopics(NamedTuple):
         width, height = self.settings.size
         if key == 'points':
             return width * height * _POINT_BYTES
-        items, channels = pixel_layout(self.settings, key)
+        if key in _VISION_TYPES:
+            return _DETECTION_BYTES
+        items, channels = pixel_layout(image_encoding(self.settings, key))
         return width * height * channels * items.itemsize
 
     def qos(self, key: str) -> QoSProfile:
@@ -190,11 +179,8 @@ def camera_topics(
     name = camera.description.topic or topic_name(camera.name)
     parent = name[: name.rfind('/') + 1]
     topics, infos, frames = {}, {}, {}
-    layout = _LAYOUTS[settings.layout]
-    if ALIGNED in settings.topics:
-        layout = {ALIGNED: ('', ''), **layout}
-    for key, names in layout.items():
-        if output_of(key) not in settings.outputs:
+    for key, names in names_of(settings).items():
+        if _type_of(key) is None:
             continue
         topic, info = (text.format(name=name, parent=parent) for text in names)
         topics[key] = _full(settings.topics.get(key, topic), prefix)
@@ -228,16 +214,19 @@ def camera_topics(
     )
 
 
+def _type_of(key: str) -> type | None:
+    """Return a topic's message type; None for boxes without vision_msgs."""
+    if key not in _VISION_TYPES:
+        return _TYPES[key]
+    messages = optional_messages(VISION)
+    return None if messages is None else getattr(messages, _VISION_TYPES[key])
+
+
 def _stands(link: Link) -> bool:
     """Return whether a link only holds one sensor in the world, and has no frame of its own."""
     robot = link.robot
     is_post = len(robot.links) == 1 and robot.motion == 'static' and not link.geometries
     return is_post and [each.name for each in robot.devices()] == [robot.name]
-
-
-def output_of(key: str) -> str:
-    """Return a picture's output."""
-    return 'depth' if key == ALIGNED else key
 
 
 def with_own_topics(cameras: Sequence[CameraTopics]) -> list[CameraTopics]:

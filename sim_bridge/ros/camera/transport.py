@@ -43,7 +43,9 @@ def environment_with_profile(cameras: Iterable[CameraTopics], file: Path) -> dic
     environment = dict(os.environ)
     if any(name in environment for name in _VARIABLES):
         return environment
-    largest = max(each.message_bytes(output) for each in cameras for output in each.topics)
+    largest = max(
+        (each.message_bytes(key) for each in cameras for key in each.topics), default=_LEAST
+    )
     segment = min(max(_MESSAGES * (largest + _HEADERS), _LEAST), _MOST)
     file.write_text(_PROFILE.format(segment=segment, message=min(largest + _HEADERS, segment)))
     return environment | dict.fromkeys(_VARIABLES, str(file))

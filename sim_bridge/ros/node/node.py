@@ -231,6 +231,7 @@ class SimBridge:
             node,
             is_reliable=parameters.sensor_qos == 'reliable',
             waits=self._waits_for_cameras,
+            keeps_hashes=bool(parameters.record) and parameters.record_images,
         )
         closing(cameras.close)
         simulator.feed_cameras(cameras)

@@ -563,6 +563,11 @@ class SimulatorParameters:
         low=0.001,
         high=_MOST,
     )
+    record_images: bool = parameter(
+        False,
+        "Hashes of all cameras' pictures in the bag, compared by `sim_bridge replay --images`; "
+        'each picture is rendered, and its step waits for it',
+    )
 
     def __post_init__(self) -> None:
         """Check constraints between several values."""

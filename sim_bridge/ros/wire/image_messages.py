@@ -9,38 +9,57 @@ import numpy as np
 from sensor_msgs.msg import CameraInfo as CameraInfoMessageType
 from sensor_msgs.msg import Image, PointCloud2, PointField
 
-from sim_bridge.description.cameras import camera_info, CameraDescription
+from sim_bridge.description.cameras import camera_info, CameraDescription, COLORED
 from sim_bridge.ros.wire.messages import PreparedMessage
 
 _ITEMS = {'32FC1': np.float32, '16UC1': np.uint16, 'mono16': np.uint16}
+_OF_GAZEBO = 'gazebo'
 _CHANNELS = {'rgb8': 3, 'bgr8': 3, 'rgba8': 4, 'bgra8': 4}
 _POINT_SIZE = 16  # bytes: x, y, z, and one for the colour
 _IS_BIG = sys.byteorder == 'big'
 
 
-def pixel_layout(camera: CameraDescription, output: str) -> tuple[np.dtype[Any], int]:
-    """Return an image's item type and channels: output 'image' or 'depth'."""
-    word = camera.format if output == 'image' else camera.depth_format
+def image_encoding(camera: CameraDescription, key: str, *, is_wide: bool = False) -> str:
+    """
+    Return the encoding of an image topic.
+
+    key: in `CameraTopics.topics`. is_wide: whether there are labels above 255. Gazebo's maps are
+    rgb8.
+    """
+    if key == 'image':
+        return camera.format
+    if key == COLORED or (key == 'labels' and camera.layout.startswith(_OF_GAZEBO)):
+        return 'rgb8'
+    if key == 'labels':
+        return '16UC1' if is_wide else 'mono8'
+    return '16UC1' if key == 'instances' else camera.depth_format
+
+
+def pixel_layout(word: str) -> tuple[np.dtype[Any], int]:
+    """Return an encoding's item type and channels."""
     return np.dtype(_ITEMS.get(word, np.uint8)), _CHANNELS.get(word, 1)
 
 
 class ImageMessage(PreparedMessage):
     """
-    A sensor_msgs/Image with colours or depths.
+    A sensor_msgs/Image with colours, depths or labels.
 
     pixels: (height, width) or (height, width, channels) in the camera's format, a view of the
     message.
     """
 
-    def __init__(self, camera: CameraDescription, output: str, frame_id: str) -> None:
-        """Prepare a message; output: 'image' or 'depth'."""
-        items, channels = pixel_layout(camera, output)
+    def __init__(
+        self, camera: CameraDescription, key: str, frame_id: str, *, is_wide: bool = False
+    ) -> None:
+        """Prepare a message; key, is_wide: see `image_encoding`."""
+        encoding = image_encoding(camera, key, is_wide=is_wide)
+        items, channels = pixel_layout(encoding)
         shape = (camera.height, camera.width, channels)
         pixels = np.zeros(shape if channels > 1 else shape[:2], items)
         message = Image(
             height=camera.height,
             width=camera.width,
-            encoding=camera.format if output == 'image' else camera.depth_format,
+            encoding=encoding,
             is_bigendian=_IS_BIG,
             step=pixels.strides[0],
             data=pixels.tobytes(),

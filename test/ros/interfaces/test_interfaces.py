@@ -19,7 +19,8 @@ from sim_bridge.trust.folders import Folders
 pytestmark = [pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")]
 
 # hashes in the released packages: control_msgs 5.8.0, controller_manager_msgs 4.46.0,
-# simulation_interfaces 1.5.1, tf2_msgs 0.36.4, ros_gz_interfaces 1.0.16, actuator_msgs 0.0.1
+# simulation_interfaces 1.5.1, tf2_msgs 0.36.4, ros_gz_interfaces 1.0.16, actuator_msgs 0.0.1,
+# vision_msgs 4.1.1
 HASHES = {
     'control_msgs/msg/JointTolerance': 'c254f9cece0f3b73',
     'control_msgs/msg/JointComponentTolerance': '739ea7566931944d',
@@ -81,6 +82,18 @@ HASHES = {
     'simulation_interfaces/srv/ResetSimulation': '4ce285d7ff9b8ac7',
     'simulation_interfaces/action/SimulateSteps': 'f0837c898e1219cd',
     'tf2_msgs/msg/TFMessage': 'e369d0f05a23ae52',
+    'vision_msgs/msg/BoundingBox2D': '008eacbb0cf8f26e',
+    'vision_msgs/msg/BoundingBox3D': 'bbb73a65c163d7f9',
+    'vision_msgs/msg/Detection2D': '0d12b69df5c593b3',
+    'vision_msgs/msg/Detection2DArray': '214274120007f4a6',
+    'vision_msgs/msg/Detection3D': 'ddd703be132ab0b6',
+    'vision_msgs/msg/Detection3DArray': '793f5eab9595ac1c',
+    'vision_msgs/msg/LabelInfo': '3d37df4015cdf660',
+    'vision_msgs/msg/ObjectHypothesis': '51da43cec11c0195',
+    'vision_msgs/msg/ObjectHypothesisWithPose': '41c12344c0396c48',
+    'vision_msgs/msg/Point2D': 'eab0e83f44ab4de9',
+    'vision_msgs/msg/Pose2D': 'b0b5d1d7b4c20dd4',
+    'vision_msgs/msg/VisionClass': '1e4a11f0fed50b56',
     'actuator_msgs/msg/Actuators': '4fb6a0060720d216',
     'ros_gz_interfaces/msg/Contact': 'ba5acbac280b8650',
     'ros_gz_interfaces/msg/Contacts': '2cf36dd51e105580',
