@@ -22,7 +22,9 @@ Hashes = dict[str, str]
 def hashes_of(camera: CameraDescription, picture: Callable[[str], np.ndarray]) -> Hashes:
     """Return the hashes of a camera's pictures; picture: returns an output's pixels."""
     return {
-        output: hashlib.sha256(np.ascontiguousarray(picture(output))).hexdigest()[:_DIGITS]
+        output: hashlib.sha256(np.ascontiguousarray(picture(output)).tobytes()).hexdigest()[
+            :_DIGITS
+        ]
         for output in PICTURES
         if output in camera.outputs and output not in _DERIVED
     }
