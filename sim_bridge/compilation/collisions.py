@@ -79,11 +79,11 @@ def read_shapes(
     meshes: 'hull', each mesh's convex hull; 'hulls', the hulls in a convex decomposition of each
     mesh, which all get the element's name; 'mesh', its triangles. missing_meshes: severity
     ('error' or 'warning') of the finding for a missing or unreadable mesh; it then collides with
-    nothing. 'auto': the mesh is left out if the file of any other one is there. Raises
-    InvalidValueError for other words.
+    nothing. 'auto': the mesh is left out if the file of any other one is there, or the
+    packages of all are. Raises InvalidValueError for other words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING, AUTO))
-    are_parts = missing_meshes == AUTO and _finds_meshes(description)
+    are_parts = missing_meshes == AUTO and _knows_meshes(description)
     severity = ERROR if missing_meshes == AUTO else missing_meshes
     materials: dict[ContactDescription, Material] = {}
     shapes = []
@@ -120,11 +120,19 @@ def read_shapes(
     return tuple(shapes)
 
 
-def _finds_meshes(description: RobotDescription) -> bool:
-    """Return whether any mesh file of the collision shapes is there."""
-    return any(
-        geometry.path for link in description.links.values() for geometry in link.collisions
-    )
+def _knows_meshes(description: RobotDescription) -> bool:
+    """
+    Return whether a missing mesh is a defect of the robot's file.
+
+    It is one of the search path if a package is missing and no mesh is there.
+    """
+    meshes = [
+        geometry
+        for link in description.links.values()
+        for geometry in link.collisions
+        if geometry.kind == 'mesh' and geometry.surface is None
+    ]
+    return any(each.path for each in meshes) or not any(each.lacks_package for each in meshes)
 
 
 def _shapes(

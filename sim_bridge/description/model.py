@@ -146,8 +146,9 @@ class GeometryDescription:
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
     'capsule' (size: radius, length along z), 'cone' (size: radius, length along z; apex at +z) or
     'mesh' (size: scale x y z). filename: mesh file as written in the description. path: located
-    mesh file, '' if not found. searched: searched paths, if the mesh file was not found. part:
-    name of the used part of the mesh file, '' for the whole file. surface: triangles of a mesh
+    mesh file, '' if not found. searched: searched paths, if the mesh file was not found.
+    lacks_package: whether the package of the missing mesh file was not found either. part: name of
+    the used part of the mesh file, '' for the whole file. surface: triangles of a mesh
     contained in the description itself, scaled already. is_terrain: whether the mesh keeps its
     triangles and is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1,
     None if the file gives none. texture: image file as written in the description, '' for none.
@@ -161,6 +162,7 @@ class GeometryDescription:
     filename: str = ''
     path: str = ''
     searched: tuple[str, ...] = ()
+    lacks_package: bool = False
     part: str = ''
     surface: MeshArrays | None = None
     is_terrain: bool = False

@@ -211,6 +211,14 @@ def explain_unresolved(
     return f'package {brief(package)} has no such file'
 
 
+def lacks_package(uri: str, base: Path | None, package_paths: Iterable[str | Path]) -> bool:
+    """Return whether the package of a URI is not found; True too for a path below no folder."""
+    split = _split_package(uri)
+    if split is None:
+        return base is None and not os.path.isabs(uri.removeprefix('file://'))
+    return find_package(split[0], base, package_paths) is None
+
+
 def searched_paths(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> list[Path]:

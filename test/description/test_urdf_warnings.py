@@ -500,6 +500,7 @@ def test_every_code_of_the_sources_is_tested(repository):
         'deprecated-key',
         'unknown-battery',
         'mimic-replaced',
+        'mesh-elsewhere',
         'missing-element',
         'missing-sensor',
         'other-roots',

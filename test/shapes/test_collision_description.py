@@ -232,6 +232,21 @@ def test_missing_mesh_can_be_lived_with(tmp_path):
     assert load(path, collisions='none').geometries == []
 
 
+@pytest.mark.parametrize('uri', ['meshes/no.stl', 'package://here/no.stl', 'file:///no/no.stl'])
+def test_all_missing_meshes_are_left_out_of_known_packages(tmp_path, uri):
+    """Load a robot whose meshes are missing in a package that is there; refuse it strictly."""
+    folder = tmp_path / 'here'
+    folder.mkdir()
+    (folder / 'package.xml').write_text('<package><name>here</name></package>')
+    path = folder / 'r.urdf'
+    path.write_text(robot(link('a', collision(f'<mesh filename="{uri}"/>'))))
+    loaded = load(path, missing_meshes='auto')
+    assert loaded.geometries == []
+    assert [each.omits for each in loaded.description.report.not_simulated] == ['collision']
+    with pytest.raises(sb.DescriptionError, match='not found'):
+        load(path)
+
+
 def test_single_missing_meshes_are_left_out_where_others_are_found(tmp_path):
     """Leave out a missing mesh beside one that is there; refuse a robot without any."""
     (tmp_path / 'there.stl').write_bytes(b'solid')
