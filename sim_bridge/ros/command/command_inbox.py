@@ -30,6 +30,7 @@ from sim_bridge.ros.wire.joint_state_reader import JointStateReader
 from sim_bridge.ros.wire.qos import (
     COMMAND_QOS,
     for_one_topic,
+    LATCHED_QOS,
     most_command_bytes,
     optional_messages,
     overridable,
@@ -64,12 +65,14 @@ class CommandTopic:
     A command topic; only the graph knows its full name.
 
     is_lasting: whether its commands last until a timeout, or until its publishers leave.
+    is_latched: whether a publisher's last message before the start counts too.
     """
 
     name: str
     message_type: type
     take: Callable[[bytes], None]
     is_lasting: bool = False
+    is_latched: bool = False
 
 
 # called with a command's bytes, and the input to record
@@ -143,6 +146,7 @@ class CommandInbox:
                     controller.topic(SPEED_TOPIC),
                     speed_message(),
                     functools.partial(trajectories.take_speed, controller),
+                    is_latched=True,
                 )
         for each in signals:
             name = each.name if isinstance(each, Topic) else each.topic
@@ -195,6 +199,12 @@ class CommandInbox:
                 self._polls.append(poll)
                 if topic.is_lasting:
                     self._lasting.append(poll)
+                if topic.is_latched:
+                    # a subscription for kept messages hears no publisher of other ones
+                    kept = node.create_poll(
+                        topic.message_type, topic.name, take, LATCHED_QOS, is_overridable=False
+                    )
+                    self._polls.append(kept)
                 continue
             node.create_subscription(
                 topic.message_type,
@@ -245,11 +255,12 @@ class CommandInbox:
         take: Take,
         prefix: str | None = None,
         is_lasting: bool = False,
+        is_latched: bool = False,
     ) -> None:
         """
         Take commands on a topic; log and count invalid ones.
 
-        prefix: topic name prefix. is_lasting: see `CommandTopic`.
+        prefix: topic name prefix. is_lasting, is_latched: see `CommandTopic`.
         """
         full_name = self._full(name, prefix)
         most = (
@@ -277,7 +288,7 @@ class CommandInbox:
             else:
                 attempt(data)
 
-        self.topics.append(CommandTopic(full_name, message_type, receive, is_lasting))
+        self.topics.append(CommandTopic(full_name, message_type, receive, is_lasting, is_latched))
 
     def _full(self, name: str, prefix: str | None = None) -> str:
         """Return a topic's name with the robot's prefix, or another one."""

@@ -62,19 +62,30 @@ class PollingMixin(GuardedMixin):
         return iter(self._polled)
 
     def create_poll(
-        self, message_type: type, topic: str, callback: Callable[[bytes], None], qos: QoSProfile
+        self,
+        message_type: type,
+        topic: str,
+        callback: Callable[[bytes], None],
+        qos: QoSProfile,
+        is_overridable: bool = True,
     ) -> Poll:
         """
         Subscribe; return a function passing each received serialized message to a callback.
 
-        qos: the user may override it; one call takes at most as many messages as its depth. Call
-        this on the executor's thread or before it spins; the returned function may be called on
-        any other thread.
+        qos: one call takes at most as many messages as its depth. is_overridable: whether the user
+        may override the profile; True for one subscription of a topic only. Call this on the
+        executor's thread or before it spins; the returned function may be called on any other
+        thread.
         """
         callback = self.faults.guard(f'callback of topic {topic!r}', callback)
         least, qos = qos.depth, for_one_topic(qos)
         subscription = self.create_subscription(
-            message_type, topic, callback, qos, raw=True, qos_overriding_options=overridable()
+            message_type,
+            topic,
+            callback,
+            qos,
+            raw=True,
+            qos_overriding_options=overridable() if is_overridable else None,
         )
         # the executor is notified of the new subscription, but looks at it only after this line
         self._polled.append(subscription)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory, GripperCommand, ParallelGripperCommand
-from control_msgs.msg import JointTrajectoryControllerState, MultiDOFStateStamped
+from control_msgs.msg import (
+    JointTrajectoryControllerState,
+    MultiDOFStateStamped,
+    SpeedScalingFactor,
+)
 from control_msgs.srv import QueryTrajectoryState
 from controlled_arm import controlled_arm
 from following import trajectory
@@ -12,6 +16,8 @@ import pytest
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 from std_srvs.srv import SetBool
+
+from sim_bridge.ros.wire.qos import LATCHED_QOS
 
 pytest_plugins = ['node_fixtures']
 
@@ -102,3 +108,19 @@ def test_arm_and_grippers_move_by_their_own_names(graph, start_node, tmp_path):
         lambda: states[-1].velocity[list(states[-1].name).index('turret')] == pytest.approx(0.5),
         'the turning turret',
     )
+
+
+def test_a_kept_factor_scales_the_speed_from_the_start(graph, start_node, tmp_path):
+    """Take the factor of a publisher that spoke before the start; take volatile ones after it."""
+    topic = '/panda_arm_controller/speed_scaling_input'
+    kept = graph.node.create_publisher(SpeedScalingFactor, topic, LATCHED_QOS)
+    kept.publish(SpeedScalingFactor(factor=0.5))
+    start_node(robot=controlled_arm(tmp_path))
+    reports = graph.listen(
+        JointTrajectoryControllerState, '/panda_arm_controller/controller_state'
+    )
+    graph.wait(lambda: reports and reports[-1].speed_scaling_factor == 0.5, 'the kept factor')
+    volatile = graph.node.create_publisher(SpeedScalingFactor, topic, 10)
+    graph.wait(lambda: volatile.get_subscription_count() > 0, 'the subscription')
+    volatile.publish(SpeedScalingFactor(factor=0.25))
+    graph.wait(lambda: reports[-1].speed_scaling_factor == 0.25, 'the new factor')
