@@ -88,11 +88,13 @@ def request(description: RobotDescription) -> dict[str, Any]:
         for manager in description.controller_managers
         for each in manager.controllers
     ]
-    lidars = {
-        each.topic: each.settings.vertical_samples
-        for each in description.sensors
-        if each.kind is LIDAR and each.topic
-    }
+    lidars = [each for each in description.sensors if each.kind is LIDAR and each.topic]
+    scans = [
+        each.topic
+        for each in lidars
+        if each.settings.vertical_samples == 1 or each.settings.cloud_topic
+    ]
+    clouds = [each.settings.cloud_topic or each.topic for each in lidars]
     return {
         'patience': _PATIENCE,
         'trajectories': [
@@ -104,8 +106,8 @@ def request(description: RobotDescription) -> dict[str, Any]:
             _gripper(description, *each) for each in controllers if each[1].type in _GRIPPERS
         ],
         'drives': _drives(description),
-        'scans': [_full(topic) for topic, rows in lidars.items() if rows == 1],
-        'clouds': [_full(topic) for topic, rows in lidars.items() if rows > 1],
+        'scans': list(map(_full, scans)),
+        'clouds': [_full(each) for each in clouds if each not in scans],
     }
 
 

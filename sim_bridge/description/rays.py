@@ -37,7 +37,8 @@ class RaySettings:
     greater min_angle scans clockwise.
     vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
     ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step between
-    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS.
+    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS. cloud_topic: topic of the
+    cloud of a lidar whose own topic has the scan, as in gz-sim; '' for one topic.
     """
 
     samples: int = 1
@@ -50,6 +51,7 @@ class RaySettings:
     maximum: float = math.inf
     resolution: float = 0.0
     radiation: str = 'infrared'
+    cloud_topic: str = ''
 
     @property
     def count(self) -> int:

@@ -19,6 +19,9 @@ from sim_bridge.description.xml.values import element_text, read_numbers, warn_o
 # keys of `sonar`, and the rays along each angle of its cone
 _SONAR = {'min': RANGE['min'], 'max': RANGE['max'], 'radius': Numbers(minimum=0.0)}
 _SONAR_RAYS = 9
+GZ_LIDARS = ('lidar', 'gpu_lidar')
+"""Words in `<sensor type="…">` for lidars of gz-sim, which publish a scan and a cloud."""
+
 _RANGE_OUTPUT, _RANGE_PLUGIN = 'sensor_msgs/Range', 'gazebo_ros_range'
 
 _Read = tuple[RaySettings, Mapping[str, NoiseDescription]]

@@ -24,7 +24,7 @@ from sim_bridge.description.sdf.noise import (
     read_quantity_noise,
 )
 from sim_bridge.description.sdf.plugin_topics import read_topic, topics_of
-from sim_bridge.description.sdf.rays import as_plugin_output, read_ray_element
+from sim_bridge.description.sdf.rays import as_plugin_output, GZ_LIDARS, read_ray_element
 from sim_bridge.description.sdf.values import read_pose
 from sim_bridge.description.sensor_kinds import (
     CAMERA,
@@ -182,6 +182,9 @@ def _read_sensor(
             settings = kind.settings(**values)
         if kind.has_inner_topic:
             topics.append(_text(inner, ('topic',)))
+    topic = _first_topic(topics, place.child('topic', node.line), findings)
+    if word in GZ_LIDARS and topic and not topics[0]:
+        settings = replace(settings, cloud_topic=f'{topic}/points')
     if kind is NAVSAT:
         settings = velocity_output(settings or kind.settings(), node, place, findings)
     if 'frame' in kind.keys and 'frame' not in values and not pose.is_identity:
@@ -196,7 +199,7 @@ def _read_sensor(
         noise=MappingProxyType(noise),
         settings=settings,
         frame_id=frame_id,
-        topic=_first_topic(topics, place.child('topic', node.line), findings),
+        topic=topic,
         line=node.line,
     )
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from sim_bridge.description.mechanism.sensors import attach
 from sim_bridge.description.model import RobotDescription, SensorDescription
+from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.sdf.sensors import read_gazebo_sensors, read_robot_sensors, SENSOR
 from sim_bridge.description.urdf.ros2_control import read_ros2_control_sensors
@@ -29,8 +30,11 @@ def read_sensors(
         """Keep a sensor on a link or joint of the robot; leave out others and repetitions."""
         own = Findings()
         placed = attach(sensor, description, own)
-        if placed is not None and is_repetition and any(_same_device(placed, k) for k in kept):
-            return
+        if placed is not None and is_repetition:
+            same = next((each for each in kept if _same_device(placed, each)), None)
+            if same is not None:
+                _tell_of_other_name(placed, same, findings)
+                return
         named = None if placed is None else _with_own_name(placed, kept, own)
         if findings.take_part(own, SENSOR) and named is not None:
             kept.append(_with_own_topic(named, kept, findings))
@@ -55,7 +59,20 @@ def _with_own_topic(
     message = f'sensor {owner!r} publishes there; its own topics have its name'
     place = Place('sensor/topic', sensor.name, sensor.line)
     findings.warning('duplicate-topic', place, message, value=sensor.topic)
-    return replace(sensor, topic='')
+    settings = sensor.settings
+    if isinstance(settings, RaySettings):
+        settings = replace(settings, cloud_topic='')
+    return replace(sensor, topic='', settings=settings)
+
+
+def _tell_of_other_name(
+    sensor: SensorDescription, kept: SensorDescription, findings: Findings
+) -> None:
+    """Name a repeated sensor whose name differs; users look for it in vain."""
+    if sensor.name != kept.name:
+        message = f'repeats sensor {kept.name!r}, which has the topics'
+        place = Place('sensor', sensor.name, sensor.line)
+        findings.warning('not-simulated', place, message)
 
 
 def _same_device(sensor: SensorDescription, other: SensorDescription) -> bool:

@@ -145,12 +145,17 @@ def _has_data_topics(device: Device, parameters: SimulatorParameters) -> bool:
     return parameters.imu_data_topics
 
 
-def _is_flat(device: Device, parameters: SimulatorParameters) -> bool:
-    return int(device.description.settings.vertical_samples) == 1
+def _has_two_topics(device: Device, parameters: SimulatorParameters) -> bool:
+    return bool(device.description.settings.cloud_topic)
 
 
-def _has_rows(device: Device, parameters: SimulatorParameters) -> bool:
-    return not _is_flat(device, parameters)
+def _has_scan(device: Device, parameters: SimulatorParameters) -> bool:
+    is_flat = int(device.description.settings.vertical_samples) == 1
+    return is_flat or _has_two_topics(device, parameters)
+
+
+def _has_cloud_alone(device: Device, parameters: SimulatorParameters) -> bool:
+    return not _has_scan(device, parameters)
 
 
 def _velocity_as(message: str) -> Callable[[Device, SimulatorParameters], bool]:
@@ -183,8 +188,15 @@ TOPICS: Mapping[str, tuple[SensorTopic, ...]] = {
     'accelerometer': (_ACCEL,),
     'range': (SensorTopic('range', Range, make=RangeMessage),),
     'lidar': (
-        SensorTopic('scan', LaserScan, make=LaserScanMessage, is_wanted=_is_flat),
-        SensorTopic('points', PointCloud2, make=LidarCloudMessage, is_wanted=_has_rows),
+        SensorTopic('scan', LaserScan, make=LaserScanMessage, is_wanted=_has_scan),
+        SensorTopic('points', PointCloud2, make=LidarCloudMessage, is_wanted=_has_cloud_alone),
+        SensorTopic(
+            'points',
+            PointCloud2,
+            make=LidarCloudMessage,
+            is_wanted=_has_two_topics,
+            named_by='cloud_topic',
+        ),
     ),
     'contact': (_WRENCH, SensorTopic('touching', Bool, make=TouchMessage)),
     'magnetometer': (

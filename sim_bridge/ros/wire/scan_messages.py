@@ -66,7 +66,7 @@ class RangeMessage(_RangesMessage):
 
 
 class LaserScanMessage(_RangesMessage):
-    """A sensor_msgs/LaserScan from a lidar with all rays in one plane."""
+    """A sensor_msgs/LaserScan of a lidar's rays in one plane, of several rows the middle one."""
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
         """Prepare the message for a `LidarSensor`. reading: with or without noise."""
@@ -81,7 +81,10 @@ class LaserScanMessage(_RangesMessage):
             ranges=[float(_MARK)] * len(angles),
         )
         message.header.frame_id = frame_id
-        super().__init__(message, reading.ranges, len(angles))
+        width = len(angles)
+        # the row that ros_gz_bridge takes
+        first = len(reading.ranges) // width // 2 * width
+        super().__init__(message, reading.ranges[first : first + width], width)
 
 
 class LidarCloudMessage(_RangesMessage):

@@ -156,3 +156,45 @@ def test_scans_are_published_recorded_and_replayed(tmp_path):
     np.testing.assert_allclose(
         points[seen], (lidar.ranges[:, None] * lidar.directions)[seen], rtol=1e-6, atol=1e-6
     )
+
+
+MASS = (
+    '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/>'
+    '</inertial>'
+)
+TWO_LIDARS = f"""<robot name="r">
+<link name="world"/><link name="base">{MASS}</link>
+<joint name="j" type="fixed"><origin xyz="0 0 1"/><parent link="world"/><child link="base"/>
+</joint>
+<gazebo reference="base">{{}}</gazebo></robot>"""
+GZ_LIDAR = """<sensor name="{0}" type="{1}"><update_rate>20</update_rate><topic>{0}/data</topic>
+<{2}><scan><horizontal><samples>9</samples><min_angle>-1</min_angle><max_angle>1</max_angle>
+</horizontal><vertical><samples>{3}</samples><min_angle>-0.9</min_angle><max_angle>0</max_angle>
+</vertical></scan><range><min>0.1</min><max>9</max></range></{2}></sensor>"""
+
+
+def test_lidars_of_gz_have_a_scan_and_a_cloud(tmp_path):
+    """Publish the middle row on the file's topic, all rows below it; of gazebo_ros one of both."""
+    path = tmp_path / 'r.urdf'
+    sensors = (
+        GZ_LIDAR.format('rows', 'gpu_lidar', 'lidar', 5),
+        GZ_LIDAR.format('flat', 'lidar', 'lidar', 1),
+        GZ_LIDAR.format('old', 'ray', 'ray', 5),
+    )
+    path.write_text(TWO_LIDARS.format(''.join(sensors)))
+    run = start_recording(tmp_path / 'bag', robot=str(path))
+    run.simulator.world.add_ground()
+    for _ in range(200):
+        run.simulator.tick()
+    run.recording.close()
+    bag = read_bag(tmp_path / 'bag')
+    robot = run.simulator.interfaces[0].robot
+    assert messages_on(bag, '/old/data', PointCloud2)[-1].height == 5
+    assert messages_on(bag, '/flat/data', LaserScan)
+    assert messages_on(bag, '/flat/data/points', PointCloud2)[-1].height == 1
+    cloud = messages_on(bag, '/rows/data/points', PointCloud2)[-1]
+    assert (cloud.height, cloud.width) == (5, 9)
+    ranges = robot.device('rows').ranges.reshape(5, 9)
+    scan = messages_on(bag, '/rows/data', LaserScan)[-1]
+    np.testing.assert_array_equal(scan.ranges, ranges[2].astype(np.float32))
+    assert np.isfinite(ranges[2]).all() and not (ranges[1] == ranges[2]).any()
