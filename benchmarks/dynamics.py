@@ -88,7 +88,9 @@ class _Pair:
         self.data = self.model.createData()
         with warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            self.robot = sb.World().load_urdf(path, fixed_base=not is_free, collisions='none')
+            self.robot = sb.World().load_urdf(
+                path, base='free' if is_free else 'fixed', collisions='none'
+            )
         self.q = dynamics.configuration(self.robot)
         self.their_q = pin.neutral(self.model)
         rng = np.random.default_rng(1)

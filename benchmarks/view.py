@@ -55,7 +55,7 @@ def run(rounds: int = 30) -> Report:
 
 def _arm() -> sb.World:
     world = sb.World(1e-3)
-    world.load_urdf(_URDF / 'arm.urdf', fixed_base=True)
+    world.load_urdf(_URDF / 'arm.urdf', base='fixed')
     return world
 
 

@@ -24,7 +24,7 @@ from sim_bridge.description import (
     find_robot,
 )
 from sim_bridge.description.formats import format_of, OPENPLX, YAML
-from sim_bridge.description.mechanism.base import Base, base_of
+from sim_bridge.description.mechanism.base import base_of, FILE
 from sim_bridge.description.openplx.load import examine_openplx
 from sim_bridge.description.report import Findings, Place, Report
 from sim_bridge.description.resources import find_scene
@@ -242,7 +242,7 @@ def _check_scene(path: Path, package_paths: Iterable[str] = ()) -> _Checked:
             robots[each.name] = robot_data(
                 replace(description, report=own),
                 findings,
-                base=_base_in_scene(description, options.get('fixed_base')),
+                base=base_of(description, options.get('base', FILE)),
                 collisions=options.get('collisions', HULL),
             )
         # the lines refer to the robot's file, not to the scene
@@ -260,13 +260,6 @@ def _check_scene(path: Path, package_paths: Iterable[str] = ()) -> _Checked:
         except DescriptionError as err:
             report = _joined(report, err.report)
     return _Checked(report, {'kind': 'scene', 'scene': scene_data(scene, robots)})
-
-
-def _base_in_scene(description: RobotDescription, given: bool | None) -> Base:
-    """Return the base of a scene's robot, free unless its file or the scene fixes it."""
-    if given is None:
-        return Base(description.fixed_base, 'its file says so; fixed_base in the scene changes it')
-    return base_of(description, given)
 
 
 def _check_openplx(path: Path, model: str | None) -> _Checked:

@@ -15,6 +15,7 @@ from sim_bridge.cli.simulated import add_description
 from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
 from sim_bridge.description.formats import format_of, OPENPLX
+from sim_bridge.description.mechanism.base import AUTO, base_of, FILE, FIXED
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.openplx.write.robot import openplx_text
 from sim_bridge.description.report import DescriptionError, Report
@@ -61,9 +62,10 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument(
         '--base',
-        choices=('auto', 'fixed'),
-        default='auto',
-        help="'fixed': fix the root link to the world; 'auto': fix only a root link named world",
+        choices=(FILE, AUTO, FIXED),
+        default=FILE,
+        help="'fixed': fix the root link to the world; 'file': fix only a root link named world; "
+        "'auto': fix as run does, also an arm or a gripper",
     )
     # former name, for --base fixed
     parser.add_argument('--fixed-base', action='store_true', help=argparse.SUPPRESS)
@@ -76,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the file, and print the report; return the exit status."""
     if args.fixed_base:
         print('--fixed-base is an old name; write --base fixed', file=sys.stderr)
-    is_fixed = args.fixed_base or args.base == 'fixed'
+    base = FIXED if args.fixed_base else args.base
     output = Path(args.output)
     path = find_robot(args.robot, package_paths=args.package_path)
     if format_of(path) is OPENPLX:
@@ -92,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
             if finding.code == 'unreadable':
                 raise InvalidValueError('robot', report.source, f'one that {finding.message}')
         return _refused(report)
+    is_fixed = base_of(description, base).is_fixed
     try:
         apart = separated_links(description, is_fixed)
     except DescriptionError as err:
@@ -114,13 +117,15 @@ def run(args: argparse.Namespace) -> int:
     return WRITTEN
 
 
-def separated_links(description: RobotDescription, fixed_base: bool) -> list[tuple[str, str]]:
+def separated_links(description: RobotDescription, is_fixed: bool) -> list[tuple[str, str]]:
     """
     Return the pairs of links excluded from collision, apart from pairs connected by joints.
 
     These overlap in the initial configuration, or are excluded by `selfCollide`.
     """
-    robot = World().add_robot(description, fixed_base=fixed_base or None, missing_meshes='warning')
+    robot = World().add_robot(
+        description, base=FIXED if is_fixed else FILE, missing_meshes='warning'
+    )
     blueprint = robot.slot.blueprint
     links: dict[int, dict[str, None]] = {}
     for shape in blueprint.shapes:

@@ -284,7 +284,7 @@ class _Compiler:
                 raise InvalidValueError(
                     'mass of the free body',
                     float(mass),
-                    'a positive mass on this link or on a link fixed to it, or fixed_base=True',
+                    'a positive mass on this link or on a link fixed to it, or the base fixed',
                     place,
                 )
             alone = not any(
@@ -298,7 +298,7 @@ class _Compiler:
                     'inertia of the free body',
                     tuple(inertia.tolist()),
                     'a positive definite one (ixx ixy ixz iyy iyz izz, kg m²) on this link or on '
-                    'a link fixed to it, or fixed_base=True',
+                    'a link fixed to it, or the base fixed',
                     place,
                 )
 

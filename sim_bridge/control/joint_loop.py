@@ -12,10 +12,9 @@ import sim_bridge as sb
 from sim_bridge.control.reference import per_joint, Reference
 from sim_bridge.description import load_description
 from sim_bridge.description.gravity import GREATEST_GRAVITY
-from sim_bridge.description.mechanism.base import base_of
+from sim_bridge.description.mechanism.base import BASES
 from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownNameError
 from sim_bridge.ros.params.parameter_table import parameter
-from sim_bridge.ros.params.parameters import FIXED_BASE
 from sim_bridge.ros.wire.joint_state_reader import JointStateReader, JointValues
 from sim_bridge.ros.wire.messages import EffortCommandMessage, pack_stamp
 
@@ -30,7 +29,7 @@ class ControllerParameters:
     joints: tuple[str, ...] = parameter(
         (), "Joints to control, in order; [''] for all except mimic joints, in URDF order"
     )
-    base: str = parameter('auto', 'Root link, as in the simulator', choices=tuple(FIXED_BASE))
+    base: str = parameter('auto', 'Root link, as in the simulator', choices=BASES)
     gravity: tuple[float, ...] = parameter(
         (0.0, 0.0, -9.81),
         'Gravity, as in the simulator',
@@ -171,8 +170,7 @@ class JointLoop(Generic[Parameters]):
         self._loop = None
         world = sb.World(gravity=self._parameters.gravity)
         read = load_description(description)
-        fixed_base = base_of(read, FIXED_BASE[self._parameters.base]).is_fixed
-        robot = world.add_robot(read, fixed_base=fixed_base, collisions='none')
+        robot = world.add_robot(read, base=self._parameters.base, collisions='none')
         joints = self._parameters.joints or robot.actuated_joints
         world.warm_up()
         controlled = ControlledRobot(world, robot, list(joints))

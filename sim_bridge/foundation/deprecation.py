@@ -5,6 +5,6 @@ from __future__ import annotations
 import warnings
 
 
-def warn_renamed(old: str, new: str) -> None:
-    """Warn that a name was renamed, at the caller of the function that calls this."""
-    warnings.warn(f'{old} is now called {new}', DeprecationWarning, stacklevel=3)
+def warn_renamed(old: str, new: str, level: int = 1) -> None:
+    """Warn that a name was renamed, `level` callers above the function that calls this."""
+    warnings.warn(f'{old} is now called {new}', DeprecationWarning, stacklevel=2 + level)

@@ -43,7 +43,7 @@ class Plant:
         _check(self.description, place)
         self.world = World(time_step, finite_vector('gravity', gravity, 3, place))
         self.robot: Robot = self.world.add_robot(
-            replace(self.description, sensors=()), fixed_base=True, collisions='none'
+            replace(self.description, sensors=()), base='fixed', collisions='none'
         )
         self.joint_names = self.robot.joint_names
         if not self.joint_names:

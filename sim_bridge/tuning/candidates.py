@@ -129,7 +129,7 @@ def _robot(world: World, tuning: Tuning) -> Robot:
     """Load a tuning's robot or scene, and return the robot to tune."""
     if not tuning.scene:
         path = _beside(tuning, tuning.robot)
-        return world.load_urdf(find_robot(path), fixed_base=tuning.fixed_base)
+        return world.load_urdf(find_robot(path), base=tuning.base)
     world.load_scene(find_scene(_beside(tuning, tuning.scene)))
     robots = [robot for robot in world.robots.values() if robot.joint_names]
     names = [robot.name for robot in robots]

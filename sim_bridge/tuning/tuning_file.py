@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.mechanism.base import BASES, FILE, FIXED, FREE
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 from sim_bridge.foundation.arrays import FloatArray
@@ -35,7 +36,6 @@ KEYS = (
 )
 # former key for the base, with true or false
 _OLD_BASE = 'fixed_base'
-_BASES = {'fixed': True, 'free': False}
 ATTRIBUTES = {
     'p': 'kp',
     'd': 'kd',
@@ -90,7 +90,7 @@ class Tuning:
     place: str
     robot: str
     scene: str
-    fixed_base: bool | None
+    base: str
     gravity: FloatArray
     duration: float
     time_step: float
@@ -137,7 +137,7 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
         place,
         str(content.get('robot', '')),
         str(content.get('scene', '')),
-        _is_fixed(content, place),
+        _base(content, place),
         finite_vector('gravity', content.get('gravity', (0.0, 0.0, -9.81)), 3, place),
         positive_number('duration', content['duration'], 'a time above 0 [s]', place),
         time_step,
@@ -166,18 +166,18 @@ def read_tuning(source: str | Path | Mapping[str, Any]) -> Tuning:
     )
 
 
-def _is_fixed(content: Mapping[str, Any], place: str) -> bool | None:
-    """Return whether the base is fixed; None for the choice by the robot's file."""
+def _base(content: Mapping[str, Any], place: str) -> str:
+    """Return the setting `base`, also from its former key."""
     if _OLD_BASE in content and 'base' not in content:
         warn_renamed(f'{place}: key {_OLD_BASE}', "base, with 'fixed' or 'free',")
         given = content[_OLD_BASE]
         if given not in (None, True, False):
             raise InvalidValueError(_OLD_BASE, given, 'true or false', place)
-        return given
-    word = content.get('base')
-    if word not in (None, *_BASES):
-        raise InvalidValueError('base', word, f'one of {", ".join(_BASES)}', place)
-    return None if word is None else _BASES[word]
+        return FILE if given is None else FIXED if given else FREE
+    base = content.get('base', FILE)
+    if base not in BASES:
+        raise InvalidValueError('base', base, f'one of {", ".join(BASES)}', place)
+    return str(base)
 
 
 def _content(path: Path) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sim_bridge.compilation.collisions import Collisions, LinkShape
 from sim_bridge.description.gravity import Gravity, PointGravity
+from sim_bridge.description.mechanism.base import FILE
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.mapping.joints import DIRECTIONS
 from sim_bridge.description.openplx.mapping.records import (
@@ -379,7 +380,7 @@ class SceneLoader:
         try:
             if description.xml:
                 return registry.add_robot(
-                    description, registry.free_name(None, name), None, pose, {}, CollisionOptions()
+                    description, registry.free_name(None, name), FILE, pose, {}, CollisionOptions()
                 )
             shapes = tuple(
                 LinkShape(

@@ -21,6 +21,7 @@ from sim_bridge.compilation.collisions import (
 )
 from sim_bridge.compilation.compile import compile_robot
 from sim_bridge.compilation.single_body import BodySpec, describe_body
+from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.report import DescriptionError, ERROR, Findings, Place
 from sim_bridge.description.srdf import read_srdf
@@ -73,7 +74,7 @@ class RobotRegistry:
         self,
         description: RobotDescription,
         name: str | None,
-        fixed_base: bool | None,
+        base: str,
         pose: GivenPose,
         joint_positions: Mapping[str, float],
         options: CollisionOptions,
@@ -86,7 +87,7 @@ class RobotRegistry:
             'a RobotDescription, as returned by load_description',
         )
         joint_positions = {**description.positions, **checked_positions(joint_positions)}
-        fixed_base = truth_or_none('fixed_base', fixed_base)
+        is_fixed = base_of(description, base).is_fixed
         self_collision = truth_or_none('self_collision', options.self_collision)
         shapes: tuple[LinkShape, ...] = ()
         if one_of('collisions', options.collisions, CHOICES) != NONE:
@@ -106,7 +107,7 @@ class RobotRegistry:
             return self._add(
                 description,
                 self.free_name(name, description.name),
-                fixed_base,
+                is_fixed,
                 pose,
                 Collisions(shapes, self_collision, separated),
                 options.material,

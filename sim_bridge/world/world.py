@@ -20,6 +20,7 @@ from sim_bridge.description.compliance import GivenCompliance
 from sim_bridge.description.force_fields import ForceField
 from sim_bridge.description.gravity import AnyGravity, gravity_row, GravityFunction, PointGravity
 from sim_bridge.description.labels import with_label
+from sim_bridge.description.mechanism.base import FILE, given_base
 from sim_bridge.description.model import RobotDescription, SensorDescription
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.report import ERROR
@@ -339,7 +340,7 @@ class World(DeclaredAttributes):
         self,
         path_or_xml: str | Path,
         name: str | None = None,
-        fixed_base: bool | None = None,
+        base: str = FILE,
         position: Vector = (0.0, 0.0, 0.0),
         orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
@@ -355,14 +356,16 @@ class World(DeclaredAttributes):
         material: Material | str | None = None,
         strict: bool = False,
         label: int | None = None,
+        fixed_base: bool | None = None,
     ) -> Robot:
         """
         Read a URDF, xacro or body file, or XML text, and add the robot.
 
         path_or_xml: file path, XML text, or a shipped robot's name.
         name: unique in the world; if None, the name in the file, with a number if it is in use.
-        fixed_base: whether the root link is welded to the world; None: only if its name is
-            'world', or as in the body file.
+        base: whether the root link is 'fixed' to the world or 'free'; 'file': fixed if its name is
+            'world', or as in the body file; 'auto': as `sim_bridge run` does, fixed also for an
+            arm or a gripper.
         position, orientation: the root link frame in the world [m; quaternion x y z w].
         joint_positions: initial one-axis joint positions by name [rad or m]. Other joints
             start at 0 or the stop nearest to 0, or near there if a loop would stay open.
@@ -386,6 +389,7 @@ class World(DeclaredAttributes):
             collision; otherwise this part is left out, with a warning in
             `robot.description.report`.
         label: semantic label of all links, for cameras; None: as in the file.
+        fixed_base: former name of base 'fixed' (True) and 'free' (False), deprecated.
 
         Raises DescriptionError with the whole report for a description that cannot be simulated,
         and StateError for a loop that cannot be closed.
@@ -401,7 +405,7 @@ class World(DeclaredAttributes):
         return self.registry.add_robot(
             with_label(description, label),
             name,
-            fixed_base,
+            given_base(base, fixed_base),
             (position, orientation),
             joint_positions,
             CollisionOptions(collisions, missing_meshes, self_collision, srdf, material),
@@ -411,7 +415,7 @@ class World(DeclaredAttributes):
         self,
         path: str | Path,
         name: str | None = None,
-        fixed_base: bool | None = None,
+        base: str = FILE,
         position: Vector | None = None,
         orientation: Vector | None = None,
         **options: Any,
@@ -419,17 +423,17 @@ class World(DeclaredAttributes):
         """
         Read a Choreonoid body file and add the robot; docs/choreonoid.md lists the supported keys.
 
-        fixed_base: None: fixed if the root link's joint is. position, orientation: the root
+        base: 'file': fixed if the root link's joint is. position, orientation: the root
         link [m; quaternion x y z w]; None: as in the file. Other arguments and errors are as for
         `load_urdf`, which reads body files too.
         """
-        base = load_description(path, package_paths=options.get('package_paths', ())).base_pose
+        pose = load_description(path, package_paths=options.get('package_paths', ())).base_pose
         return self.load_urdf(
             path,
             name,
-            fixed_base,
-            base.position if position is None else position,
-            quaternion_from_matrix(base.rotation) if orientation is None else orientation,
+            base,
+            pose.position if position is None else position,
+            quaternion_from_matrix(pose.rotation) if orientation is None else orientation,
             **options,
         )
 
@@ -437,7 +441,7 @@ class World(DeclaredAttributes):
         self,
         description: RobotDescription,
         name: str | None = None,
-        fixed_base: bool | None = None,
+        base: str = FILE,
         position: Vector = (0.0, 0.0, 0.0),
         orientation: Vector = (0.0, 0.0, 0.0, 1.0),
         *,
@@ -447,6 +451,7 @@ class World(DeclaredAttributes):
         self_collision: bool | None = None,
         srdf: str | Path | None = None,
         material: Material | str | None = None,
+        fixed_base: bool | None = None,
     ) -> Robot:
         """
         Add a robot from a description read before; the other arguments are as for `load_urdf`.
@@ -456,7 +461,7 @@ class World(DeclaredAttributes):
         return self.registry.add_robot(
             description,
             name,
-            fixed_base,
+            given_base(base, fixed_base),
             (position, orientation),
             joint_positions,
             CollisionOptions(collisions, missing_meshes, self_collision, srdf, material),

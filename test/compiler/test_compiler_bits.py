@@ -29,7 +29,10 @@ def handle():
     world = sb.World()
     for number, robot in enumerate(('urdf/arm.urdf', 'urdf/quadruped.urdf')):
         robot = world.load_urdf(
-            robot, position=(5.0 * number, 0.0, 0.0), fixed_base=number == 0, collisions='none'
+            robot,
+            position=(5.0 * number, 0.0, 0.0),
+            base='free' if number else 'fixed',
+            collisions='none',
         )
         robot.dq = np.linspace(-1.0, 1.0, len(robot.dq))
     world.step()

@@ -255,7 +255,7 @@ def test_mimic_joints_are_rows():
         <axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="10" velocity="1"/>
         <mimic joint="a" multiplier="-2"/></joint></robot>"""
     world = sb.World()
-    robot = world.load_urdf(urdf, fixed_base=True)
+    robot = world.load_urdf(urdf, base='fixed')
     robot.u = [3.0, 0.0]
     problem = world.contact_problem([])
     np.testing.assert_array_equal(problem.K, [[2.0, 1.0]])
@@ -343,7 +343,7 @@ def test_many_bodies_are_the_dense_problem():
     """Match dense algebra with matrices factorized and multiplied by blocks."""
     world = sb.World()
     world.add_ground()
-    arm = world.load_urdf(path_of('quadruped'), fixed_base=False, position=(0, 0, 5.0))
+    arm = world.load_urdf(path_of('quadruped'), base='free', position=(0, 0, 5.0))
     arm.q = np.random.default_rng(3).uniform(-0.3, 0.3, len(arm.q))
     for number in range(40):
         world.add_body(
@@ -371,7 +371,7 @@ def test_rows_of_many_robots_are_solved_by_blocks():
     world.add_ground()
     for number in range(9):
         world.load_urdf(
-            path_of('quadruped'), f'robot{number}', fixed_base=False, position=(number, 0, 0.5)
+            path_of('quadruped'), f'robot{number}', base='free', position=(number, 0, 0.5)
         )
         body = world.add_body(
             sb.Box((0.1, 0.1, 0.1)), f'box{number}', mass=1.0, position=(number, 2.0, 0.5)

@@ -55,7 +55,7 @@ def test_a_box_is_not_held_without_friction(recipe):
 def test_a_hand_of_others_lifts_a_box_by_friction(example_robots):
     """Close the Allegro hand on a box, fingers above and thumb below, and raise its base."""
     world = sb.World()
-    hand = world.load_urdf(example_robots['allegro_hand/allegro_right_hand'], fixed_base=False)
+    hand = world.load_urdf(example_robots['allegro_hand/allegro_right_hand'], base='free')
     hand.motion = 'kinematic'
     body = world.add_body(sb.Box((0.05, 0.14, 0.05)), 'box', mass=0.2, position=(0.085, 0.0, 0.03))
     tips = [hand.link(f'link_{last}.0_tip') for last in (3, 7, 11, 15)]

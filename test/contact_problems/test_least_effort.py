@@ -33,7 +33,7 @@ def hand(fingers=4, reach=0.2, offset=0.07, turn=0.0, lift=0.0):
             )
         )
     world = sb.World()
-    robot = world.load_urdf(GRIPPER.format(fingers=''.join(texts)), fixed_base=True)
+    robot = world.load_urdf(GRIPPER.format(fingers=''.join(texts)), base='fixed')
     ball = world.add_body(sb.Sphere(0.05), 'ball', mass=0.5, position=(0, 0, reach + lift))
     return world, robot, ball
 
@@ -221,7 +221,7 @@ def test_columns_of_joints_are_those_of_any_base(motion):
             '<link name="palm"><inertial><mass value="1"/><inertia ixx="1" '
             'iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>',
         ),
-        fixed_base=False,
+        base='free',
     )
     robot.motion = motion
     ball = world.add_body(sb.Sphere(0.05), 'ball', mass=0.5, position=(0, 0, 0.2))

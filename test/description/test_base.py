@@ -89,8 +89,8 @@ def test_arms_and_grippers_are_held_and_robots_that_stand_are_free(text, is_fixe
 def test_the_user_decides():
     """Follow the setting, whatever the robot."""
     description = load_description(ARM)
-    assert not base_of(description, False).is_fixed
-    assert base_of(load_description(robot()), True).is_fixed
+    assert not base_of(description, 'free').is_fixed
+    assert base_of(load_description(robot()), 'fixed').is_fixed
 
 
 def test_check_tells_the_base_and_its_reason(capsys, tmp_path):
@@ -126,4 +126,12 @@ def test_a_robot_without_any_mass_stays_in_place():
     )
     base = base_of(load_description(text))
     assert base.is_fixed and 'has no mass' in base.reason
-    assert not base_of(load_description(text), False).is_fixed
+    assert not base_of(load_description(text), 'free').is_fixed
+
+
+def test_a_free_robot_with_missing_meshes_alone_falls():
+    """Tell of a robot whose only collision shapes are missing meshes."""
+    missing = '<collision><geometry><mesh filename="package://no/a.stl"/></geometry></collision>'
+    reason = base_of(load_description(robot(shape=missing))).reason
+    assert reason.endswith('no collision shape whose file is there, so it falls without end')
+    assert 'falls' not in base_of(load_description(robot(limb('a', 1), shape=missing))).reason

@@ -18,7 +18,7 @@ def robot_with(gazebo):
 
 def load(text, **keys):
     """Return the robot, welded to the world."""
-    return sb.World().load_urdf(text, fixed_base=True, **keys)
+    return sb.World().load_urdf(text, base='fixed', **keys)
 
 
 def camera_of(kind, inner='', topic=''):

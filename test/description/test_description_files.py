@@ -315,7 +315,7 @@ def test_numbers_at_the_edge_of_floats_are_no_crash():
     assert codes == ['negative-inertia']
     for rate in ('1e-308', '5e-324'):
         world = World()
-        (device,) = world.load_urdf(text.format(1, rate), fixed_base=True).devices()
+        (device,) = world.load_urdf(text.format(1, rate), base='fixed').devices()
         world.step()
         assert 0.0 < device.update_rate < 1e-8
 

@@ -499,7 +499,7 @@ def test_uneven_and_reversed_rays_are_cast():
         '<range><min>0.1</min><max>9</max></range></ray></sensor></gazebo></robot>'
     )
     world = sb.World()
-    lidar = world.load_urdf(text, fixed_base=True).devices()[0]
+    lidar = world.load_urdf(text, base='fixed').devices()[0]
     assert lidar.angles.tolist() == [1.5, 0.5, -0.5, -1.5]
     world.add_body(sb.Box((0.2, 8.0, 2.0)), 'wall', motion='static', position=(2.1, 4.0, 0.0))
     world.step()

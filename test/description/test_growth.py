@@ -21,7 +21,7 @@ def mimic_chain(count):
 
 
 def load(count):
-    sb.World().load_urdf(mimic_chain(count), fixed_base=True)
+    sb.World().load_urdf(mimic_chain(count), base='fixed')
 
 
 def add_bodies(count):

@@ -470,6 +470,8 @@ def test_lines_are_reported(tmp_path):
     [
         ({'base': 'fixed'}, True, []),
         ({'base': 'free'}, False, []),
+        ({'base': 'file'}, False, []),
+        ({'base': 'auto'}, False, []),
         ({}, False, []),
         ({'fixed_base': True}, True, ['deprecated-key']),
         ({'fixed_base': False}, False, ['deprecated-key']),

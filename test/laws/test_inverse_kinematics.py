@@ -88,7 +88,7 @@ def reach(a):
 
 def test_followers_follow_and_keep_within_their_limits():
     """Find the closed form's angles; reject poses beyond the follower's limit alone."""
-    elbow = sb.World().load_urdf(ELBOW, fixed_base=True)
+    elbow = sb.World().load_urdf(ELBOW, base='fixed')
     for a in (0.4, 0.0, -0.25):
         found = sb.laws.inverse_kinematics(elbow, 'tip', reach(a))
         np.testing.assert_allclose(found, [a, 2.0 * a + 0.1], atol=1e-7)
@@ -98,7 +98,7 @@ def test_followers_follow_and_keep_within_their_limits():
 
 def test_a_leg_steps_while_the_base_stays():
     """Move a free robot's foot with its leg alone."""
-    quadruped = sb.World().load_urdf('quadruped', fixed_base=False)
+    quadruped = sb.World().load_urdf('quadruped', base='free')
     start = sb.dynamics.configuration(quadruped)
     bent = sb.dynamics.random_configuration(quadruped, 3)
     bent[:7] = start[:7]

@@ -88,7 +88,7 @@ def test_pd_is_its_formula_and_gravity_is_that_of_pinocchio(arm, twin, state):
 
 def test_pd_of_a_free_base_is_over_its_joints():
     """Return efforts in the format of `robot.u`, at the present state."""
-    quadruped = sb.World().load_urdf('quadruped', fixed_base=False)
+    quadruped = sb.World().load_urdf('quadruped', base='free')
     quadruped.q, quadruped.dq = np.linspace(0.0, 0.5, 12), 1.0
     efforts = sb.laws.pd(quadruped, np.zeros(12), stiffness=10.0, damping=2.0)
     np.testing.assert_allclose(efforts, -10.0 * quadruped.q - 2.0)
@@ -147,7 +147,7 @@ FOLLOWER = robot(
 def test_computed_torque_moves_followers_with_their_leader():
     """Step a robot with a mimic joint and damping: the leader's error has the closed form."""
     world = sb.World(time_step=5e-4)
-    leader = world.load_urdf(FOLLOWER, fixed_base=True)
+    leader = world.load_urdf(FOLLOWER, base='fixed')
     leader.q = [0.5, 0.05]
     resistance = sb.laws.JointResistance(leader)
     for _ in range(300):
@@ -191,12 +191,12 @@ def on_plane_and_base():
             ),
             joint('plane', 'hand', 'finger', kind='planar', xyz=(0, 0.1, 0.2)),
         ),
-        fixed_base=False,
+        base='free',
     )
 
 
 FLYING = {
-    'quadruped': lambda: sb.World().load_urdf('quadruped', fixed_base=False),
+    'quadruped': lambda: sb.World().load_urdf('quadruped', base='free'),
     'plane': on_plane_and_base,
 }
 
@@ -302,7 +302,7 @@ def test_a_kinematic_base_does_not_yield():
     [
         lambda: sb.World().load_urdf('arm'),
         *FLYING.values(),
-        lambda: sb.World().load_urdf(FOLLOWER, fixed_base=True),
+        lambda: sb.World().load_urdf(FOLLOWER, base='fixed'),
     ],
     ids=['arm', *FLYING, 'follower'],
 )

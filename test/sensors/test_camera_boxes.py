@@ -97,7 +97,7 @@ def test_round_shapes_have_tight_boxes_on_a_robot():
     world = sb.World(gravity=(0, 0, 0))
     found = world.load_urdf(
         robot(link('head', 1.0).replace('</link>', f'{body}</link>')),
-        fixed_base=True,
+        base='fixed',
         position=(2.0, 0.0, 0.0),
         orientation=quaternion_from_matrix(cv2.Rodrigues(np.array([0.0, 0.0, 0.5]))[0]),
         label=300,

@@ -27,7 +27,7 @@ def watching(*, height=2.0, **keys):
     world = sb.World(gravity=(0, 0, -9.81))
     world.add_ground()
     head = world.load_urdf(
-        robot(link('head', 1.0)), sensors=eye(look_at=[0, 0, -1], **keys), fixed_base=True
+        robot(link('head', 1.0)), sensors=eye(look_at=[0, 0, -1], **keys), base='fixed'
     )
     head.set_base_pose((0.0, 0.0, height))
     return world, head.device('eye')
@@ -49,7 +49,7 @@ def test_the_ground_is_at_the_height_of_the_camera():
 def test_the_axes_are_those_of_rep_103():
     """See a ball on the left on the left of the picture, and one above at its top."""
     world = sb.World(gravity=(0, 0, 0))
-    body = world.load_urdf(robot(link('head', 1.0)), sensors=eye(), fixed_base=True)
+    body = world.load_urdf(robot(link('head', 1.0)), sensors=eye(), base='fixed')
     for number, (y, z) in enumerate([(0.8, 0.0), (0.0, 0.6)]):
         world.add_body(sb.Sphere(0.1), name=f'ball{number}', motion='static', position=(3.0, y, z))
     world.step(10)
@@ -170,7 +170,7 @@ def test_visuals_are_seen_instead_of_collisions():
         '<link name="base"><visual><geometry><sphere radius="0.2"/></geometry></visual>'
         '<collision><geometry><sphere radius="0.5"/></geometry></collision></link>'
     )
-    world.load_urdf(robot(both), fixed_base=True)
+    world.load_urdf(robot(both), base='fixed')
     settings = sb.CameraDescription(size=(33, 25))
     camera = world.add_camera((3.0, 0.0, 0.0), (0.0, 0.0, 0.0), camera=settings)
     world.step(100)
@@ -201,7 +201,7 @@ def test_an_image_has_the_colours_of_the_visuals(encoding):
         '<link name="base"><visual><geometry><sphere radius="0.5"/></geometry>'
         '<material name="red"><color rgba="1 0 0 1"/></material></visual></link>'
     )
-    world.load_urdf(robot(red), fixed_base=True)
+    world.load_urdf(robot(red), base='fixed')
     settings = sb.CameraDescription(size=(33, 25), format=encoding)
     camera = world.add_camera((3.0, 0.0, 0.5), (0.0, 0.0, 0.0), camera=settings)
     world.step(100)

@@ -171,7 +171,7 @@ def tied_arm(control, axis_control, solver):
             joint('second', 'a', 'b', axis=(0, 1, 0), xyz=(0.3, 0.0, 0.0), inside=limit),
         ),
         position=(0.0, 0.0, 0.4),
-        fixed_base=False,
+        base='free',
     )
     hinge = world.add_joint(
         'hinge', foot, body.link('b'), (0.1, 0.0, 0.3), axis=(0.0, 1.0, 0.0), tree=False

@@ -45,7 +45,7 @@ def test_noise_of_each_axis_and_wrong_keys():
             '<gazebo reference="base"><sensor name="north" type="magnetometer">'
             f'{noisy}</sensor></gazebo>',
         ),
-        fixed_base=True,
+        base='fixed',
     )
     sensor, found = body.device('north'), []
     for _ in range(300):

@@ -56,12 +56,12 @@ class Driven:
     def __init__(self, path, control, gains=(100.0, 2.0), joints=None, **options):
         """Begin on the path. There is no friction: its reversals have no second derivative."""
         self.world = sb.World(time_step=H, **options)
-        probe = sb.World().load_urdf(path, fixed_base=True, collisions='none')
+        probe = sb.World().load_urdf(path, base='fixed', collisions='none')
         moving = [name for name in probe.joint_names if probe.joint(name).mimic is None]
         last, first = probe.joint(probe.joint_names[-1]), probe.joint(moving[0])
         self.body = self.world.load_urdf(
             path,
-            fixed_base=True,
+            base='fixed',
             collisions='none',
             sensors=(
                 SensorDescription('lever', IMU, last.child_link.name, pose=LEVER),
@@ -517,7 +517,7 @@ def test_fingers_that_roll_a_ball_balance_their_momentum(damping, example_robots
     roots = range(0, 16, 4)
     hand = world.load_urdf(
         example_robots['allegro_hand/allegro_right_hand'],
-        fixed_base=True,
+        base='fixed',
         position=(0.0, 0.0, 0.2),
         orientation=(0.0, -half, 0.0, half),
         sensors=tuple(

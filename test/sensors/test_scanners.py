@@ -40,7 +40,7 @@ def laser(kind='gpu_lidar', tag='lidar', resolution='', noise='', more=''):
 def corridor(xml, **options):
     """Return a world with a wall 2 m ahead and a post 0.1 m wide, 1 m to the left; the robot."""
     world = sb.World(**options)
-    loaded = world.load_urdf(xml, fixed_base=True)
+    loaded = world.load_urdf(xml, base='fixed')
     world.add_body(sb.Box((0.2, 40, 4)), 'wall', motion='static', position=(2.1, 0, 0))
     world.add_body(sb.Cylinder(0.05, 4), 'post', motion='static', position=(0, 1, 0))
     return world, loaded
@@ -49,7 +49,7 @@ def corridor(xml, **options):
 def test_a_lidar_sees_the_wall_of_the_pipe_it_is_in():
     """Measure the distance to the bore's wall all around, from a place off its axis."""
     world = sb.World()
-    lidar = world.load_urdf(laser(), fixed_base=True).device('laser')
+    lidar = world.load_urdf(laser(), base='fixed').device('laser')
     world.add_body(sb.HollowCylinder(1.6, 3.0, 1.5), motion='static', position=(0, 0.4, 0))
     world.step(20)
     aside = 0.4 * np.sin(lidar.angles)
@@ -145,7 +145,7 @@ def test_several_rows_look_up_and_down():
     )
     world = sb.World()
     world.add_ground()
-    loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, fixed_base=True)
+    loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, base='fixed')
     world.step()
     lidar = loaded.device('lidar')
     assert lidar.ranges.shape == (24,)
@@ -181,7 +181,7 @@ def test_nothing_to_see_and_nothing_limits():
     """Measure infinity in an empty world, and see up to 1000 km without a limit."""
     sensors = sensors_from_mapping({'eye': {'type': 'range', 'link': 'base'}})
     world = sb.World()
-    loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, fixed_base=True)
+    loaded = world.load_urdf(robot(link('base', 1.0)), sensors=sensors, base='fixed')
     world.step()
     assert loaded.device('eye').range == np.inf
     world.add_body(sb.Sphere(1.0), motion='static', position=(1e5, 0, 0))

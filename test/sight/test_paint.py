@@ -204,7 +204,7 @@ def robot_world(folder, path, count=1):
         f'<robot name="sheet"><link name="base">{count * visual}</link></robot>'
     )
     made = sb.World()
-    made.load_urdf(folder / 'sheet.urdf', fixed_base=True)
+    made.load_urdf(folder / 'sheet.urdf', base='fixed')
     return made
 
 

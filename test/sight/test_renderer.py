@@ -82,7 +82,7 @@ def ball_world(folder):
     """Return a world with the robot in `ball_file`."""
     made = sb.World()
     (folder / 'ball.urdf').write_text(ball_file(folder).replace('{}', str(folder)))
-    made.load_urdf(folder / 'ball.urdf', fixed_base=True)
+    made.load_urdf(folder / 'ball.urdf', base='fixed')
     return made
 
 

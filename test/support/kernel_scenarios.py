@@ -573,7 +573,7 @@ def controls(watch):
         joint('four', 'c', 'd', 'continuous', (1, 0, 0), (0, 0, -0.2)),
     )
     world = sb.World()
-    body = world.load_urdf(chain, fixed_base=True)
+    body = world.load_urdf(chain, base='fixed')
     for name, control in zip(
         body.joint_names, ('servo', 'position', 'velocity', 'effort'), strict=True
     ):
@@ -660,7 +660,7 @@ def fluids(watch):
             link('rotor', 0.01, (0, 0, 0), (1e-5, 1e-5, 2e-5)),
             joint('spin', 'base', 'rotor', 'continuous', (0, 0, 1)),
         )
-        flyer, boat = (world.load_urdf(text, fixed_base=False) for _ in range(2))
+        flyer, boat = (world.load_urdf(text, base='free') for _ in range(2))
         world.add_force_field(sb.Rotor('spin'), links=flyer.link('rotor'))
         world.add_force_field(sb.Thruster('spin'), links=boat.link('rotor'))
         added, mixed = 0.1 * np.ones((6, 6)), 0.1 * np.ones((6, 6, 6))

@@ -39,7 +39,7 @@ def chain(free=True):
 def swimming(time_step=1e-3, integrator='midpoint', free=True):
     """Return a world with the chain moving through a medium, and the chain."""
     world = sb.World(time_step=time_step, integrator=integrator)
-    body = world.load_urdf(chain(free), fixed_base=not free)
+    body = world.load_urdf(chain(free), base='free' if free else 'fixed')
     body.q, body.dq = [0.7, -0.4], [2.0, -3.0]
     if free:
         body.set_base_velocity((1.0, -0.5, 0.3), (0.5, 1.0, -2.0))

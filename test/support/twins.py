@@ -125,7 +125,9 @@ class RobotTwin(Twin):
         root = [pin.JointModelFreeFlyer()] if free else []
         self.model = pin.buildModelFromUrdf(str(path), *root)
         self.world = sb.World()
-        self.robot = self.world.load_urdf(path, fixed_base=not free, collisions='none')
+        self.robot = self.world.load_urdf(
+            path, base='free' if free else 'fixed', collisions='none'
+        )
         robot = self.robot
         self.first = 6 if free else 0
         self.nv = self.first + len(robot.joint_names)
@@ -168,7 +170,9 @@ class TreeTwin(Twin):
             # Pinocchio omits the potential energy of immobile links
             links[0] = link('l0', 0.0)
         self.world = sb.World(gravity=rng.normal(size=3))
-        self.robot = self.world.add_robot(describe(links, joints), fixed_base=not free)
+        self.robot = self.world.add_robot(
+            describe(links, joints), base='free' if free else 'fixed'
+        )
         self.model = pin.Model()
         self.model.gravity.linear = self.world.gravity
         self.q, self.v, self.blocks = [], [], []

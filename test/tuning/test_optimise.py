@@ -175,11 +175,12 @@ def test_tuning_files_that_cannot_be_read_are_named(source, text):
 
 def test_the_base_has_one_name():
     """Take `base`, and the old name with a warning."""
-    assert read_tuning(step_response(base='fixed')).fixed_base is True
-    assert read_tuning(step_response(base='free')).fixed_base is False
+    assert read_tuning(step_response(base='fixed')).base == 'fixed'
+    assert read_tuning(step_response(base='free')).base == 'free'
+    assert read_tuning(step_response()).base == 'file'
     with pytest.warns(DeprecationWarning, match='fixed_base is now called base'):
-        assert read_tuning(step_response(fixed_base=True)).fixed_base is True
-    with pytest.raises(InvalidValueError, match='one of fixed, free'):
+        assert read_tuning(step_response(fixed_base=True)).base == 'fixed'
+    with pytest.raises(InvalidValueError, match='one of file, auto, fixed, free'):
         read_tuning(step_response(base='loose'))
 
 

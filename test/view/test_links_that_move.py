@@ -33,7 +33,7 @@ def world(request):
     world = sb.World(STEP)
     if request.param == 'ground first':
         world.add_ground()
-    world.load_urdf(PRESS, position=(0.0, 0.0, 0.4), fixed_base=True)
+    world.load_urdf(PRESS, position=(0.0, 0.0, 0.4), base='fixed')
     if request.param == 'ground last':
         world.add_ground()
     world.step(500)
@@ -95,7 +95,7 @@ def test_a_pull_moves_the_tip_to_its_target_and_the_base_nowhere(world):
 def test_a_spring_comes_to_rest_where_it_bears_the_weight():
     """Hold a ram of 3 kg by a spring of 12 rad/s: the weight stretches it by g/12²."""
     world = sb.World(STEP)
-    robot = world.load_urdf(PRESS, fixed_base=True)
+    robot = world.load_urdf(PRESS, base='fixed')
     tip = robot.link('tip')
     drag, target = Drag(world), tip.p + (0.0, 0.0, 0.2)
     drag.pull(tip, (0.0, 0.0, 0.0), target)
@@ -109,7 +109,7 @@ def test_a_spring_comes_to_rest_where_it_bears_the_weight():
 def test_immovable_links_cannot_be_dragged():
     """Name a link of the fixed base, and the movable links."""
     world = sb.World(STEP)
-    robot = world.load_urdf(PRESS, fixed_base=True)
+    robot = world.load_urdf(PRESS, base='fixed')
     with pytest.raises(sb.SimBridgeError, match=r"'base'.*can move"):
         Drag(world).pull(robot.link('base'), np.zeros(3), np.zeros(3))
 
@@ -119,7 +119,7 @@ def test_motion_is_that_of_the_nearest_joint_that_moves():
     from sim_bridge.robots.body_type import motion_of_link
 
     world = sb.World(STEP)
-    fixed = world.load_urdf(PRESS, name='fixed', fixed_base=True)
+    fixed = world.load_urdf(PRESS, name='fixed', base='fixed')
     carried = world.load_urdf(PRESS, name='carried', position=(2.0, 0.0, 0.0))
     carried.motion = 'kinematic'
     free = world.load_urdf(PRESS, name='free', position=(4.0, 0.0, 0.0))

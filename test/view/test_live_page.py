@@ -36,7 +36,7 @@ def running():
     world = sb.World(STEP)
     world.add_ground()
     world.add_body(sb.Box(SIZE), name='box', position=(0.5, 0.0, SIZE[2] / 2))
-    world.load_urdf(ROBOTS / 'arm.urdf', position=(2.0, 0.0, 0.0), fixed_base=True)
+    world.load_urdf(ROBOTS / 'arm.urdf', position=(2.0, 0.0, 0.0), base='fixed')
     world.step()
     world.reset()
     is_done, calls = threading.Event(), SimpleQueue()

@@ -53,7 +53,7 @@ def scene(tmp_path_factory):
     (folder / 'broken.dae').write_text('<COLLADA')
     (folder / 'r.urdf').write_text(ROBOT)
     world = sb.World(STEP)
-    robot = world.load_urdf(folder / 'r.urdf', position=(1.0, 2.0, 0.5), fixed_base=True)
+    robot = world.load_urdf(folder / 'r.urdf', position=(1.0, 2.0, 0.5), base='fixed')
     robot.q[:] = 0.4
     world.add_body(sb.Box((0.5, 4.0, 2.0)), name='wall', position=(4.0, 2.0, 1.0), motion='static')
     world.add_body(sb.HeightField(np.zeros((3, 3)), (1.0, 1.0)), name='field', motion='static')

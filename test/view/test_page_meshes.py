@@ -26,7 +26,7 @@ def test_vrml_meshes_have_the_colours_of_their_materials(tmp_path):
     (tmp_path / 'a.wrl').write_text(VRML)
     (tmp_path / 'a.urdf').write_text(ROBOT)
     world = sb.World()
-    world.load_urdf(tmp_path / 'a.urdf', fixed_base=True)
+    world.load_urdf(tmp_path / 'a.urdf', base='fixed')
     structure = describe(world, 'title', frozenset()).structure
     drawn = {part.color: structure.meshes[part.mesh] for part in structure.parts}
     red, green = drawn.pop((1.0, 0.0, 0.0, 0.5)), drawn.pop((0.0, 1.0, 0.0, 1.0))

@@ -22,7 +22,7 @@ def test_robot_is_simulated(source):
     """Fall or hang for a while: finite, within the stops, mimics in step."""
     path, is_free = source
     world = sb.World()
-    robot = world.load_urdf(path, fixed_base=not is_free)
+    robot = world.load_urdf(path, base='free' if is_free else 'fixed')
     for _ in range(10):
         world.step(5)
         assert world.report.converged

@@ -108,7 +108,7 @@ def test_described_joints_have_anchors_and_axes(kind):
             [link('base'), link('arm')],
             [joint('elbow', kind, 'base', 'arm', origin, axis, **parts)],
         ),
-        fixed_base=False,
+        base='free',
     )
     robot.set_base_pose((1.0, -2.0, 0.5), (0.1, 0.7, -0.1, 0.7))
     elbow = robot.joint('elbow')

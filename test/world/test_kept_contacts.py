@@ -29,7 +29,7 @@ def room() -> sb.World:
         </link><joint name="lift" type="prismatic"><parent link="world"/><child link="palm"/>
         <origin xyz="0 0 0.8"/><axis xyz="0 0 1"/><limit lower="-1" upper="1" effort="100"
         velocity="1"/></joint></robot>""",
-        fixed_base=True,
+        base='fixed',
     )
     joint = world.robots['hand'].joint('lift')
     joint.control, joint.kp, joint.kd, joint.target_position = 'servo', 100.0, 20.0, -0.2

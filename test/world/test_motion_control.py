@@ -103,7 +103,7 @@ def test_motion_decides_which_body_is_pushed(solver):
 def test_robot_is_freed_and_fixed_in_place():
     """Keep the joints' state, parameters and motors when a robot's base changes."""
     world = sb.World()
-    arm = world.load_urdf(ARM, fixed_base=True, position=(0, 0, 2), joint_positions={'hinge': 1.0})
+    arm = world.load_urdf(ARM, base='fixed', position=(0, 0, 2), joint_positions={'hinge': 1.0})
     arm.joint('hinge').damping = 0.1
     world.step(200)
     q, dq, p = arm.q.copy(), arm.dq.copy(), arm.root_link.p
@@ -131,7 +131,7 @@ def test_pendulum_on_a_kinematic_base_feels_it():
     ends = []
     for velocity in (0.0, 2.0):
         world = sb.World()
-        arm = world.load_urdf(ARM, fixed_base=True, joint_positions={'hinge': 1.0})
+        arm = world.load_urdf(ARM, base='fixed', joint_positions={'hinge': 1.0})
         arm.motion = 'kinematic'
         arm.set_base_velocity((velocity, 0, 0))
         world.step(300)
@@ -139,7 +139,7 @@ def test_pendulum_on_a_kinematic_base_feels_it():
         ends.append(arm.q[0])
     assert ends[0] == pytest.approx(ends[1], abs=1e-9)
     fixed = sb.World()
-    arm = fixed.load_urdf(ARM, fixed_base=True, joint_positions={'hinge': 1.0})
+    arm = fixed.load_urdf(ARM, base='fixed', joint_positions={'hinge': 1.0})
     fixed.step(300)
     assert arm.q[0] == pytest.approx(ends[0], abs=1e-12)
 

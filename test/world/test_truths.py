@@ -60,7 +60,6 @@ TRUTHS = {
 }
 # these accept None, too
 CHOICES = {
-    'fixed_base': lambda world, value: world.load_urdf(LOOSE, fixed_base=value),
     'self_collision': lambda world, value: world.load_urdf(LOOSE, self_collision=value),
     'tree': lambda world, value: world.add_joint('ball', *links(world), tree=value),
     'sleep': lambda _, value: sb.World(sleep=value),

@@ -7,6 +7,7 @@ import pytest
 from robots import joint, link, pendulum, robot, rotor
 
 import sim_bridge as sb
+from sim_bridge.description import load_description
 
 
 def swinging(seed=0):
@@ -100,12 +101,58 @@ def test_base_pose_and_orientation():
     world = sb.World()
     quarter = (0, 0, np.sqrt(0.5), np.sqrt(0.5))
     pair = robot(link('a'), link('b'), joint('j', 'a', 'b', xyz=(1, 0, 0)))
-    fixed = world.load_urdf(pair, fixed_base=True, position=(5, 0, 0), orientation=quarter)
+    fixed = world.load_urdf(pair, base='fixed', position=(5, 0, 0), orientation=quarter)
     np.testing.assert_allclose(fixed.link('b').p, (5, 1, 0), atol=1e-15)
     free = world.load_urdf(pair, position=(0, 0, 3), orientation=quarter)
     np.testing.assert_allclose(free.link('b').p, (0, 1, 3), atol=1e-15)
     assert fixed.fixed_base
     assert not free.fixed_base
+
+
+ARM = (
+    link('a'),
+    link('b'),
+    link('c'),
+    link('d'),
+    joint('i', 'a', 'b'),
+    joint('j', 'b', 'c'),
+    joint('k', 'c', 'd'),
+)
+
+
+@pytest.mark.parametrize(
+    ('base', 'is_fixed'), [('file', False), ('auto', True), ('fixed', True), ('free', False)]
+)
+def test_an_arm_is_held_as_set(base, is_fixed):
+    """Hold an arm without a link `world` by the rule of nodes, or as set."""
+    assert sb.World().load_urdf(robot(*ARM), base=base).fixed_base is is_fixed
+
+
+@pytest.mark.parametrize(('given', 'new'), [(True, 'fixed'), (False, 'free')])
+@pytest.mark.parametrize(
+    'load',
+    [
+        lambda text, given: sb.World().load_urdf(text, fixed_base=given),
+        lambda text, given: sb.World().load_urdf(text, None, given),
+        lambda text, given: sb.World().add_robot(load_description(text), fixed_base=given),
+    ],
+)
+def test_the_former_name_of_the_base_warns(load, given, new):
+    """Take `fixed_base`, also as the third argument, with a warning at the caller."""
+    text = robot(link('a'), link('b'), joint('j', 'a', 'b'))
+    with pytest.warns(DeprecationWarning, match=f"base='{new}'") as told:
+        loaded = load(text, given)
+    assert loaded.fixed_base is given
+    assert {each.filename for each in told} == {__file__}
+
+
+@pytest.mark.parametrize('wrong', ['loose', 3])
+def test_other_bases_are_refused(wrong):
+    """Refuse values of `base` without meaning; take None for 'file'."""
+    text = robot(link('a'), link('b'), joint('j', 'a', 'b'))
+    assert not sb.World().load_urdf(text, None, None).fixed_base
+    with pytest.raises(sb.InvalidValueError, match='base'):
+        sb.World().load_urdf(text, base=wrong)
 
 
 def test_tree_of_links():
@@ -247,7 +294,7 @@ def test_non_finite_effort_stops_the_step_and_keeps_the_state():
 def test_free_base_without_mass_is_refused():
     """Name the missing part."""
     with pytest.raises(sb.SimBridgeError, match="mass of the free body = 0.0 .*link 'nothing'"):
-        sb.World().load_urdf(robot(link('nothing', 0.0)), fixed_base=False)
+        sb.World().load_urdf(robot(link('nothing', 0.0)), base='free')
 
 
 def test_freely_spinning_point_mass_is_refused():
@@ -255,7 +302,7 @@ def test_freely_spinning_point_mass_is_refused():
     point = robot(link('point', 1.0, inertia=(0, 0, 0)))
     with pytest.raises(sb.InvalidValueError, match=r"inertia of the free body.*link 'point'"):
         sb.World().load_urdf(point)
-    assert sb.World().load_urdf(point, fixed_base=True).mass == 1.0
+    assert sb.World().load_urdf(point, base='fixed').mass == 1.0
 
 
 def test_robot_without_links_is_loaded_and_does_nothing():

@@ -1,4 +1,4 @@
-"""Base of a robot without a setting: fixed to the world or free, and the reason."""
+"""Base of a robot: fixed to the world or free, and the reason."""
 
 from __future__ import annotations
 
@@ -6,6 +6,11 @@ from dataclasses import dataclass
 
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import JointType, RobotDescription
+from sim_bridge.foundation.deprecation import warn_renamed
+from sim_bridge.foundation.validation import one_of, truth_or_none
+
+FILE, AUTO, FIXED, FREE = BASES = ('file', 'auto', 'fixed', 'free')
+"""Values of the setting `base`."""
 
 # fewer joints in a single limb are a door or a pendulum rather than an arm
 _LEAST_ARM = 3
@@ -25,23 +30,41 @@ class Base:
         return f'{"fixed" if self.is_fixed else "free"} base, since {self.reason}'
 
 
-def base_of(description: RobotDescription, given: bool | None = None) -> Base:
+def given_base(base: str | bool | None, fixed_base: bool | None) -> str:
     """
-    Return a robot's base in nodes and verbs.
+    Return the value of `base` for a function with the former argument `fixed_base`.
 
-    given: user's choice of a fixed base; None for the choice of this rule. Fixed are roots in the
-    world, arms (one limb of at least three joints) and grippers (limbs below a root without
-    collision), and roots without mass. Robots with wheels, tracks or several legs stay free.
+    base: also true, false or None, once the third argument `fixed_base`. Warns the caller of that
+    function. Raises InvalidValueError for other values.
+    """
+    former = fixed_base if fixed_base is not None or not isinstance(base, bool) else base
+    former = truth_or_none('fixed_base', former)
+    if former is None:
+        return one_of('base', FILE if base is None else base, BASES)
+    new = FIXED if former else FREE
+    warn_renamed(f'fixed_base={former}', f'base={new!r}', level=2)
+    return new
+
+
+def base_of(description: RobotDescription, base: str = AUTO) -> Base:
+    """
+    Return a robot's base.
+
+    base: 'fixed' or 'free'; 'file': fixed if the file says so, by a root link 'world' or a welded
+    root; 'auto': fixed as well are arms (one limb of at least three joints), grippers (limbs below
+    a root without collision) and roots without mass. Robots with wheels, tracks or several legs
+    stay free.
     """
     if not description.links:
         return Base(True, 'it has no links')
-    if given is not None:
-        return Base(given, f'as set by the user{_fall(description, given)}')
+    if base in (FIXED, FREE):
+        is_fixed = base == FIXED
+        return Base(is_fixed, f'as set by the user{_fall(description, is_fixed)}')
     if description.is_welded:
         return Base(True, 'the file fixes its root link')
     if description.fixed_base:
         return Base(True, f'its root link is {description.root!r}')
-    why = _reason_to_hold(description)
+    why = _reason_to_hold(description) if base == AUTO else ''
     if why:
         return Base(True, f'{why}; {_HOW_TO_FREE}')
     reason = f'nothing fixes its root link {description.root!r}; {_HOW_TO_HOLD}'
@@ -50,9 +73,11 @@ def base_of(description: RobotDescription, given: bool | None = None) -> Base:
 
 def _fall(description: RobotDescription, is_fixed: bool) -> str:
     """Return a remark on a free robot without collision shapes; '' for others."""
-    if is_fixed or any(link.collisions for link in description.links.values()):
+    shapes = [each for link in description.links.values() for each in link.collisions]
+    if is_fixed or any(each.kind != 'mesh' or each.surface or each.path for each in shapes):
         return ''
-    return '; it has no collision shape, so it falls without end'
+    missing = 'whose file is there' if shapes else ''
+    return f'; it has no collision shape {missing}'.rstrip() + ', so it falls without end'
 
 
 def _reason_to_hold(description: RobotDescription) -> str:

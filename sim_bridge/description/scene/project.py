@@ -26,6 +26,7 @@ from sim_bridge.description.body.keys import (
 )
 from sim_bridge.description.gravity import GREATEST_GRAVITY
 from sim_bridge.description.load import load_description
+from sim_bridge.description.mechanism.base import FIXED, FREE
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.reader import Source
 from sim_bridge.description.report import DescriptionError, Findings
@@ -189,7 +190,7 @@ class _Project:
         collides = data.flag(key_of(data, 'collision_detection'), True)
         position, turned = self._pose(data, description)
         return {
-            'fixed_base': is_fixed,
+            'base': FIXED if is_fixed else FREE,
             'position': tuple(position),
             'orientation': tuple(quaternion_from_matrix(turned).tolist()),
             # hollow rooms and terrain need triangles; hulls are cheaper for moving bodies
@@ -313,7 +314,7 @@ class _Project:
         joints = []
         for robot in robots:
             description = self._read[Path(robot.urdf)]
-            if description is None or robot.arguments['fixed_base']:
+            if description is None or robot.arguments['base'] == FIXED:
                 continue
             root = f'{robot.name}/{description.root}'
             joints.append(

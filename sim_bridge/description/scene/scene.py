@@ -51,7 +51,7 @@ Scenes: world contents, in YAML.
           controller: none               # on the ROS graph: one of CONTROLLERS; if absent, the one
                                          # in the parameters beside its file
           position: [0, 0.5, 0]
-          base: fixed
+          base: fixed                    # or free, auto: as `run` does; its file's if absent
           joint_positions: {elbow: 1.2}  # rad or m
           sensors: {}                    # as in the node's parameter
           links: {hand: {gravity: false}}                  # attributes of `Link`
@@ -87,6 +87,7 @@ from typing import Any
 from sim_bridge.description.controllers import CONTROLLERS, NO_CONTROLLER
 from sim_bridge.description.gravity import Gravity, GREATEST_GRAVITY, PointGravity
 from sim_bridge.description.labels import MOST_LABEL
+from sim_bridge.description.mechanism.base import BASES, FILE, FIXED, FREE
 from sim_bridge.description.model import MOTIONS, SensorDescription
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.resources import explain_unresolved, find_robot, resolve_uri
@@ -376,20 +377,20 @@ def _label(section: Section) -> int | None:
     return int(value)
 
 
-def _is_fixed(section: Section) -> bool | None:
-    """Return whether the base is fixed; None for the choice by the robot's file."""
+def _base(section: Section) -> str:
+    """Return the setting `base`, also from its former key."""
     if section.has('fixed_base') and not section.has('base'):
         section.warn_deprecated('fixed_base', 'base: fixed, or base: free')
-        return section.flag('fixed_base', None)
-    word = section.choice('base', ('fixed', 'free'), '')
-    return {'fixed': True, 'free': False}.get(word)
+        given = section.flag('fixed_base', None)
+        return FILE if given is None else FIXED if given else FREE
+    return section.choice('base', BASES, FILE)
 
 
 def _robot(section: Section, folder: Path) -> SceneRobot:
     packages = [str(folder / path) for path in section.texts('package_paths') or ()]
     urdf = _urdf(section, folder, packages)
     arguments: dict[str, object] = {
-        'fixed_base': _is_fixed(section),
+        'base': _base(section),
         **section.pose(),
         'collisions': section.choice('collisions', ('hull', 'hulls', 'mesh', 'none'), 'hull'),
         'missing_meshes': section.choice('missing_meshes', ('error', 'warning', 'auto'), 'error'),

@@ -14,6 +14,7 @@ from rclpy.parameter import Parameter
 
 from sim_bridge.compiler.build import build_apart, listening, missing
 from sim_bridge.compiler.unit import Unit
+from sim_bridge.description.mechanism.base import AUTO
 from sim_bridge.foundation.errors import (
     MissingPackageError,
     RecordingError,
@@ -380,9 +381,9 @@ class SimBridge:
         parameters = self.parameters
         factor = parameters.real_time_factor
         # in a scene, the setting holds for one of the robots
-        given = None if parameters.world else parameters.fixed_base
+        base = AUTO if parameters.world else parameters.base
         robots = ', '.join(
-            f'{interface.robot.name!r} ({base_text(interface.robot, given)}, '
+            f'{interface.robot.name!r} ({base_text(interface.robot, base)}, '
             f'{counted(len(interface.robot.joint_names), "joint")}, '
             f'{counted(len(interface.topics), "topic")} published)'
             for interface in simulator.interfaces

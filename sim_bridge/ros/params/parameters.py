@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 from sim_bridge.description.gravity import GREATEST_GRAVITY
+from sim_bridge.description.mechanism.base import BASES
 from sim_bridge.description.scene.changes import changes_from_text
 from sim_bridge.description.scene.fields import fields_from_text
 from sim_bridge.description.scene.origin import origin_from_mapping
@@ -25,9 +26,6 @@ from sim_bridge.ros.params.topic_pattern import topic_pattern
 from sim_bridge.ros.params.trajectory_controllers import controller_values
 
 NANOSECONDS = 1_000_000_000
-
-# values of the parameter `base` -> fixed_base of World.load_urdf
-FIXED_BASE = {'auto': None, 'fixed': True, 'free': False}
 
 # values of the parameter `self_collision` -> self_collision of World.load_urdf
 SELF_COLLISION = {'auto': None, 'enabled': True, 'disabled': False}
@@ -165,9 +163,9 @@ class SimulatorParameters:
     )
     base: str = parameter(
         'auto',
-        "Root link: 'fixed', 'free', or 'auto': fixed if the URDF roots it in a link named world, "
-        'and if it carries an arm or a gripper, but nothing that stands or rolls',
-        choices=tuple(FIXED_BASE),
+        "Root link: 'fixed', 'free', 'file': fixed if the URDF roots it in a link named world, or "
+        "'auto': also if it carries an arm or a gripper, but nothing that stands or rolls",
+        choices=BASES,
     )
     position: tuple[float, ...] = parameter(
         (),
@@ -600,8 +598,3 @@ class SimulatorParameters:
         """`missing_meshes` for `World.load_urdf`; strict nodes leave out nothing."""
         is_strict = self.strict and self.missing_meshes == 'auto'
         return 'error' if is_strict else self.missing_meshes
-
-    @property
-    def fixed_base(self) -> bool | None:
-        """Value of `fixed_base` for `World.load_urdf`."""
-        return FIXED_BASE[self.base]

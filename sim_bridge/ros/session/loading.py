@@ -11,7 +11,6 @@ import sim_bridge as sb
 from sim_bridge.compiler.build import build
 from sim_bridge.description import find_robot, sensors_from_mapping
 from sim_bridge.description.formats import format_of, OPENPLX, PROJECT
-from sim_bridge.description.mechanism.base import base_of
 from sim_bridge.description.model import JointType, SensorDescription
 from sim_bridge.description.openplx.mapping.records import MappedRobot, MappedScene
 from sim_bridge.description.resources import find_scene
@@ -317,7 +316,7 @@ def _load_robot(
     robot = world.add_robot(
         description,
         name=parameters.robot_name or None,
-        fixed_base=base_of(description, parameters.fixed_base).is_fixed,
+        base=parameters.base,
         position=parameters.position or _ORIGIN,
         orientation=parameters.orientation,
         joint_positions=_given_positions(description, parameters) or initial_values(description),

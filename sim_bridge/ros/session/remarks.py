@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     import sim_bridge as sb
 
 
-def base_text(robot: sb.Robot, given: bool | None) -> str:
+def base_text(robot: sb.Robot, setting: str) -> str:
     """
     Return a robot's base, with the reason if it follows from the rule for nodes.
 
-    given: user's choice of a fixed base; None for the rule.
+    setting: the value of `base`.
     """
     if robot.description is not None:
-        base = base_of(robot.description, given)
+        base = base_of(robot.description, setting)
         if base.is_fixed == robot.fixed_base:
             return str(base)
     return f'{"fixed" if robot.fixed_base else "free"} base'

@@ -16,7 +16,7 @@ from sim_bridge.compiler.build import build_apart
 from sim_bridge.description import find_robot
 from sim_bridge.description.formats import format_of, FORMATS, OPENPLX, ROBOT_SUFFIXES
 from sim_bridge.description.gravity import AnyGravity, PointGravity
-from sim_bridge.description.mechanism.base import base_of
+from sim_bridge.description.mechanism.base import AUTO
 from sim_bridge.description.openplx.load import load_openplx
 from sim_bridge.description.openplx.mapping.records import MappedScene
 from sim_bridge.foundation.errors import brief, coded, ErrorCode, InvalidValueError
@@ -177,7 +177,7 @@ def _load_robot(
     return world.add_robot(
         description,
         name=name,
-        fixed_base=base_of(description).is_fixed,
+        base=AUTO,
         joint_positions=initial_values(description),
         collisions=parameters.collisions,
         missing_meshes=parameters.mesh_severity,

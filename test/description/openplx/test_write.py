@@ -63,14 +63,10 @@ def written(description, **options):
     return text
 
 
-def pair(description, fixed_base=None):
+def pair(description, is_fixed=False):
     """Return a robot and its written copy, each in its own world."""
-    text = written(
-        description,
-        fixed_base=bool(fixed_base),
-        apart=separated_links(description, bool(fixed_base)),
-    )
-    one = sb.World().add_robot(description, fixed_base=fixed_base)
+    text = written(description, fixed_base=is_fixed, apart=separated_links(description, is_fixed))
+    one = sb.World().add_robot(description, base='fixed' if is_fixed else 'file')
     [other] = sb.World().load_openplx(text).robots
     return one, other
 
@@ -115,11 +111,11 @@ def assert_equal_dynamics(one, other, seed=4):
 
 
 @pytest.mark.parametrize('name', [*SHIPPED, *OTHERS])
-@pytest.mark.parametrize('fixed_base', [None, True])
-def test_a_written_robot_is_equal(name, fixed_base):
+@pytest.mark.parametrize('is_fixed', [False, True])
+def test_a_written_robot_is_equal(name, is_fixed):
     """Compare dynamics and frames to rounding, joint limits and dynamics to the bit."""
     description = load_description(source(name))
-    one, other = pair(description, fixed_base)
+    one, other = pair(description, is_fixed)
     assert one.fixed_base == other.fixed_base
     assert_equal_dynamics(one, other)
     for joint_name in one.joint_names:
@@ -327,7 +323,7 @@ def test_loop_joints_keep_their_compliance(kind):
             '<compliance stiffness="1e4 2e4 3e4 300 400 500" damping="20 30 40 1 2 3"/>'
             '</joint></sim_bridge>'
         ),
-        fixed_base=True,
+        is_fixed=True,
     )
     assert one.loop_joints.keys() == other.loop_joints.keys() == {'loop'}
     for robot in (one, other):
@@ -413,7 +409,7 @@ def test_links_that_overlap_do_not_collide():
             + joint('first', 'continuous', 'a', 'b')
             + joint('second', 'continuous', 'b', 'c')
         ),
-        fixed_base=True,
+        is_fixed=True,
     )
     for robot in (one, other):
         robot.world.step()

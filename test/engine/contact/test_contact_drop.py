@@ -21,7 +21,7 @@ def test_robot_falls_and_stays_above_the_ground(example_robots, name):
     Impacts at 3 m/s must be stopped, in any order of pushes from links and stops.
     """
     world = sb.World()
-    robot = world.load_urdf(example_robots[name], fixed_base=False)
+    robot = world.load_urdf(example_robots[name], base='free')
     ground = world.add_ground()
 
     def lowest() -> float:

@@ -25,7 +25,7 @@ def standing_talos(robots):
     ground = world.add_ground()
     robot = world.load_urdf(
         robots / 'talos_data' / 'robots' / 'talos_reduced.urdf',
-        fixed_base=False,
+        base='free',
         position=(0.0, 0.0, 1.0),
         package_paths=[robots.parent],
         missing_meshes='warning',

@@ -70,7 +70,7 @@ def flown(plane, v, w=(0.0, 0.0, 0.0), flap=0.0, wind=None):
         link('flap', 1e-6, NO_GRAVITY, (1e-9, 1e-9, 1e-9)),
         joint('flap_joint', 'base', 'flap', 'revolute', (0, 1, 0)),
     )
-    body = world.load_urdf(text, fixed_base=False)
+    body = world.load_urdf(text, base='free')
     body.set_base_pose((0.0, 0.0, 0.0), (0.0, 0.0, math.sin(0.4), math.cos(0.4)))
     body.joint('flap_joint').q = flap
     world.add_force_field(plane, 'plane', body.root_link)

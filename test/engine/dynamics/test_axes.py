@@ -210,7 +210,7 @@ def test_robots_with_such_joints_keep_their_one_axis_joints_apart():
                 joint('cross', 'universal', 'c', 'd', axis2=X),
             ],
         ),
-        fixed_base=False,
+        base='free',
     )
     assert robot.joint_names == ['hinge']
     robot.q = [0.5]

@@ -24,7 +24,7 @@ def chain(world, n=3, free=False, **parts):
     for number in range(n):
         links.append(link(f'l{number + 1}', 1.0, (0.02, 0.0, -0.1), (0.01, 0.012, 0.005)))
         joints.append(joint(f'j{number}', 'ball', f'l{number}', f'l{number + 1}', TILTED, **parts))
-    robot = world.add_robot(describe(links, joints), fixed_base=not free)
+    robot = world.add_robot(describe(links, joints), base='free' if free else 'fixed')
     rng = np.random.default_rng(3)
     for one in robot.joints:
         one.q = rng.normal(size=4)

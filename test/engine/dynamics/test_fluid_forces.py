@@ -28,7 +28,7 @@ def vehicle(axis=(0, 0, 1)):
 def flying(field, gravity=(0.0, 0.0, -G), **options):
     """Return a world with the vehicle under a propeller's force, and the vehicle."""
     world = sb.World(gravity=gravity, **options)
-    body = world.load_urdf(vehicle(), fixed_base=False)
+    body = world.load_urdf(vehicle(), base='free')
     body.joint('spin').control = 'velocity'
     world.add_force_field(field, 'propeller', body.link('propeller'))
     return world, body
@@ -228,7 +228,7 @@ def test_submerged_body_swings_about_its_centre_of_volume():
     """Swing with ω² = m g d / I where the mass centre lies d below the volume's centre."""
     world = sb.World()
     text = robot(link('hull', 8.0, (0.0, 0.0, -0.05), (0.1, 0.1, 0.1)))
-    body = world.load_urdf(text, fixed_base=False)
+    body = world.load_urdf(text, base='free')
     body.set_base_pose((0.0, 0.0, 0.0), (math.sin(0.01), 0.0, 0.0, math.cos(0.01)))
     world.add_force_field(sb.Buoyancy(1000.0, volume=8e-3), links=body)
     omega = math.sqrt(8.0 * G * 0.05 / 0.1)
@@ -372,7 +372,7 @@ def test_wing_feels_nothing_from_behind_or_at_rest_and_glides_at_its_terminal_sp
 def test_control_surface_changes_the_lift_by_its_joint():
     """Add the joint's position times its factor to the lift coefficient."""
     world = sb.World(gravity=NO_GRAVITY, time_step=1e-6)
-    body = world.load_urdf(vehicle(axis=(0, 1, 0)), fixed_base=False)
+    body = world.load_urdf(vehicle(axis=(0, 1, 0)), base='free')
     body.set_base_velocity((10.0, 0.0, 0.0))
     wing = sb.LiftDrag(joint='spin', control_joint_rad_to_cl=2.0, air_density=1.0, cm_delta=0.5)
     world.add_force_field(wing, links=body.root_link)
@@ -483,7 +483,7 @@ def test_wrong_parameters_are_named(make, words):
 def test_propellers_need_a_joint_of_their_links():
     """Raise InvalidValueError for no joint, an unknown one, and for no links."""
     world = sb.World()
-    body = world.load_urdf(vehicle(), fixed_base=False)
+    body = world.load_urdf(vehicle(), base='free')
     for field, links, words in (
         (sb.Rotor(), body, 'joint'),
         (sb.Rotor('turn'), body, 'spin'),

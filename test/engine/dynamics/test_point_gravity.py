@@ -75,7 +75,7 @@ def test_joints_feel_it():
     found = []
     for gravity in ((0.0, 0.0, -9.81), sb.PointGravity((0.0, 0.0, -far), 9.81)):
         world = sb.World(gravity=gravity)
-        arm = world.load_urdf(text, fixed_base=True)
+        arm = world.load_urdf(text, base='fixed')
         arm.q = 0.5
         bias = sb.dynamics.bias_forces(arm)
         free = sb.dynamics.forward_dynamics(arm, np.zeros(2))

@@ -298,7 +298,7 @@ def test_arms_on_the_ground_beside_axes_that_pivot():
     alone = sb.World(time_step=H)
     arms = [
         each.load_urdf(
-            path_of('quadruped'), fixed_base=True, position=(6.0, 0.0, 3.0 * k), name=f'arm{k}'
+            path_of('quadruped'), base='fixed', position=(6.0, 0.0, 3.0 * k), name=f'arm{k}'
         )
         for each in (world, alone)
         for k in (1, 2)

@@ -263,7 +263,7 @@ def main() -> None:
     assert_type(description, sb.RobotDescription)
     world = sb.World(1e-3, gravity=np.array([0, 0, -9.81]), sleep=sb.Sleep())
     arm = world.add_robot(
-        description, 'arm', fixed_base=True, position=np.zeros(3), joint_positions={}
+        description, 'arm', base='fixed', position=np.zeros(3), joint_positions={}
     )
     copied = world.add_copy(arm, position=[2.0, 0.0, 0.0])
     assert_type(copied, sb.Robot)

@@ -173,7 +173,7 @@ def test_robot_state_publisher_completes_the_tree(hear):
         made.tick()
     robot = made.world.robots['quadruped']
     # frames from robot_state_publisher, by description and joint_states
-    other = sb.World().add_robot(robot.description, fixed_base=True)
+    other = sb.World().add_robot(robot.description, base='fixed')
     other.q = robot.q
     for joint in robot.description.joints.values():
         parent, child = other.link(joint.parent), other.link(joint.child)

@@ -26,7 +26,7 @@ def test_forces_push_a_link_of_a_fixed_robot(is_ground_first):
     world = sb.World(1e-3)
     if is_ground_first:
         world.add_ground()
-    world.load_urdf(RAM, position=(0.0, 0.0, 0.12), fixed_base=True)
+    world.load_urdf(RAM, position=(0.0, 0.0, 0.12), base='fixed')
     if not is_ground_first:
         world.add_ground()
     world.step(300)
