@@ -18,6 +18,7 @@ from typing import NamedTuple
 import xml.etree.ElementTree as ElementTree
 
 from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.launch_values import passed_values
 from sim_bridge.foreign.workspaces import package_name
 
 # larger files are no launch files; a large repository has some hundred of these
@@ -136,13 +137,13 @@ def _folders(folder: Path) -> list[str]:
 
 def _search(path: Path, text: str, name: str, found: _Found) -> None:
     if path.suffix == '.py':
-        _search_python(text, name, found)
+        _search_python(path, text, name, found)
     else:
         _search_xml(text, name, found)
     found.defaults += [value for key, value in _WRITTEN.findall(text) if key == name]
 
 
-def _search_python(text: str, name: str, found: _Found) -> None:
+def _search_python(path: Path, text: str, name: str, found: _Found) -> None:
     try:
         nodes = list(ast.walk(ast.parse(text)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -158,6 +159,7 @@ def _search_python(text: str, name: str, found: _Found) -> None:
         elif isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
             found.defaults += _constants([each for key, each in pairs if _constant(key) == name])
+    found.defaults += passed_values(nodes, name, path.parent)
 
 
 def _constants(nodes: Iterable[ast.AST | None]) -> list[str]:
