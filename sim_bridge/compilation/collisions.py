@@ -79,8 +79,8 @@ def read_shapes(
     meshes: 'hull', each mesh's convex hull; 'hulls', the hulls in a convex decomposition of each
     mesh, which all get the element's name; 'mesh', its triangles. missing_meshes: severity
     ('error' or 'warning') of the finding for a missing or unreadable mesh; it then collides with
-    nothing. 'auto': the mesh is left out if the file of any other one is there, or the
-    packages of all are. Raises InvalidValueError for other words.
+    nothing. 'auto': the mesh is left out if any other mesh file is there, or no
+    package is missing. Raises InvalidValueError for other words.
     """
     one_of('missing_meshes', missing_meshes, (ERROR, WARNING, AUTO))
     are_parts = missing_meshes == AUTO and _knows_meshes(description)
@@ -122,9 +122,9 @@ def read_shapes(
 
 def _knows_meshes(description: RobotDescription) -> bool:
     """
-    Return whether a missing mesh is a defect of the robot's file.
+    Return whether a missing mesh is a defect in the robot's file.
 
-    It is one of the search path if a package is missing and no mesh is there.
+    With a missing package and no mesh at all, the search path is wrong.
     """
     meshes = [
         geometry

@@ -147,7 +147,7 @@ class GeometryDescription:
     'capsule' (size: radius, length along z), 'cone' (size: radius, length along z; apex at +z) or
     'mesh' (size: scale x y z). filename: mesh file as written in the description. path: located
     mesh file, '' if not found. searched: searched paths, if the mesh file was not found.
-    lacks_package: whether the package of the missing mesh file was not found either. part: name of
+    lacks_package: whether the missing mesh file's package is missing too. part: name of
     the used part of the mesh file, '' for the whole file. surface: triangles of a mesh
     contained in the description itself, scaled already. is_terrain: whether the mesh keeps its
     triangles and is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1,

@@ -37,8 +37,8 @@ class RaySettings:
     greater min_angle scans clockwise.
     vertical_samples: rows, from min_elevation to max_elevation above the x-y plane [rad]. A single
     ray or row lies in the middle. minimum, maximum: distance limits [m]. resolution: step between
-    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS. cloud_topic: topic of the
-    cloud of a lidar whose own topic has the scan, as in gz-sim; '' for one topic.
+    measured distances [m]; 0: not rounded. radiation: one of RADIATIONS. cloud_topic: topic for
+    the cloud beside the scan, as in gz-sim; '' for a lidar with one topic.
     """
 
     samples: int = 1

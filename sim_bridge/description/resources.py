@@ -212,7 +212,7 @@ def explain_unresolved(
 
 
 def lacks_package(uri: str, base: Path | None, package_paths: Iterable[str | Path]) -> bool:
-    """Return whether the package of a URI is not found; True too for a path below no folder."""
+    """Return whether a URI's package is missing; True also for a relative path without base."""
     split = _split_package(uri)
     if split is None:
         return base is None and not os.path.isabs(uri.removeprefix('file://'))

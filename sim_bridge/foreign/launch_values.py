@@ -1,8 +1,8 @@
 """
-Values of expressions in Python launch files, as far as their text tells.
+Values for expressions in Python launch files, from their text.
 
-Read are constants, names assigned once, defaults of launch arguments, and paths joined to the
-folder of a package. No launch file is run.
+Read are constants, names assigned once, defaults for launch arguments, and paths joined to a
+package folder. No launch file is run.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def passed_values(nodes: Sequence[ast.AST], name: str, base: Path) -> Iterator[s
     """
     Yield the values passed to a xacro argument as `'name:=', value` in a list.
 
-    nodes: all nodes of a launch file. base: its folder, from which packages are found.
+    nodes: all nodes in a launch file. base: its folder; packages are searched from there.
     """
     known = _known(nodes)
     for node in nodes:
@@ -39,7 +39,7 @@ def passed_values(nodes: Sequence[ast.AST], name: str, base: Path) -> Iterator[s
 
 
 def _known(nodes: Sequence[ast.AST]) -> Mapping[str, ast.expr]:
-    """Return the expressions of names assigned once, and of defaults, below 'argument:NAME'."""
+    """Return expressions by name; defaults for launch arguments are below 'argument:NAME'."""
     known: dict[str, ast.expr] = {}
     several = set()
     for node in nodes:
@@ -87,7 +87,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _called(node: ast.Call) -> str:
-    """Return the last name of a called function."""
+    """Return a called function's last name."""
     function = node.func
     if isinstance(function, ast.Attribute):
         return function.attr

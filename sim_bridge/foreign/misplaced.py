@@ -1,9 +1,9 @@
 """
-Files that are not at the place named by a robot's file, but near it.
+Mesh files near a robot's file, but not at the named place.
 
-Owners commit files with paths of their own machine, such as
-`file:///home/me/ws/install/share/arm/meshes/hand.stl`, with the former name of a package, or from
-which a script moves the robot's file elsewhere.
+Owners commit robot files with paths for their own machine, such as
+`file:///home/me/ws/install/share/arm/meshes/hand.stl`, with a former package name, or before a
+script moves the robot's file.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sim_bridge.foreign.workspaces import package_name
 _PACKAGE_SCHEMES = ('package://', 'model://')
 _FILE = 'file://'
 _REPOSITORY = '.git'
-# folders searched above a file that is in no package and no repository
+# folders searched above a file outside packages and repositories
 _LEVELS = 2
 # a path has no more folders than this; each one may name a package
 _MOST_PARTS = 40
@@ -27,12 +27,12 @@ _MOST_PARTS = 40
 
 def misplaced_file(uri: str, base: Path, package_paths: Iterable[str | Path]) -> Path | None:
     """
-    Return a file for a URI or path that names none; None if there is none nearby.
+    Return the nearby file for a URI or path without a file; None without one.
 
-    The file is in the package that a folder of an absolute path names, or below a folder between
-    the robot's file and its package, at the end of the written path.
+    Searched are packages named by a folder in an absolute path, then the folders from the robot's
+    file up to its package, each for the end of the written path.
 
-    base: folder of the robot's file. package_paths: as for `find_package`.
+    base: folder with the robot's file. package_paths: as for `find_package`.
     """
     parts, has_package = _parts(uri)
     if not parts or len(parts) > _MOST_PARTS or os.pardir in parts:

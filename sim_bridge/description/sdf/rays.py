@@ -20,7 +20,7 @@ from sim_bridge.description.xml.values import element_text, read_numbers, warn_o
 _SONAR = {'min': RANGE['min'], 'max': RANGE['max'], 'radius': Numbers(minimum=0.0)}
 _SONAR_RAYS = 9
 GZ_LIDARS = ('lidar', 'gpu_lidar')
-"""Words in `<sensor type="…">` for lidars of gz-sim, which publish a scan and a cloud."""
+"""Words in `<sensor type="…">` for gz-sim's lidars: a scan and a cloud each."""
 
 _RANGE_OUTPUT, _RANGE_PLUGIN = 'sensor_msgs/Range', 'gazebo_ros_range'
 

@@ -68,7 +68,7 @@ def _with_own_topic(
 def _tell_of_other_name(
     sensor: SensorDescription, kept: SensorDescription, findings: Findings
 ) -> None:
-    """Name a repeated sensor whose name differs; users look for it in vain."""
+    """Name a repeated sensor with another name; it has no topics."""
     if sensor.name != kept.name:
         message = f'repeats sensor {kept.name!r}, which has the topics'
         place = Place('sensor', sensor.name, sensor.line)

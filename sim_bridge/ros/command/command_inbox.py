@@ -200,7 +200,7 @@ class CommandInbox:
                 if topic.is_lasting:
                     self._lasting.append(poll)
                 if topic.is_latched:
-                    # a subscription for kept messages hears no publisher of other ones
+                    # a transient local subscription does not match volatile publishers
                     kept = node.create_poll(
                         topic.message_type, topic.name, take, LATCHED_QOS, is_overridable=False
                     )

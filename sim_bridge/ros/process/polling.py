@@ -73,7 +73,7 @@ class PollingMixin(GuardedMixin):
         Subscribe; return a function passing each received serialized message to a callback.
 
         qos: one call takes at most as many messages as its depth. is_overridable: whether the user
-        may override the profile; True for one subscription of a topic only. Call this on the
+        may override the profile; True for one subscription per topic only. Call this on the
         executor's thread or before it spins; the returned function may be called on any other
         thread.
         """

@@ -66,7 +66,7 @@ class RangeMessage(_RangesMessage):
 
 
 class LaserScanMessage(_RangesMessage):
-    """A sensor_msgs/LaserScan of a lidar's rays in one plane, of several rows the middle one."""
+    """A sensor_msgs/LaserScan with a lidar's middle row."""
 
     def __init__(self, frame_id: str, lidar: Any, reading: Reading) -> None:
         """Prepare the message for a `LidarSensor`. reading: with or without noise."""
