@@ -49,8 +49,9 @@ def _known(nodes: Sequence[ast.AST]) -> Mapping[str, ast.expr]:
             known[name] = node.value
         elif isinstance(node, ast.Call) and _called(node) in _DECLARATIONS and node.args:
             default = next((k.value for k in node.keywords if k.arg == 'default_value'), None)
-            if isinstance(node.args[0], ast.Constant) and default is not None:
-                known[f'argument:{node.args[0].value}'] = default
+            first = node.args[0]
+            if isinstance(first, ast.Constant) and default is not None:
+                known[f'argument:{first.value!s}'] = default
     return {name: value for name, value in known.items() if name not in several}
 
 
