@@ -40,6 +40,8 @@ GYM = ('gymnasium>=1.1,<2',)
 SWEEP = ('pyarrow>=17',)
 RAY = ('ray>=2.40',)
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
+# reads MJCF files
+MJCF = ('mujoco>=3.2',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
     'and implementation_name == "cpython" and python_version < "3.15"'
@@ -120,6 +122,8 @@ setup(
         'zstd': ['backports.zstd>=1 ; python_version < "3.14"'],
         # the models that OpenPLX scenes are made of; earlier ones are no .openplx files
         'openplx': list(OPENPLX_BUNDLES),
+        # robots and worlds in MJCF
+        'mjcf': list(MJCF),
         'meshes': list(MESH_TOOLS),
         'view': list(VIEW),
         'ros-test': ros_wheels(ROS_TEST_WHEELS),
@@ -131,7 +135,7 @@ setup(
             'embreex>=4.4',
             'example-robot-data>=4.3',
             'matplotlib>=3.8',
-            'mujoco>=3.2',
+            *MJCF,
             # calls ODE as fast as our kernels run; second oracle of the compiler's tests
             'numba>=0.62',
             'pin>=3.4',

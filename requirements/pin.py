@@ -24,6 +24,7 @@ FOLDER = Path(__file__).resolve().parent
 FILES = {
     'run.txt': '',
     'openplx.txt': 'openplx',
+    'mjcf.txt': 'mjcf',
     'build.txt': 'build',
     'ros.txt': 'ros',
     'view.txt': 'view',

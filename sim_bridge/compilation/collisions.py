@@ -53,12 +53,14 @@ class Collisions:
 
     shapes: in link order. self_collision: self-collision setting, as
     accepted by `simulation.self_collision.excluded_bodies`. separated: pairs of links that never
-    collide; None: pairs overlapping in the initial configuration.
+    collide; None: pairs overlapping in the initial configuration. lists_all: whether `separated`
+    has the links connected by joints, too, as far as these do not collide.
     """
 
     shapes: tuple[LinkShape, ...] = ()
     self_collision: bool | None = None
     separated: frozenset[frozenset[str]] | None = None
+    lists_all: bool = False
 
 
 def shapes_on(link: str, shapes: Iterable[Placed]) -> Collisions:
@@ -109,7 +111,8 @@ def read_shapes(
                         geometry.pose.position.tolist(),
                         quaternion_from_matrix(geometry.pose.rotation).tolist(),
                         geometry.name,
-                        material,
+                        geometry.material or material,
+                        groups=geometry.groups,
                         friction_direction=link.contact.direction,
                         rolling_slip=link.contact.rolling_slip,
                     ),

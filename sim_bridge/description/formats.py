@@ -47,11 +47,19 @@ OPENPLX = FileFormat('OpenPLX', ('.openplx',))
 YAML = FileFormat('YAML', ('.yaml', '.yml'), worlds='sim_bridge.description.scene.scene')
 PROJECT = FileFormat('Choreonoid', ('.cnoid',), worlds='sim_bridge.description.scene.project')
 
-FORMATS = (URDF, BODY, OPENPLX, YAML, PROJECT)
+MJCF = FileFormat(
+    'MJCF',
+    ('.mjcf',),
+    ('mujoco',),
+    'sim_bridge.description.mjcf.load',
+    'sim_bridge.description.scene.mjcf_world',
+)
+
+FORMATS = (URDF, BODY, MJCF, OPENPLX, YAML, PROJECT)
 _SHARED_SUFFIX = '.xml'
 
 # formats known by their root elements, and not read
-UNREAD_ROOTS = {'sdf': 'SDF', 'gazebo': 'SDF', 'mujoco': 'MJCF'}
+UNREAD_ROOTS = {'sdf': 'SDF', 'gazebo': 'SDF'}
 
 ROBOT_SUFFIXES = (
     *(suffix for each in FORMATS if each.robots for suffix in each.suffixes),

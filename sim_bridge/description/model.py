@@ -32,6 +32,7 @@ from sim_bridge.description.sensor_kinds import SensorKind, WrenchSettings
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.deprecation import warn_renamed
 from sim_bridge.foundation.names import counted
+from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.mesh_files import MeshArrays
 
 
@@ -144,15 +145,17 @@ class GeometryDescription:
     One visual or collision element.
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
-    'capsule' (size: radius, length along z), 'cone' (size: radius, length along z; apex at +z) or
-    'mesh' (size: scale x y z). filename: mesh file as written in the description. path: located
-    mesh file, '' if not found. searched: searched paths, if the mesh file was not found.
-    lacks_package: whether the missing mesh file's package is missing too. part: name of
-    the used part of the mesh file, '' for the whole file. surface: triangles of a mesh
-    contained in the description itself, scaled already. is_terrain: whether the mesh keeps its
-    triangles and is never replaced by its convex hull. color: red, green, blue, opacity, 0 to 1,
-    None if the file gives none. texture: image file as written in the description, '' for none.
-    texture_path: located image file, '' for none.
+    'capsule' (size: radius, length along z), 'ellipsoid' (size: radii x y z), 'cone' (size:
+    radius, length along z; apex at +z) or 'mesh' (size: scale x y z). filename: mesh file as
+    written in the description. path: located mesh file, '' if not found. searched: searched paths,
+    if the mesh file was not found. lacks_package: whether the missing mesh file's package is
+    missing too. part: name of the used part of the mesh file, '' for the whole file. surface:
+    triangles of a mesh contained in the description itself, scaled already.
+    is_terrain: whether the mesh keeps its triangles and is never replaced by its convex hull.
+    color: red, green, blue, opacity, 0 to 1, None if the file gives none. texture: image file as
+    written in the description, '' for none. texture_path: located image file, '' for none.
+    material: contact material for a collision element; None: the link's. groups: collision groups
+    for a collision element.
     """
 
     kind: str
@@ -169,6 +172,8 @@ class GeometryDescription:
     color: tuple[float, float, float, float] | None = None
     texture: str = ''
     texture_path: str = ''
+    material: Material | None = None
+    groups: frozenset[str] = frozenset()
     line: int = 0
 
 
@@ -484,6 +489,9 @@ class RobotDescription:
     by the file, by name [rad or m]. files: full paths to all read files. joint_ids: joint numbers
     in Choreonoid's files, by joint name. force_fields: fields acting on the robot. inputs:
     command topics for its joints and fields, from plugins. format: name of the file format.
+    separated: link pairs without contact, where the file lists them all, parents and children
+    too; None: pairs overlapping in the initial configuration. apart: pairs of collision groups
+    without contact.
     """
 
     name: str
@@ -508,6 +516,8 @@ class RobotDescription:
     inputs: tuple[PluginInput, ...] = ()
     batteries: tuple[BatteryDescription, ...] = ()
     format: str = URDF.name
+    separated: frozenset[frozenset[str]] | None = None
+    apart: tuple[tuple[str, str], ...] = ()
 
     @property
     def fixed_base(self) -> bool:

@@ -451,6 +451,7 @@ PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType(
         'sphere': Sphere,
         'cylinder': Cylinder,
         'capsule': Capsule,
+        'ellipsoid': lambda x, y, z: Ellipsoid((x, y, z)),
         'cone': Cone,
     }
 )

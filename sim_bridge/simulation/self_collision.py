@@ -38,7 +38,9 @@ def excluded_bodies(
     if collisions.self_collision is False or len(bodies) < 2:
         return frozenset(combinations(bodies, 2))
     has_shape = np.isin(np.arange(len(blueprint.model.parent)), bodies)
-    excluded = adjacent_bodies(blueprint.model, has_shape)
+    excluded: Pairs = frozenset()
+    if not collisions.lists_all:
+        excluded = adjacent_bodies(blueprint.model, has_shape)
     if collisions.self_collision is None:
         excluded |= kept_by_tags(description, body_of) or frozenset()
     if collisions.separated is not None:

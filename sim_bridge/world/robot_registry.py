@@ -102,14 +102,17 @@ class RobotRegistry:
             )
             description = replace(description, report=report)
             shapes = tuple(map(self._with_own_material, shapes))
-        separated = None if options.srdf is None else read_srdf(options.srdf, description.links)
+        separated = description.separated
+        lists_all = separated is not None and options.srdf is None
+        if options.srdf is not None:
+            separated = read_srdf(options.srdf, description.links)
         with self.all_or_nothing(is_addition=not description.constraints):
             return self._add(
                 description,
                 self.free_name(name, description.name),
                 is_fixed,
                 pose,
-                Collisions(shapes, self_collision, separated),
+                Collisions(shapes, self_collision, separated, lists_all),
                 options.material,
                 joint_positions=joint_positions,
             )
@@ -293,6 +296,8 @@ class RobotRegistry:
         if velocity is not None and (not robot.fixed_base or any(map(np.any, velocity))):
             robot.set_base_velocity(*velocity)
         self.admit(robot)
+        for pair in description.apart:
+            self._simulation.registry.groups.set_collision(*pair, False)
         put_at_start(robot, joint_positions, of_any_type=is_placed)
         add_plugin_effects(robot)
         self._tree.add_loops_of(robot, gathers=is_placed)

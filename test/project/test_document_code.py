@@ -29,6 +29,7 @@ robot = world.load_urdf('four_bar')
 hinge = robot.joint('crank_joint')
 """,
     'meshes.md': 'world = sb.World()\n',
+    'mjcf.md': 'world = sb.World()\n',
     'snap.md': """
 from sim_bridge.description.model import Pose
 from sim_bridge.description.openplx.snap import SnapConnector, SnapFrame, SnapMate

@@ -47,6 +47,8 @@ OF_MESHES = {'coacd', 'fast_simplification'}
 
 # extra `view`: viser brings the others
 OF_VIEW = {'msgspec', 'viser', 'websockets'}
+# extra `mjcf`
+OF_MJCF = {'mujoco'}
 # extra `plot`
 OF_PLOTS = {'matplotlib', 'plotly'}
 
@@ -214,7 +216,7 @@ def test_imports_and_declarations_agree(manifest, repository):
     pypi_to_rosdep = {name: key for key, name in ROSDEP_TO_PYPI.items()}
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch}
     needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS | OF_ENVIRONMENTS
-    needed -= OF_SWEEPS
+    needed -= OF_SWEEPS | OF_MJCF
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (

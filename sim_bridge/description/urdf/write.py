@@ -31,7 +31,8 @@ from sim_bridge.shapes.mesh_cache import mesh_of_file
 from sim_bridge.shapes.mesh_files import VRML_SUFFIX
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
-from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, PRIMITIVES, Shape, Sphere
+from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Ellipsoid, PRIMITIVES, Shape, Sphere
+from sim_bridge.shapes.tessellation import tessellated
 
 _UNBOUNDED, _FREE = JointLimits(), JointDynamics()
 _TRIANGLE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
@@ -145,6 +146,10 @@ class _Writer:
                 'cylinder',
                 {'radius': _number(shape.radius), 'length': _number(shape.length)},
             )
+        elif isinstance(shape, Ellipsoid) and self._folder is not None:
+            # URDF has no ellipsoid
+            self._geometry(link, kind, TriangleMesh(*tessellated(shape)), pose)
+            return
         elif isinstance(shape, (ConvexHull, TriangleMesh)) and self._folder is not None:
             name, sizes = 'mesh', {'filename': _stl_file(shape, self._folder).as_uri()}
         else:

@@ -72,6 +72,7 @@ _HALVES: Mapping[str, Callable[..., tuple[float, float, float]]] = {
     'sphere': lambda r: (r, r, r),
     'cylinder': lambda r, length: (r, r, length / 2),
     'capsule': lambda r, length: (r, r, length / 2 + r),
+    'ellipsoid': lambda x, y, z: (x, y, z),
     'cone': lambda r, length: (r, r, length / 2),
 }
 

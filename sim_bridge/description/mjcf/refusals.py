@@ -1,0 +1,85 @@
+"""Elements without simulation here, and those that refuse a file."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_bridge.description.mjcf import equalities, sensors
+from sim_bridge.description.mjcf.notes import Notes
+from sim_bridge.description.report import Place
+
+_REFUSED = {
+    'flex': 'deformable bodies (flex) are not simulated here',
+    'plugin': "plugins are MuJoCo's own programs and do not run here",
+}
+# flags that change the whole simulation, when they are disabled or enabled
+_DISABLED = {
+    'constraint': 'constraints act',
+    'equality': 'equality constraints act',
+    'frictionloss': 'dry friction acts',
+    'limit': 'joint limits act',
+    'contact': 'contacts act',
+    'passive': 'springs and dampers act',
+    'spring': 'springs act',
+    'damper': 'dampers act',
+    'actuation': 'actuators act',
+}
+
+
+def refuse(notes: Notes) -> None:
+    """Refuse elements that change the motion of everything; name others without simulation."""
+    model = notes.model
+    for kind, message in _REFUSED.items():
+        for number in range(model.count(kind)):
+            notes.refused(kind, number, message)
+    for number in range(model.count('skin')):
+        notes.left_out('skin', number, 'skins are not drawn')
+    _name_actuation(notes)
+    _name_options(notes)
+    _name_contact_details(notes)
+    equalities.name_others(model, notes)
+    sensors.name_unplaced(model, notes)
+
+
+def _name_actuation(notes: Notes) -> None:
+    model = notes.model
+    for number, word in enumerate(model.words('actuator_dyntype')):
+        if word == 'muscle' or model.words('actuator_gaintype')[number] == 'muscle':
+            notes.refused('actuator', number, 'muscles are not simulated here')
+        else:
+            notes.left_out('actuator', number, 'actuators are not simulated; joints take commands')
+    for number in range(model.count('tendon')):
+        notes.left_out('tendon', number, 'tendons are not simulated')
+
+
+def _name_options(notes: Notes) -> None:
+    model, place = notes.model, Place('option')
+    for name in ('density', 'viscosity'):
+        if model.option(name):
+            message = 'forces of the medium are not simulated; a force field of the world is'
+            notes.findings.warning(
+                'not-simulated', place, message, name, f'{model.option(name):g}'
+            )
+    if np.any(model.option('wind')) and model.option('density'):
+        notes.findings.warning('not-simulated', place, 'wind needs the medium', 'wind')
+    for flag, message in _DISABLED.items():
+        if flag in model.texts['disabled']:
+            place = Place('option/flag')
+            notes.findings.warning('not-simulated', place, f'{message} all the same', flag)
+
+
+def _name_contact_details(notes: Notes) -> None:
+    model = notes.model
+    for array, attribute, message in (
+        ('geom_margin', 'margin', 'contacts begin at the surface, without margin'),
+        ('geom_surfacevel', 'surfacevel', 'moving surfaces are not simulated'),
+        ('geom_adhesion', 'adhesion', 'adhesion is not simulated'),
+    ):
+        values = model.get(array)
+        if values is None:
+            continue
+        for geom in range(model.count('geom')):
+            if np.any(values[geom]) and (
+                model['geom_contype'][geom] or model['geom_conaffinity'][geom]
+            ):
+                notes.changed('geom', geom, message, attribute)
