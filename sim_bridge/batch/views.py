@@ -39,6 +39,15 @@ def _joint_array(field: str, doc: str, column: int | None = None) -> Settable[Fl
     return Settable(read, lambda robot, value: _assign(robot, doc, read(robot), value), doc=doc)
 
 
+def _actuator_array(field: str, doc: str) -> Settable[FloatArray, Any]:
+    """Return a property for an array over the actuators: a writable view."""
+
+    def read(robot: BatchRobot) -> FloatArray:
+        return robot._rows.all[f'State.{field}'][:, robot._actuators]
+
+    return Settable(read, lambda robot, value: _assign(robot, doc, read(robot), value), doc=doc)
+
+
 def _base_array(field: str, first: int, size: int, doc: str) -> Settable[FloatArray, Any]:
     """Return a property for a base array: a writable view."""
 
@@ -73,12 +82,24 @@ class BatchRobot(DeclaredAttributes):
     """
     Robot in all worlds.
 
-    joint_names: one-axis joints, in array order. devices, links: by name. Its own
-    arrays have a row for each world and are views: writing to them changes the worlds, from the
-    next step on.
+    joint_names, actuator_names: one-axis joints and actuators, in array order. devices, links: by
+    name. Its own arrays have a row for each world and are views: writing to them changes the
+    worlds, from the next step on.
     """
 
-    __slots__ = ('_base', '_place', '_q', '_rows', '_v', 'devices', 'joint_names', 'links', 'name')
+    __slots__ = (
+        '_actuators',
+        '_base',
+        '_place',
+        '_q',
+        '_rows',
+        '_v',
+        'actuator_names',
+        'devices',
+        'joint_names',
+        'links',
+        'name',
+    )
 
     def __init__(
         self,
@@ -99,6 +120,8 @@ class BatchRobot(DeclaredAttributes):
         self._place = f'robot {robot.name!r}'
         self._q, self._v = _stretch(slot.q, state.q), _stretch(slot.dq, state.v)
         model, at = slot.part.model, slot.part.at
+        self.actuator_names: Final = list(robot.actuators)
+        self._actuators = slice(at.actuator, at.actuator + len(self.actuator_names))
         self._base: tuple[int, int] | None = None
         if slot.links and at.body < len(model.kind) and model.kind[at.body] in _BASE:
             self._base = int(model.q_index[at.body]), int(model.v_index[at.body])
@@ -132,6 +155,8 @@ class BatchRobot(DeclaredAttributes):
         lambda robot: robot._rows.all['State.motor'][:, robot._v].copy(),
         '(n, joints) efforts of the motors in the last step, without u [N m or N].',
     )
+    controls = _actuator_array('actuator_control', 'controls of the actuators; (n, actuators)')
+    activations = _actuator_array('activation', 'activations of the actuators; (n, actuators)')
     base_position = _base_array('q', 0, 3, "origin of the root link's frame, world [m]; (n, 3)")
     base_orientation = _base_array('q', 3, 4, 'its orientation, unit quaternion x y z w; (n, 4)')
     base_linear_velocity = _base_array(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.compilation.actuators import actuator_arrays, Numbers
 from sim_bridge.compilation.collisions import LinkShape
 from sim_bridge.description.model import (
     Inertial,
@@ -391,6 +392,9 @@ class _Compiler:
             pulled_body=np.zeros(0, np.int64),
             pulled=np.zeros((0, 4)),
             gravity=np.zeros(engine.GRAVITY_SIZE),
+            **actuator_arrays(
+                self._description, Numbers(self._links, self._joint_v, self._joint_body)
+            ),
         )
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.actuators import ActuatorDescription
 from sim_bridge.description.batteries import BatteryDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
@@ -491,7 +492,7 @@ class RobotDescription:
     command topics for its joints and fields, from plugins. format: name of the file format.
     separated: link pairs without contact, where the file lists them all, parents and children
     too; None: pairs overlapping in the initial configuration. apart: pairs of collision groups
-    without contact.
+    without contact. actuators: in the order of their controls.
     """
 
     name: str
@@ -518,6 +519,7 @@ class RobotDescription:
     format: str = URDF.name
     separated: frozenset[frozenset[str]] | None = None
     apart: tuple[tuple[str, str], ...] = ()
+    actuators: tuple[ActuatorDescription, ...] = ()
 
     @property
     def fixed_base(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sim_bridge.foundation.names import ByName
+from sim_bridge.robots.actuator import Actuator
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
@@ -20,8 +21,8 @@ class RobotParts:
     """
     Robot parts by name, in description order.
 
-    links, joints, crawlers, devices: from the description. loop_joints: joints that close the
-    robot's loops, added later. geometries: collision geometries on all links.
+    links, joints, crawlers, actuators, devices: from the description. loop_joints: joints that
+    close the robot's loops, added later. geometries: collision geometries on all links.
     """
 
     def __init__(self, robot: Robot, slot: RobotSlot, place: str):
@@ -40,6 +41,14 @@ class RobotParts:
         for each in description.crawlers:
             link = self.links[each.link]
             self.crawlers[each.name] = Crawler(link, link.geometries, each)
+        self.actuators = ByName(
+            'actuator',
+            place,
+            {
+                each.name: Actuator(robot, number, each)
+                for number, each in enumerate(description.actuators)
+            },
+        )
         tracks = {crawler.link.name: crawler for crawler in self.crawlers.values()}
         for key, link in self.links.items():
             parent, joint = above.get(key, (None, None))

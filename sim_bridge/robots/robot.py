@@ -18,6 +18,7 @@ from sim_bridge.foundation.errors import InvalidValueError, StateError, UnknownN
 from sim_bridge.foundation.html import table
 from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import is_floats, real_array, truth
+from sim_bridge.robots.actuator import Actuator, controls_of, set_controls
 from sim_bridge.robots.base import Base
 from sim_bridge.robots.body_type import body_type, set_body_type
 from sim_bridge.robots.crawler import Crawler
@@ -78,6 +79,7 @@ class Robot(DeclaredAttributes):
         '_parts',
         '_place',
         '_world',
+        'actuators',
         'description',
         'geometries',
         'joint_names',
@@ -123,6 +125,7 @@ class Robot(DeclaredAttributes):
         self._parts = parts = RobotParts(self, slot, self._place)
         self.loop_joints = parts.loop_joints
         """Joints that close the robot's loops, by name; `joint` returns them too."""
+        self.actuators: Final[ByName[Actuator]] = parts.actuators
         self.geometries = parts.geometries
         self._base = Base(simulation, slot, self._place)
         self._commands = JointCommands(simulation, slot, self.joint)
@@ -265,6 +268,12 @@ class Robot(DeclaredAttributes):
     def hold(self, value: bool) -> None:
         is_held = truth('hold', value, self._place)
         self.simulation.write(self.slot.part.state, 'hold', self._lockable(), is_held)
+
+    controls = Settable[FloatArray, Number | Vector](
+        controls_of,
+        set_controls,
+        doc='(n,) controls of the actuators, in the order of `actuators`; a copy; can be set.',
+    )
 
     # --- base ------------------------------------------------------------------------------------
 

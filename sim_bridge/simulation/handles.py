@@ -66,6 +66,7 @@ from sim_bridge.engine.data.state import State
 from sim_bridge.engine.data.user_contacts import make_user_contacts, UserContacts
 from sim_bridge.engine.data.workspace import make_workspace, Workspace
 from sim_bridge.engine.data.world_table import Handle
+from sim_bridge.engine.dynamics.actuators import ACTUATORS
 from sim_bridge.engine.dynamics.energy import energy, momentum
 from sim_bridge.engine.dynamics.fields import FIELDS
 from sim_bridge.engine.pipeline import configurations, frames, rigid_body
@@ -178,6 +179,7 @@ def make_options(
         user_contacts=0,
         newton=0,
         share=0,
+        actuators=0,
         loops=0,
         keeps_momentum=int(keeps_momentum),
         momentum=0,
@@ -186,6 +188,7 @@ def make_options(
 
 
 def needed_stages(
+    model: Model,
     options: Options,
     geometry: Geometry,
     contact_materials: ContactMaterials,
@@ -197,6 +200,7 @@ def needed_stages(
     has_user_contacts = len(user_contacts.law) > 0
     can_touch, has_types = needs.any or has_user_contacts, (contact_materials.solver >= 0).any()
     stages = {'loops': LOOPS} if loops.size[ALL_ROWS] > 0 else {}
+    stages |= {'actuators': ACTUATORS} if len(model.actuator) else {}
     stages |= {'momentum': MOMENTUM} if options.keeps_momentum != 0 else {}
     stages |= {'detect': DETECT, 'narrow': NARROW, 'contact': CONTACT} if can_touch else {}
     stages |= refining_stages(contact_materials) if can_touch else {}
@@ -244,6 +248,7 @@ def all_units() -> list[Unit]:
         HYBRID,
         USER_CONTACTS,
         MOMENTUM,
+        ACTUATORS,
         FIELDS,
         LISTEN,
     ]
@@ -318,7 +323,7 @@ def make_observer(
     nothing = make_user_contacts(0)
     options = options._replace(keeps_momentum=0)  # for steps only
     options = with_stages(
-        options, needed_stages(options, geometry, _NO_CONTACT_MATERIALS, loops, nothing)
+        options, needed_stages(model, options, geometry, _NO_CONTACT_MATERIALS, loops, nothing)
     )
     work = make_loop_work(model, loops)
     handle = Handle(
@@ -381,6 +386,7 @@ def make_contact_handles(
 def stages_of(probe: Handle) -> dict[str, Stage]:
     """Return the stages for steps with a handle from `make_contact_handles`."""
     return needed_stages(
+        probe.part(Model),
         probe.part(Options),
         probe.part(Geometry),
         probe.part(ContactMaterials),

@@ -19,10 +19,10 @@ from sim_bridge.engine.data.parts import arrays_of, make, rows_of
 from sim_bridge.engine.data.state import DISABLED, make_state, State
 from sim_bridge.engine.pipeline.join import Offsets
 
-_OF_ROBOT = ('nb', 'nq', 'nv')
+_OF_ROBOT = ('nb', 'nq', 'nv', 'nu')
 """Dimensions along which a robot's numbers are a slice of the world's numbers."""
 _STATE = {field: along for field, along in rows_of(State).items() if along in _OF_ROBOT}
-_OF_START = ('q', 'v', 'v_left', 'hold')
+_OF_START = ('q', 'v', 'v_left', 'hold', 'activation')
 _PARAMETERS = {
     field: along
     for field, along in rows_of(Model).items()
@@ -50,9 +50,11 @@ def with_own_parameters(model: Model) -> Model:
 
 def start_part(part: Part, own: Model) -> Part:
     """
-    Copy a robot's start: configuration, velocities, holds, disabled bodies and parameters.
+    Copy a robot's start: configuration, velocities, activations, holds and parameters.
 
-    Efforts and the last step's results are left out; its own model gives the sizes.
+    Bodies stay disabled.
+
+    Efforts, controls and the last step's results are left out; its own model gives the sizes.
     """
     counts = model_sizes(own)
     stretches = {along: (part.at.along(along), 0, counts[along]) for along in _OF_ROBOT}
@@ -147,6 +149,7 @@ def move_over(old: Blueprint, source: Part, new: Blueprint) -> Part:
     stretches = {
         'nq': (source.at.q + old.first_q, new.first_q, counts['nq'] - new.first_q),
         'nv': (source.at.v + old.first_v, new.first_v, counts['nv'] - new.first_v),
+        'nu': (source.at.actuator, 0, counts['nu']),
     }
     _carry(_STATE, source.state, part.state, stretches)
     _carry(_PARAMETERS, source.model, part.model, stretches)

@@ -12,7 +12,7 @@ import numpy as np
 from sim_bridge.description.model import Inertial
 from sim_bridge.engine.data.geometry import SENSOR
 from sim_bridge.engine.data.model import FREE, FREE_SINGLE
-from sim_bridge.engine.data.parts import parameters
+from sim_bridge.engine.data.parts import parameters, rows_of
 from sim_bridge.engine.data.state import State
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import counted
@@ -161,7 +161,7 @@ def state_hash(simulation: Simulation) -> str:
     # later ones are left out, since bags hold hashes.
     options = simulation.run.options._replace(sleeps=0)._asdict()
     origin = simulation.run.settings.origin
-    del options['narrow'], options['detect_line']
+    del options['narrow'], options['detect_line'], options['actuators']
     # all these follow from the integrator
     del options['keeps_momentum'], options['momentum'], options['newton_rows']
     _digest_into(
@@ -169,8 +169,8 @@ def state_hash(simulation: Simulation) -> str:
             simulation.run.step_count,
             simulation.run.settings.integrator,
             *options.values(),
-            *present_state(simulation.cache.state),
-            *_parameters(simulation),
+            *_hashed_state(present_state(simulation.cache.state)),
+            *_hashed_parameters(simulation),
             *_structure(simulation),
             _joint_settings(simulation),
             model.medium_body,
@@ -194,6 +194,25 @@ def _parameters(simulation: Simulation) -> list[np.ndarray]:
     return [array for part in parts for array in parameters(part).values()]
 
 
+def _hashed_parameters(simulation: Simulation) -> list[np.ndarray]:
+    """List the changeable arrays for `state_hash`, without empty ones of actuators."""
+    arrays = _parameters(simulation)
+    if len(simulation.cache.model.actuator):
+        return arrays
+    law = simulation.cache.model.actuator_law
+    return [array for array in arrays if array is not law]
+
+
+def _hashed_state(state: State) -> list[np.ndarray]:
+    """List the state's arrays likewise, so that hashes in older bags stay valid."""
+    along = rows_of(State)
+    return [
+        array
+        for name, array in state._asdict().items()
+        if along.get(name) != 'nu' or len(array) > 0
+    ]
+
+
 def _structure(simulation: Simulation) -> list[np.ndarray]:
     """
     List the arrays depending on robots, their motion types and their joints alone.
@@ -207,7 +226,9 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
     )
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
+    actuators = [model.actuator, model.actuated, model.actuator_body, model.actuator_place]
     return [
+        *(actuators if len(model.actuator) else ()),
         model.parent,
         kind,
         loops.body,

@@ -139,6 +139,7 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'limits': _PARAMETER,
             'motor': _PARAMETER,
             'stop': _PARAMETER,
+            'actuator_law': _PARAMETER,
             'gravity': _PARAMETER,
         },
         State: {
@@ -155,6 +156,8 @@ _DECLARED: Mapping[type, Mapping[str, int]] = MappingProxyType(
             'course': OBSERVATION,
             'mode': OBSERVATION,
             'idle': SLEEP,
+            'actuator_control': OBSERVATION,
+            'activation': OBSERVATION,
             'contact_wrench': OBSERVATION,
         },
         # views into Loops and State.axis_…

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from actuated import Arm
 from contact_worlds import add_block, grounded, hinged_walker
 from kernel_scenarios import load, SCENARIOS
 from linkages import body, X, Z
@@ -316,8 +317,21 @@ def problems(watch):
             sb.contact_problems.solve(problem, solver)
 
 
+def actuated(watch):
+    """Drive joints and bodies by all transmissions and laws, awake and asleep."""
+    arm = Arm()
+    arm.place(np.random.default_rng(0), speed=3.0)
+    arm.world.add_body(sb.Box((0.3, 0.3, 0.3)), mass=1.0, position=(0.5, 0.0, -1.0))
+    arm.robot.sleep = True
+    arm.world.step(3)
+    with watch():
+        arm.world.step(2)
+        assert arm.robot.actuators['servo'].force
+
+
 ALL_SCENARIOS = [
     *SCENARIOS,
+    actuated,
     mimics,
     locks,
     stops,

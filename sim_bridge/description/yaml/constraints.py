@@ -23,6 +23,8 @@ Loop joints in YAML, for robots whose description cannot be changed.
         break_force: 100                 # breaking limits of the transmitted force [N] and
         break_torque: 5                  # torque [N m]; unbreakable if both are absent
 
+The file may have `actuators` too, see `yaml.actuators`.
+
 The extra joints of a Choreonoid body are accepted unchanged: the list may be called
 `extra_joints`, its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or the same in
 camel case.
@@ -38,6 +40,7 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.actuators import ActuatorDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.mechanism.constraints import (
     attach,
@@ -51,6 +54,7 @@ from sim_bridge.description.mechanism.constraints import (
 from sim_bridge.description.model import JointDynamics, RobotDescription
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
+from sim_bridge.description.yaml.actuators import read_actuators
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
@@ -74,16 +78,18 @@ def add_extra_joints(
     description: RobotDescription, source: str | Path | Mapping[str, object]
 ) -> RobotDescription:
     """
-    Return the description with the loop joints from a YAML file or a mapping like its content.
+    Return the description with the joints and actuators from a YAML file or a similar mapping.
 
     Raises DescriptionError, with every defect and its line in that file, if a key or value is
-    wrong or a link does not exist.
+    wrong or a link or joint does not exist.
     """
     findings = Findings()
     label, _, content = read_document(source, findings)
-    declared = (
-        [] if content is None else list(read_joints(Section(content, 'file', findings), findings))
-    )
+    declared, actuators = list[Declared](), list[ActuatorDescription]()
+    if content is not None:
+        document = Section(content, 'file', findings)
+        actuators += read_actuators(document, description)
+        declared += read_joints(document, findings)
     extra = attach(declared, description, findings, description.constraints)
     report = findings.report(label)
     if not report.ok:
@@ -93,6 +99,7 @@ def add_extra_joints(
     return replace(
         description,
         constraints=(*description.constraints, *extra),
+        actuators=(*description.actuators, *actuators),
         report=replace(description.report, findings=description.report.findings + warnings),
     )
 
@@ -101,7 +108,7 @@ def read_joints(document: Section, findings: Findings) -> Iterator[Declared]:
     """Yield a document's loop joints."""
     given = [name for name in _LISTS if document.has(name)]
     name = given[0] if given else _LISTS[0]
-    if not given:
+    if not given and not document.has('actuators'):
         document.error(name, '', 'missing')
     for section in document.list_of_sections(name):
         joint = _joint(section, findings)

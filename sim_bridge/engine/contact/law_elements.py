@@ -34,6 +34,8 @@ from sim_bridge.engine.data.joint_laws import (
     BACK_COULOMB,
     clear_law,
     COULOMB,
+    DRIVE_DAMPING,
+    DRIVE_STIFFNESS,
     HARD,
     HIGH,
     INERTIA,
@@ -115,6 +117,8 @@ def set_free(law, law_out):
     """Write the law without the elements handled as contacts."""
     clear_law(law_out)
     law_out[INERTIA] = law[INERTIA]
+    law_out[DRIVE_STIFFNESS] = law[DRIVE_STIFFNESS]
+    law_out[DRIVE_DAMPING] = law[DRIVE_DAMPING]
     if is_free_servo(law):
         law_out[MOTOR], law_out[MOST], law_out[LEAST] = SERVO, _INFINITY, -_INFINITY
         for column in range(SERVO_BASE, SERVO_SLOPE + 1):

@@ -34,7 +34,7 @@ from sim_bridge.engine.dynamics.articulated import coordinates_of
 @subroutine
 def wake_written(model, geometry, state):
     """
-    Wake the trees whose state, efforts or pushes have changed since they fell asleep.
+    Wake the trees whose state, efforts, controls or pushes have changed since they fell asleep.
 
     The trees touched by them in the last step wake too: a body on top may fall now.
     """
@@ -52,6 +52,12 @@ def wake_written(model, geometry, state):
         for k in range(6):
             is_same = is_same and state.wrench[body, k] == 0.0
         if not is_same:
+            idle[root] = 0
+            any_woke = True
+    for actuator in range(model.actuator.shape[0]):
+        root = model.root[model.actuator_body[actuator, 0]]
+        is_same = state.actuator_control[actuator] == state.control_left[actuator]
+        if idle[root] == ASLEEP and not is_same:
             idle[root] = 0
             any_woke = True
     while any_woke:

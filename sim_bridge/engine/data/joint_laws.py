@@ -65,8 +65,11 @@ from sim_bridge.engine.data.state import (
     STOP_EFFORT,  # its unclamped effort if the step does not change the velocity
     STOP_SLOPE,  # its effort loss per velocity gained
     INERTIA,  # joint inertia in a step, see `articulated.implicit_inertia`
-) = range(19)
-LAW_SIZE = 19
+    DRIVE_STIFFNESS,
+    DRIVE_DAMPING,  # sums over actuators whose force is not clamped, see `dynamics.actuators`
+    DRIVE_LAG,  # their effort loss per velocity before the step
+) = range(22)
+LAW_SIZE = 22
 
 NO_MOTOR, HARD, SERVO = 0.0, 1.0, 2.0
 

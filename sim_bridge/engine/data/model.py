@@ -26,6 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
+from sim_bridge.engine.data.actuators import ACTUATOR_LAW_SIZE, GEAR_SIZE, PLACES_SIZE
 from sim_bridge.engine.data.parts import Dims
 
 # joint kinds; plain integers, because kernels freeze them as constants
@@ -148,6 +149,20 @@ class Model(NamedTuple):
     """Bodies of the links that have mass and on which gravity acts."""
     pulled: Annotated[FloatMatrix, Dims('np', 4, unit='kg; m')]
     """Mass and centre of mass of these links, in the body's frame."""
+    actuator: Annotated[IntMatrix, Dims('nu', 2)]
+    """TRANSMISSION and DYNAMICS of each actuator: constants in `actuators`."""
+    actuated: Annotated[IntVector, Dims('nu', points_at='nv')]
+    """First velocity coordinate of the actuated joint, -1 for none."""
+    actuator_body: Annotated[IntMatrix, Dims('nu', 2, points_at='nb')]
+    """Bodies of the two places; for BALL_JOINT the joint's body. -1: none."""
+    actuator_place: Annotated[FloatMatrix, Dims('nu', PLACES_SIZE, unit='1; m')]
+    """The two places in their bodies' frames: rotation by rows, then origin."""
+    actuator_gear: Annotated[FloatMatrix, Dims('nu', GEAR_SIZE, unit='SI')]
+    """Gear (6), and the ROD length [m]."""
+    actuator_law: Annotated[
+        FloatMatrix, Dims('nu', ACTUATOR_LAW_SIZE, unit='SI', is_parameter=True)
+    ]
+    """GAIN … TIME_CONSTANT, see `actuators`."""
     gravity: Annotated[FloatVector, Dims(GRAVITY_SIZE, unit='m/s²; m; m/s²; 1', is_parameter=True)]
     """
     Free-fall acceleration, world axes: a uniform part, and a part towards a point.
@@ -216,6 +231,8 @@ class Options(NamedTuple):
     """Address of the stage called for contacts that sweeps do not solve."""
     share: int
     """Address of the stage that shares loads fairly, 0 if the solver is `iterative`."""
+    actuators: int
+    """Address of the stage for actuators, 0 without actuators."""
     loops: int
     """Address of the stage that closes loops, 0 without loops."""
     keeps_momentum: int
@@ -276,4 +293,5 @@ def model_sizes(model: Model) -> dict[str, int]:
         'nm': len(model.mimic),
         'nl': len(model.medium_body),
         'np': len(model.pulled_body),
+        'nu': len(model.actuator),
     }

@@ -38,6 +38,7 @@ DIMENSIONS = {
     'nk': 'joints that close loops',
     'nr': 'rows of these joints',
     'na': 'axes of these joints',
+    'nu': 'actuators',
     'nw': 'velocities kept for bodies that sleep by their mean velocity',
     'nt': 'their rows, and the rows of their axes',
     'mimic_rows': 'mimic joints, none if loops handle them',

@@ -2,7 +2,7 @@
 Phase numbers: the part of the work that one call of a stage does.
 
 There is one enumeration for each stage with several calls per step: contacts, user contacts,
-constraints, momentum.
+constraints, actuators, momentum.
 """
 
 from enum import IntEnum
@@ -55,6 +55,22 @@ class LoopPhase(IntEnum):
     REACT_PRESENT = 11
     ASSEMBLE = 12
     BEGIN = 13
+
+
+class ActuatorPhase(IntEnum):
+    """
+    Actuator stage phases: for a step, then for an observation.
+
+    EVALUATE computes the forces and applies wrenches at places; SET adds the forces to the joint
+    laws.
+    """
+
+    EVALUATE = 0
+    SET = 1
+    SWITCH = 2
+    KEEP = 3
+    EVALUATE_PRESENT = 4
+    SET_PRESENT = 5
 
 
 class MomentumPhase(IntEnum):

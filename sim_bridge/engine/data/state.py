@@ -106,6 +106,12 @@ class State(NamedTuple):
     """Number of velocities kept for a body; 0 if it does not sleep by their mean."""
     sample: Annotated[FloatMatrix, Dims('nw', 6, unit='m/s, rad/s')]
     """The kept velocities: the last SAMPLES of each such body, in rows used in turn."""
+    actuator_control: Annotated[FloatVector, Dims('nu', unit='SI')]
+    """Controls of the actuators, not clamped to their ranges."""
+    control_left: Annotated[FloatVector, Dims('nu', unit='SI')]
+    """Controls in the last step, to detect later writes to sleeping trees."""
+    activation: Annotated[FloatVector, Dims('nu', unit='SI')]
+    """Activations of actuators with dynamics, 0 for others."""
     rest: Annotated[FloatVector, Dims('nq', unit='m, rad, 1')]
     """Positions of sleeping bodies."""
     contact_size: Annotated[IntVector, Dims(2)]

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatCube, FloatMatrix, FloatVector, IntVector
+from sim_bridge.engine.data.actuators import LINE_SIZE
 from sim_bridge.engine.data.inertia import ARTICULATED_SIZE, RIGID_SIZE
 from sim_bridge.engine.data.joint_laws import LAW_SIZE
 from sim_bridge.engine.data.model import Model, model_sizes
@@ -98,6 +99,16 @@ class Workspace(NamedTuple):
     """Efforts of commands, dampers and springs if the step changes no velocity."""
     law: Annotated[FloatMatrix, Dims('nv', LAW_SIZE, unit='SI')]
     """Laws of friction, motors and stops: columns in `joint_laws`."""
+    actuator_length: Annotated[FloatVector, Dims('nu', unit='m, rad')]
+    """Transmission lengths, times the gear."""
+    actuator_velocity: Annotated[FloatVector, Dims('nu', unit='m/s, rad/s')]
+    """Rates of these lengths."""
+    actuator_force: Annotated[FloatVector, Dims('nu', unit='SI')]
+    """Actuator forces, within their range, without the gear."""
+    actuator_line: Annotated[FloatMatrix, Dims('nu', LINE_SIZE, unit='SI')]
+    """Unclamped force in a step as a linear function: columns BASE … SLOPE in `actuators`."""
+    actuator_side: Annotated[IntVector, Dims('nu')]
+    """1 for a force at its upper limit, -1 at its lower limit, 0 between."""
     q_slopes: Annotated[FloatMatrix, Dims(6, 'nq', unit='m/s, rad/s, 1/s')]
     """Rates of q at the stages of a Runge-Kutta step."""
     v_slopes: Annotated[FloatMatrix, Dims(6, 'nv', unit='m/s², rad/s²')]

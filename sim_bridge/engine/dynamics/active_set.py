@@ -20,6 +20,7 @@ import math
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.joint_laws import (
+    DRIVE_LAG,
     effort_range,
     HARD,
     HIGH,
@@ -112,6 +113,7 @@ def set_right_hand_side(model, state, ws, h):
             ws.rhs[joint] = (locked_velocity(ws.law[joint], ws.mode[joint]) - state.v[joint]) / h
         elif model.q_of_v[joint] >= 0:
             ws.rhs[joint] += loose_effort(ws.law[joint], ws.mode[joint])
+            ws.rhs[joint] -= ws.law[joint, DRIVE_LAG] * state.v[joint]
 
 
 @kernel

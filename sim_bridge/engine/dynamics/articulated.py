@@ -19,6 +19,9 @@ from sim_bridge.engine.data.inertia import (
     start_articulated,
 )
 from sim_bridge.engine.data.joint_laws import (
+    DRIVE_DAMPING,
+    DRIVE_LAG,
+    DRIVE_STIFFNESS,
     INERTIA,
     MOTOR,
     SERVO,
@@ -152,20 +155,26 @@ def implicit_inertia(passive, joint, mode, d, h, law_inout):
     The velocity after the step solves the damped, sprung equation. A spring acts at the middle of
     the position change (h² k / 4). All dampers together have the weight of the (1, 2) Padé
     approximant to exp(-h d / D): it is third order and does not ring, however large the damping.
-    An unclamped servo counts as a spring and a damper; an elastic stop has its own slope. With
-    h = 0 the terms vanish.
+    An unclamped servo counts as a spring and a damper, and so does an unclamped actuator; an
+    elastic stop has its own slope. With h = 0 the terms vanish.
     """
-    hd = h * passive[joint, DAMPING]
-    law_inout[INERTIA], total = d, d + 0.25 * h * h * passive[joint, STIFFNESS]
+    hd = h * (passive[joint, DAMPING] + law_inout[DRIVE_DAMPING])
+    stiffness = passive[joint, STIFFNESS] + law_inout[DRIVE_STIFFNESS]
+    law_inout[INERTIA], total = d, d + 0.25 * h * h * stiffness
     if law_inout[MOTOR] == SERVO:
-        both, weight, stiffness = set_servo_effort(d, hd, h, law_inout)
-        spring = (1.0 + 3.0 * stiffness) * law_inout[SERVO_SPRING]
+        both, weight, shift = set_servo_effort(d, hd, h, law_inout)
+        spring = (1.0 + 3.0 * shift) * law_inout[SERVO_SPRING]
         law_inout[SERVO_SLOPE] = spring + law_inout[SERVO_DAMPING] * weight
         if mode < LOCKED and side_of(mode, MOTOR_SIDE) == 0:
             total += h * spring
             hd = both
     if hd > 0.0:
         total += hd * damper_weight(d, hd)
+    if law_inout[DRIVE_STIFFNESS] > 0.0:
+        spring = 0.25 * h * law_inout[DRIVE_STIFFNESS]
+        shift = servo_stiffness(total - h * spring, h * spring)
+        total += 3.0 * shift * (h * spring)
+        law_inout[DRIVE_LAG] = 4.0 * shift * spring
     if mode < LOCKED and side_of(mode, STOP_SIDE) != 0:
         total += h * law_inout[STOP_SLOPE]
     return total
@@ -183,7 +192,8 @@ def lagging_inertia(passive, joint, mode, d, h, law_inout):
     neglected, unless an unclamped servo acts.
     """
     in_step, total = law_inout[INERTIA] if law_inout[INERTIA] > 0.0 else d, d
-    hd, resolved = h * passive[joint, DAMPING], _RESOLVED * d
+    hd = h * (passive[joint, DAMPING] + law_inout[DRIVE_DAMPING])
+    resolved = _RESOLVED * d
     if law_inout[MOTOR] == SERVO:
         both, weight, stiffness = set_servo_effort(in_step, hd, h, law_inout)
         spring = stiffness * law_inout[SERVO_SPRING]

@@ -13,15 +13,16 @@ from sim_bridge.engine.data.parts import arrays_of, DIMENSIONS, make, rows_of
 
 
 class Offsets(NamedTuple):
-    """First body and coordinates of one model in the joined model."""
+    """First body, coordinates and actuator of one model in the joined model."""
 
     body: int
     q: int
     v: int
+    actuator: int = 0
 
     def along(self, dimension: str) -> int:
-        """Return the offset along a dimension, 'nb', 'nq' or 'nv'."""
-        return self[('nb', 'nq', 'nv').index(dimension)]
+        """Return the offset along a dimension, 'nb', 'nq', 'nv' or 'nu'."""
+        return self[('nb', 'nq', 'nv', 'nu').index(dimension)]
 
 
 def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, list[Offsets]]:
@@ -30,7 +31,8 @@ def join_models(models: Sequence[Model], gravity: ArrayLike) -> tuple[Model, lis
     for model in models:
         offsets.append(at)
         sizes = model_sizes(model)
-        at = Offsets(at.body + sizes['nb'], at.q + sizes['nq'], at.v + sizes['nv'])
+        counts = (sizes[along] for along in ('nb', 'nq', 'nv', 'nu'))
+        at = Offsets(*map(sum, zip(at, counts, strict=True)))
     joined = make(Model, dict.fromkeys(DIMENSIONS, 0), gravity=np.array(gravity, np.float64))
     for name, (_, dims) in arrays_of(Model).items():
         if name not in rows_of(Model):

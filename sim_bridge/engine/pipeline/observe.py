@@ -42,8 +42,10 @@ from sim_bridge.engine.pipeline.laws_at_instant import (
 )
 from sim_bridge.engine.pipeline.phase_calls import (
     build_current_loops,
+    evaluate_current_actuators,
     obey_current_loops,
     read_loop_reactions,
+    set_current_actuator_efforts,
 )
 from sim_bridge.engine.pipeline.smooth import may_be_smooth
 
@@ -96,6 +98,8 @@ def observe(table: Table, site_body: IntVector, site_frame: FloatMatrix, site_ou
     push_bodies(model, ws.pushes, ws)
     move_to_bodies(model, state, ws.pose, ws.wrench)
     push_at(table, world.fields(table).time[START], AT_INSTANT)
+    if world.options(table).actuators != 0:
+        evaluate_current_actuators(world.options(table), table)
     find_accelerations(model, world.options(table), state, ws, table)
     keep_accelerations(table)
     if world.options(table).loops != 0:
@@ -132,6 +136,8 @@ def find_accelerations(model, options, state, ws, table):
         # fifth-order steps accept only motion that they resolve, so they need no implicit inertia
         h = 0.0
     set_current_laws(model, state, ws, options.time_step)
+    if options.actuators != 0:
+        set_current_actuator_efforts(options, table)
     for pivots in range(_MAX_PIVOTS):
         factorize_trees(model, ws, h, True)
         if options.loops != 0:

@@ -1,5 +1,5 @@
 """
-Calls into the contact, constraint and momentum stages, named for their phases.
+Calls into the contact, constraint, actuator and momentum stages, named for their phases.
 
 A stage is compiled only for worlds that need it. Its address is a field of the options; 0 means
 absent, and callers check this first. Each call returns the integer from its phase.
@@ -7,7 +7,13 @@ absent, and callers check this first. Each call returns the integer from its pha
 
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.compiler.stage import call_stage
-from sim_bridge.engine.data.phases import ContactPhase, LoopPhase, MomentumPhase, UserContactPhase
+from sim_bridge.engine.data.phases import (
+    ActuatorPhase,
+    ContactPhase,
+    LoopPhase,
+    MomentumPhase,
+    UserContactPhase,
+)
 
 
 @kernel
@@ -134,6 +140,42 @@ def obey_current_loops(options, table):
 def read_loop_reactions(options, table):
     """Compute the constraint joints' reactions for an observation."""
     return call_stage(options.loops, table, LoopPhase.REACT_PRESENT)
+
+
+@kernel
+def evaluate_actuators(options, table):
+    """Compute the actuators' forces in a step, and apply their wrenches at places."""
+    return call_stage(options.actuators, table, ActuatorPhase.EVALUATE)
+
+
+@kernel
+def set_actuator_efforts(options, table):
+    """Add the actuators' efforts to the joint laws of a step."""
+    return call_stage(options.actuators, table, ActuatorPhase.SET)
+
+
+@kernel
+def switch_actuators(options, table):
+    """Clamp or free actuator forces; return the number changed."""
+    return call_stage(options.actuators, table, ActuatorPhase.SWITCH)
+
+
+@kernel
+def keep_actuators(options, table):
+    """Advance the activations by a step."""
+    return call_stage(options.actuators, table, ActuatorPhase.KEEP)
+
+
+@kernel
+def evaluate_current_actuators(options, table):
+    """Compute the actuators' forces for an observation, and apply their wrenches at places."""
+    return call_stage(options.actuators, table, ActuatorPhase.EVALUATE_PRESENT)
+
+
+@kernel
+def set_current_actuator_efforts(options, table):
+    """Add the actuators' efforts to the joint laws of an observation."""
+    return call_stage(options.actuators, table, ActuatorPhase.SET_PRESENT)
 
 
 @kernel

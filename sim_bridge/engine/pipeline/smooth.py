@@ -15,10 +15,10 @@ def may_be_smooth(model, options, state):
     """
     Return whether a world takes fifth-order steps as long as nothing touches or stops.
 
-    False with resting bodies, friction, motors, holds, loops, too stiff drag, or mimic joints that
-    violate their law.
+    False with resting bodies, friction, motors, actuators, holds, loops, too stiff drag, or mimic
+    joints that violate their law.
     """
-    if options.loops != 0:
+    if options.loops != 0 or options.actuators != 0:
         return False
     if options.sleeps != 0:
         for body in range(model.kind.shape[0]):

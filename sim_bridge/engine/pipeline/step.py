@@ -59,6 +59,8 @@ from sim_bridge.engine.pipeline.phase_calls import (
     close_joint_laws,
     close_loops,
     detect_contacts,
+    evaluate_actuators,
+    keep_actuators,
     keep_contacts,
     keep_loops,
     obey_loops,
@@ -69,9 +71,11 @@ from sim_bridge.engine.pipeline.phase_calls import (
     project_contact_positions,
     rebuild_loops,
     restore_momentum,
+    set_actuator_efforts,
     shift_loops,
     solve_contact_rows,
     start_momentum,
+    switch_actuators,
     switch_loop_axes,
 )
 
@@ -137,6 +141,8 @@ def step(table: Table, n: int):
         push_bodies(model, state.wrench, ws)
         if push_in_step(model, options, state, ws, table, done) < 0:
             return INTERRUPTED, done, most_pivots
+        if options.actuators != 0:
+            evaluate_actuators(options, table)
         for _ in range(_SEARCHES):
             touching = find_contacts(options, table)
             if touching < 0:
@@ -161,6 +167,8 @@ def step(table: Table, n: int):
         most_pivots = max(most_pivots, pivots)
         commit(model, options, state, ws)
         advance_lags(world.fields(table), state, h)
+        if options.actuators != 0:
+            keep_actuators(options, table)
         if options.loops != 0:
             keep_loops(options, table)
         if options.contact != 0:
@@ -192,6 +200,8 @@ def solve_step(model, options, state, ws, table, touching):
     lag_targets(world.fields(table), state, options.time_step, ws)
     if options.loops != 0:
         prepare_loops(options, table)
+    if options.actuators != 0:
+        set_actuator_efforts(options, table)
     guess_active_set(model, state, ws)
     return choose_velocities(model, options, state, ws, table, touching)
 
@@ -308,6 +318,8 @@ def choose_velocities(model, options, state, ws, table, touching):
             work = world.loop_work(table)
             work.slack[0], work.pivot[HOW], work.pivot[CHANGED] = slack, how, changed
             changed += switch_loop_axes(options, table)
+        if options.actuators != 0 and how == ALL:
+            changed += switch_actuators(options, table)
         if changed == 0 and touching > 0:
             changed = release_weakest(state, ws, world.response(table).blocked)
         if changed == 0 or pivots > options.max_pivots + _RELEASES:
@@ -351,6 +363,8 @@ def solve_with_contacts(model, options, state, ws, table, touching):
         close_joint_laws(options, table)
         if options.loops != 0:
             rebuild_loops(options, table)
+        if options.actuators != 0:
+            changed += switch_actuators(options, table)
         if changed == 0:
             return True
     return False
@@ -456,7 +470,8 @@ def advance_positions(model, options, state, ws, table, touching, is_at_rest):
             at = model.v_index[body]
             force = add(load_v(state.u, at), load3(ws.wrench, body, FORCE))
             torque = add(load_v(state.u, at + 3), load3(ws.wrench, body, TORQUE))
-            if world.fields(table).call[STAGE] != 0 or model.gravity[PULL] != 0.0:
+            has_pushes = world.fields(table).call[STAGE] != 0 or options.actuators != 0
+            if has_pushes or model.gravity[PULL] != 0.0:
                 torque = sub(torque, torque_of_turn(model, state, ws, body))
             advance_free_body(model, state, ws, body, torque, force, h)
     return is_open

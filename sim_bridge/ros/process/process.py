@@ -67,8 +67,7 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
             node = _make_node(getattr(program, 'node_type', GuardedNode), name, args)
             running = program(node)
             with _executor() as executor:
-                for each in (node, *node.companions):
-                    executor.add_node(each)
+                executor.add_node(node)
                 signals.only_set_flag()
                 while not signals.stop_requested and rclpy.ok():
                     _spin(executor, node)

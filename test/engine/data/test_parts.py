@@ -94,28 +94,32 @@ def test_every_number_has_a_unit():
 
 def test_a_robot_carries_over_all_its_state():
     """Carry over and join all dimensions with rows in State and Model."""
-    assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na', 'nw'}
-    assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl', 'np'}
+    assert set(rows_of(State).values()) == {'nb', 'nq', 'nv', 'nc', 'nk', 'na', 'nw', 'nu'}
+    assert set(rows_of(Model).values()) == {'nb', 'nv', 'nm', 'nl', 'np', 'nu'}
 
 
 def test_joined_models_point_at_their_own_rows():
     """Shift only indices of bodies or coordinates."""
     single = make(
         Model,
-        {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1},
+        {'nb': 2, 'nv': 3, 'nm': 1, 'nl': 1, 'np': 1, 'nu': 1},
         kind=np.array([1, 4]),
         parent=np.array([-1, 0]),
         q_of_v=np.array([0, -1, -1]),
         mimic=np.array([[1, 2]]),
         pulled_body=np.array([1]),
+        actuated=np.array([2]),
+        actuator_body=np.array([[1, -1]]),
         limits=np.arange(15.0).reshape(3, 5),
     )
     joined, offsets = join_models([single, single], np.arange(8.0))
-    assert offsets == [(0, 0, 0), (2, 5, 3)]
+    assert offsets == [(0, 0, 0, 0), (2, 5, 3, 1)]
     assert joined.parent.tolist() == [-1, 0, -1, 2]
     assert joined.q_of_v.tolist() == [0, -1, -1, 5, -1, -1]
     assert joined.mimic.tolist() == [[1, 2], [4, 5]]
     assert joined.kind.tolist() == [1, 4, 1, 4]
+    assert joined.actuated.tolist() == [2, 5]
+    assert joined.actuator_body.tolist() == [[1, -1], [3, -1]]
     assert joined.gravity.tolist() == list(range(8))
     assert joined.pulled_body.tolist() == [1, 3]
     np.testing.assert_array_equal(joined.limits, np.tile(single.limits, (2, 1)))

@@ -1,0 +1,40 @@
+"""
+Actuators: columns and constants of their arrays in Model and Workspace.
+
+An actuator has a transmission with a length L. Its force is
+
+    f = (g0 + g1 L + g2 dL/dt) input + b0 + b1 L + b2 dL/dt,
+
+clamped to the force range. The input is the control, clamped to the control range, or the
+activation of an actuator with dynamics. The force acts along the gradient of L.
+"""
+
+from __future__ import annotations
+
+from sim_bridge.engine.math.spatial import FRAME_SIZE
+
+# columns in Model.actuator
+TRANSMISSION, DYNAMICS = range(2)
+# transmissions. ONE_AXIS_JOINT: L is the position times the gear. BALL_JOINT: L is the gear's
+# product with the rotation vector; the gear is in axes of the child, or of the parent
+# (BALL_IN_PARENT). WRENCH: force and torque at a place, in its axes; L is 0. PLACES: position and
+# rotation vector of a place in the axes of another one. CRANK: slider position for a crank pin
+ONE_AXIS_JOINT, BALL_JOINT, BALL_IN_PARENT, WRENCH, PLACES, CRANK = range(6)
+# activation dynamics; EARLY is added where the force uses the activation after the step
+NO_DYNAMICS, INTEGRATOR, FILTER, EXACT_FILTER = range(4)
+EARLY = 4
+# columns in Model.actuator_place: the place, then the reference or the slider
+FIRST_PLACE, SECOND_PLACE = 0, FRAME_SIZE
+PLACES_SIZE = 2 * FRAME_SIZE
+# columns in Model.actuator_gear: force or scalar, then torque; rod length [m]
+GEAR_FORCE, GEAR_TORQUE, ROD = 0, 3, 6
+GEAR_SIZE = 7
+# columns in Model.actuator_law; GAIN: g0, g1, g2; BIAS: b0, b1, b2; TIME_CONSTANT [s]
+GAIN, BIAS = 0, 3
+CONTROL_LOWER, CONTROL_UPPER, FORCE_LOWER, FORCE_UPPER = range(6, 10)
+ACTIVATION_LOWER, ACTIVATION_UPPER, TIME_CONSTANT = range(10, 13)
+ACTUATOR_LAW_SIZE = 13
+# columns in Workspace.actuator_line: force at the position of mid-step and the velocity of the
+# start; its loss per length and per rate of length
+BASE, STIFFNESS, DAMPING = range(3)
+LINE_SIZE = 3
