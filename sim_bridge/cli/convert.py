@@ -1,10 +1,12 @@
-"""`sim_bridge convert`: write a robot as OpenPLX."""
+"""`sim_bridge convert`: write a robot in another format."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 import sys
+from typing import Protocol
 
 import numpy as np
 
@@ -16,9 +18,11 @@ from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
 from sim_bridge.description.formats import format_of, OPENPLX
 from sim_bridge.description.mechanism.base import AUTO, base_of, FILE, FIXED
+from sim_bridge.description.mjcf.write.robot import mjcf_text
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.openplx.write.robot import openplx_text
 from sim_bridge.description.report import DescriptionError, Report
+from sim_bridge.description.urdf.file_text import urdf_file_text
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.world.world import World
 
@@ -27,36 +31,70 @@ WRITTEN, REFUSED = 0, 1
 _EPILOG = """\
 exit status:
   0  the file is written, whatever the warnings
-  1  it is not: the robot has errors, or parts without a counterpart in OpenPLX
+  1  it is not: the robot has errors, or parts without a counterpart in the format
   2  wrong usage, or a file that cannot be read or written
 
 for example:
   sim_bridge convert your.urdf your.openplx
+  sim_bridge convert your.urdf your.xml              # MJCF, for MuJoCo
   sim_bridge convert arm arm.openplx --force         # a shipped robot, over a file
   sim_bridge convert rover on_a_rig.openplx --base fixed
   sim_bridge check your.openplx
 """
 
 
+class Writer(Protocol):
+    """Function that writes a robot's text in one format."""
+
+    def __call__(
+        self,
+        description: RobotDescription,
+        *,
+        fixed_base: bool,
+        folder: Path | None,
+        apart: Iterable[tuple[str, str]],
+    ) -> tuple[str | None, Report]:
+        """
+        Return the text, None if the robot would move differently, and a report of its losses.
+
+        fixed_base: whether the root link is fixed to the world. folder: the file's folder. apart:
+        pairs of links without collision, in addition to links connected by a joint.
+        """
+
+
+_WRITERS: dict[str, Writer] = {
+    '.openplx': openplx_text,
+    '.xml': mjcf_text,
+    '.mjcf': mjcf_text,
+    '.urdf': urdf_file_text,
+}
+
+
+def _accepted() -> str:
+    return ', '.join(_WRITERS)
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'convert',
-        help='write a robot as OpenPLX',
-        description='Write a URDF or xacro robot as an OpenPLX file that loads to an equal model. '
-        'Elements without an OpenPLX counterpart are reported: the conversion is refused if the '
-        'robot would move differently, otherwise the element is left out.',
+        help='write a robot as OpenPLX, MJCF or URDF',
+        description='Write a robot as an OpenPLX, MJCF or URDF file that loads to an equal model. '
+        'Elements without a counterpart are reported: the conversion is refused if the robot '
+        'would move differently, otherwise the element is left out.',
         epilog=_EPILOG,
         formatter_class=HelpFormatter,
         allow_abbrev=False,
     )
     completed(
-        parser.add_argument('robot', help='a shipped robot by name, or a URDF or xacro file'),
+        parser.add_argument('robot', help='a shipped robot by name, or a robot file'),
         completers.robots,
     )
     completed(
         parser.add_argument(
-            'output', metavar='OUTPUT', help='file to write, with a name ending in .openplx'
+            'output',
+            metavar='OUTPUT',
+            help=f'file to write; its format is chosen by its suffix, {_accepted()}',
         ),
         completers.files,
     )
@@ -82,7 +120,7 @@ def run(args: argparse.Namespace) -> int:
     output = Path(args.output)
     path = find_robot(args.robot, package_paths=args.package_path)
     if format_of(path) is OPENPLX:
-        raise InvalidValueError('robot', str(path), 'a URDF or xacro file: it is OpenPLX')
+        raise InvalidValueError('robot', str(path), 'a file in another format: it is OpenPLX')
     _check_output(output, args.force)
     description, report = examine_description(
         path,
@@ -99,9 +137,8 @@ def run(args: argparse.Namespace) -> int:
         apart = separated_links(description, is_fixed)
     except DescriptionError as err:
         return _refused(err.report)
-    text, report = openplx_text(
-        description, fixed_base=is_fixed, folder=output.parent, apart=apart
-    )
+    write = _WRITERS[output.suffix]
+    text, report = write(description, fixed_base=is_fixed, folder=output.parent, apart=apart)
     if text is None:
         return _refused(report)
     try:
@@ -136,8 +173,8 @@ def separated_links(description: RobotDescription, is_fixed: bool) -> list[tuple
 
 
 def _check_output(output: Path, force: bool) -> None:
-    if output.suffix not in OPENPLX.suffixes:
-        raise InvalidValueError('output', str(output), f'a name ending in {OPENPLX.suffixes[0]}')
+    if output.suffix not in _WRITERS:
+        raise InvalidValueError('output', str(output), f'a name ending in {_accepted()}')
     if not force and output.exists():
         raise InvalidValueError(
             'output', str(output), 'a file that does not exist yet, or --force'

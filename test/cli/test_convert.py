@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import mujoco
+import numpy as np
 import pytest
 
 import sim_bridge as sb
@@ -31,7 +33,7 @@ def test_a_robot_is_written_once(tmp_path, capsys):
 @pytest.mark.parametrize(
     ('words', 'code', 'what'),
     [
-        (('arm', 'arm.urdf'), 2, '.openplx'),
+        (('arm', 'arm.sdf'), 2, '.openplx, .xml, .mjcf, .urdf'),
         (('arm', 'none/arm.openplx'), 2, 'none'),
         (('planar.urdf', 'planar.openplx'), 1, "joint 'slide'"),
         (('wrong.urdf', 'wrong.openplx'), 1, '"nothing"'),
@@ -51,3 +53,37 @@ def test_nothing_is_written_for_wrong_input(tmp_path, monkeypatch, capsys, words
     assert main(['convert', *words]) == code
     assert what in capsys.readouterr().err
     assert not list(tmp_path.glob('**/*.openplx'))
+    assert not list(tmp_path.glob('**/*.sdf'))
+
+
+def test_the_suffix_chooses_the_format(tmp_path, capsys):
+    """Write one robot as MJCF, loaded by MuJoCo, and as URDF, loaded here."""
+    assert main(['convert', 'hand', str(tmp_path / 'hand.xml'), '--base', 'fixed']) == 0
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / 'hand.xml'))
+    robot = sb.World().load_urdf('hand', base='fixed')
+    assert model.nv == len(robot.joint_names)
+    assert 'its velocity limit' in capsys.readouterr().err
+    assert main(['convert', 'biped', str(tmp_path / 'biped.urdf')]) == 0
+    assert 'armature: it will move differently' in capsys.readouterr().err
+    one, other = sb.load_description('biped'), sb.load_description(tmp_path / 'biped.urdf')
+    robots = [sb.World().add_robot(each) for each in (one, other)]
+    for robot in robots:
+        robot.q = np.linspace(0.1, 0.4, len(robot.joint_names))
+    matrices = [sb.dynamics.mass_matrix(robot) for robot in robots]
+    rotors = np.diag([0.0] * 6 + [each.dynamics.armature for each in one.joints.values()])
+    np.testing.assert_allclose(matrices[1], matrices[0] - rotors, atol=1e-12)
+
+
+def test_urdf_is_refused_where_the_motion_would_differ(tmp_path, capsys):
+    """Name the loop joint, and write nothing."""
+    assert main(['convert', 'crank_slider', str(tmp_path / 'crank.urdf')]) == 1
+    assert 'close loops' in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_base_is_fixed_by_a_link_world(tmp_path):
+    """Load the written URDF: its root is the world."""
+    path = tmp_path / 'box.urdf'
+    assert main(['convert', 'floating_box', str(path), '--base', 'fixed']) == 0
+    written = sb.load_description(path)
+    assert (written.root, written.fixed_base) == ('world', True)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import hashlib
 import math
-import os
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -32,10 +30,10 @@ from sim_bridge.shapes.mesh_files import VRML_SUFFIX
 from sim_bridge.shapes.placed import Placed
 from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
 from sim_bridge.shapes.shapes import Box, Capsule, Cylinder, Ellipsoid, PRIMITIVES, Shape, Sphere
+from sim_bridge.shapes.stl_files import stl_file
 from sim_bridge.shapes.tessellation import tessellated
 
 _UNBOUNDED, _FREE = JointLimits(), JointDynamics()
-_TRIANGLE = np.dtype([('normal', '<f4', 3), ('corners', '<f4', (3, 3)), ('attribute', '<u2')])
 
 
 def urdf_text(
@@ -151,7 +149,7 @@ class _Writer:
             self._geometry(link, kind, TriangleMesh(*tessellated(shape)), pose)
             return
         elif isinstance(shape, (ConvexHull, TriangleMesh)) and self._folder is not None:
-            name, sizes = 'mesh', {'filename': _stl_file(shape, self._folder).as_uri()}
+            name, sizes = 'mesh', {'filename': stl_file(shape, self._folder).as_uri()}
         else:
             link.append(_comment(f'{kind} left out: {shape!r}'))
             return
@@ -190,7 +188,11 @@ class _Writer:
         if kind in (JointType.FIXED, JointType.FLOATING):
             origin, last = origin @ last, Pose()
         child = joint.child if last.is_identity else self._frame(f'{joint.name}_frame')
-        self._add(name, kind, parent, child, origin, joint.axis, limits, dynamics)
+        written = self._add(name, kind, parent, child, origin, joint.axis, limits, dynamics)
+        if joint.mimic is not None:
+            rule = SubElement(written, 'mimic', joint=joint.mimic.joint)
+            rule.set('multiplier', _number(joint.mimic.multiplier))
+            rule.set('offset', _number(joint.mimic.offset))
         if child != joint.child:
             self._add(f'{joint.name}_at_0', JointType.FIXED, child, joint.child, last)
 
@@ -211,7 +213,7 @@ class _Writer:
         axis: np.ndarray | None = None,
         limits: JointLimits = _UNBOUNDED,
         dynamics: JointDynamics = _FREE,
-    ) -> None:
+    ) -> Element:
         is_bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
         if kind is JointType.REVOLUTE and not is_bounded:
             kind = JointType.CONTINUOUS
@@ -220,7 +222,7 @@ class _Writer:
         SubElement(element, 'parent', link=parent)
         SubElement(element, 'child', link=child)
         if axis is None or kind in (JointType.FIXED, JointType.FLOATING):
-            return
+            return element
         SubElement(element, 'axis', xyz=_numbers(axis))
         values = {'effort': _number(limits.effort), 'velocity': _number(limits.velocity)}
         if kind is not JointType.CONTINUOUS:
@@ -233,6 +235,7 @@ class _Writer:
                 damping=_number(dynamics.damping),
                 friction=_number(dynamics.friction),
             )
+        return element
 
 
 def _comment(text: str) -> Any:
@@ -255,18 +258,3 @@ def _numbers(values: Iterable[float]) -> str:
 def _number(value: float) -> str:
     """Return a number as text that is read to the same bits; infinity as the greatest number."""
     return repr(float(np.nan_to_num(value)))
-
-
-def _stl_file(shape: ConvexHull | TriangleMesh, folder: Path) -> Path:
-    """Return a mesh's binary STL file; write it if it is missing."""
-    facets = np.zeros(len(shape.triangles), _TRIANGLE)
-    facets['corners'] = shape.vertices[shape.triangles]
-    data = bytes(80) + np.uint32(len(facets)).tobytes() + facets.tobytes()
-    path = folder / f'{hashlib.sha256(data).hexdigest()}.stl'
-    if not path.is_file():
-        folder.mkdir(parents=True, exist_ok=True)
-        # the renaming is atomic: parallel writers never leave an incomplete file
-        temporary = path.with_suffix(f'.{os.getpid()}')
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    return path

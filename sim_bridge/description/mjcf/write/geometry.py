@@ -1,0 +1,167 @@
+"""Shapes and their assets in MJCF."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree.ElementTree import Element, SubElement
+
+from sim_bridge.description.mjcf.write.text import number, numbers, placed
+from sim_bridge.description.model import ContactDescription, GeometryDescription, LinkDescription
+from sim_bridge.description.report import Findings, Place
+from sim_bridge.foundation.errors import InvalidValueError
+from sim_bridge.foundation.names import free_name
+from sim_bridge.shapes.material import Material
+from sim_bridge.shapes.mesh_cache import mesh_of_file
+from sim_bridge.shapes.polyhedra import TriangleMesh
+from sim_bridge.shapes.shapes import Cone
+from sim_bridge.shapes.stl_files import stl_file
+from sim_bridge.shapes.tessellation import tessellated
+
+# for infinite friction; MuJoCo's solvers need a number
+_GREATEST_FRICTION = 1e3
+# mesh files read by MuJoCo
+_READ = ('.stl', '.obj', '.msh')
+_VISUAL_GROUP, _COLLISION_GROUP = '2', '3'
+
+
+class GeometryWriter:
+    """
+    Writer for geoms and their mesh files.
+
+    folder: the MJCF file's folder; None: meshes without a readable file are left out.
+    """
+
+    def __init__(self, assets: Element, folder: Path | None, findings: Findings) -> None:
+        self._assets, self._folder, self._findings = assets, folder, findings
+        self._meshes: dict[tuple[str, tuple[float, ...], str], str] = {}
+        self._names: set[str] = set()
+
+    def write(self, body: Element, link: LinkDescription) -> None:
+        """Add a link's visuals and collision shapes to its body."""
+        for number_, visual in enumerate(link.visuals):
+            place = Place('link/visual', link.name, visual.line)
+            geom = self._geom(body, visual, place)
+            if geom is not None:
+                geom.attrib |= {'contype': '0', 'conaffinity': '0', 'group': _VISUAL_GROUP}
+                self._name(geom, visual.name or f'{link.name}_visual_{number_}')
+                if visual.color is not None:
+                    geom.set('rgba', numbers(visual.color))
+                if visual.texture:
+                    self._lose(place, 'texture')
+        for number_, collision in enumerate(link.collisions):
+            place = Place('link/collision', link.name, collision.line)
+            geom = self._geom(body, collision, place)
+            if geom is not None:
+                geom.set('group', _COLLISION_GROUP)
+                self._name(geom, collision.name or f'{link.name}_collision_{number_}')
+                self._contact(geom, link.contact, place)
+                if collision.material is not None:
+                    _write_material(geom, collision.material)
+                if collision.groups:
+                    self._lose(place, 'collision groups')
+
+    def _name(self, geom: Element, wanted: str) -> None:
+        name = free_name(wanted, self._names.__contains__)
+        self._names.add(name)
+        geom.set('name', name)
+
+    def _geom(self, body: Element, geometry: GeometryDescription, place: Place) -> Element | None:
+        if geometry.kind in ('mesh', 'cone'):
+            mesh = self._mesh(geometry, place)
+            if mesh is None:
+                return None
+            attributes = {'type': 'mesh', 'mesh': mesh}
+        else:
+            attributes = _PRIMITIVES[geometry.kind](geometry.size)
+        geom = SubElement(body, 'geom', attributes)
+        placed(geom, geometry.pose)
+        return geom
+
+    def _mesh(self, geometry: GeometryDescription, place: Place) -> str | None:
+        """Return a mesh asset's name; None, with a finding, if there is no file for it."""
+        key = geometry.path or f'{geometry.kind} {id(geometry)}', geometry.size, geometry.part
+        if key not in self._meshes:
+            try:
+                file, scale = self._mesh_file(geometry)
+            except (InvalidValueError, OSError) as err:
+                message = f'is left out: {err}'
+                self._findings.warning('unsupported', place, message, 'mesh', geometry.filename)
+                return None
+            name = free_name(Path(geometry.path).stem or place.name, self._names.__contains__)
+            self._names.add(name)
+            asset = SubElement(self._assets, 'mesh', name=name, file=self._relative(file))
+            if scale != (1.0, 1.0, 1.0):
+                asset.set('scale', numbers(scale))
+            self._meshes[key] = name
+        return self._meshes[key]
+
+    def _mesh_file(self, geometry: GeometryDescription) -> tuple[Path, tuple[float, ...]]:
+        path = Path(geometry.path)
+        if geometry.path and not geometry.part and path.suffix.lower() in _READ:
+            return path.resolve(), geometry.size
+        if self._folder is None:
+            raise InvalidValueError('mesh', geometry.filename, 'a folder for its STL file')
+        if geometry.kind == 'cone':
+            # MuJoCo has no cone
+            mesh = TriangleMesh(*tessellated(Cone(*geometry.size)))
+        elif geometry.surface is not None:
+            mesh = TriangleMesh(*geometry.surface)
+        else:
+            mesh = mesh_of_file(geometry.path, geometry.size, geometry.part)
+        return stl_file(mesh, self._folder.resolve() / 'meshes'), (1.0, 1.0, 1.0)
+
+    def _relative(self, file: Path) -> str:
+        if self._folder is None or not file.is_relative_to(self._folder.resolve()):
+            return str(file)
+        return str(file.relative_to(self._folder.resolve()))
+
+    def _contact(self, geom: Element, contact: ContactDescription, place: Place) -> None:
+        if contact.friction is not None:
+            geom.set('friction', f'{number(contact.friction)} 0.005 0.0001')
+        if contact.friction2 not in (None, contact.friction):
+            self._lose(place, 'friction of the second direction')
+        for part in ('direction', 'stiffness', 'damping', 'max_velocity', 'layer'):
+            if getattr(contact, part) is not None:
+                self._lose(place, f'contact parameter {part!r}')
+
+    def _lose(self, place: Place, part: str) -> None:
+        message = f'MJCF has no counterpart for its {part}: left out'
+        self._findings.warning('unsupported', place, message)
+
+
+def _write_material(geom: Element, material: Material) -> None:
+    """Set friction: sliding, then torsional and rolling [m], and the directions that have it."""
+    turning = material.spinning_friction, material.rolling_friction
+    sliding = min(material.friction, _GREATEST_FRICTION)
+    geom.set('friction', numbers((sliding, *turning)))
+    geom.set('condim', '6' if turning[1] else '4' if turning[0] else '3')
+
+
+def _box(size: tuple[float, ...]) -> dict[str, str]:
+    return {'type': 'box', 'size': numbers(0.5 * each for each in size)}
+
+
+def _sphere(size: tuple[float, ...]) -> dict[str, str]:
+    return {'type': 'sphere', 'size': number(size[0])}
+
+
+def _cylinder(size: tuple[float, ...]) -> dict[str, str]:
+    return {'type': 'cylinder', 'size': numbers((size[0], 0.5 * size[1]))}
+
+
+def _capsule(size: tuple[float, ...]) -> dict[str, str]:
+    return _cylinder(size) | {'type': 'capsule'}
+
+
+def _ellipsoid(size: tuple[float, ...]) -> dict[str, str]:
+    return {'type': 'ellipsoid', 'size': numbers(size)}
+
+
+_PRIMITIVES: dict[str, Callable[[tuple[float, ...]], dict[str, str]]] = {
+    'box': _box,
+    'sphere': _sphere,
+    'cylinder': _cylinder,
+    'capsule': _capsule,
+    'ellipsoid': _ellipsoid,
+}
