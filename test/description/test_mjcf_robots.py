@@ -1,12 +1,15 @@
 """Robots in MJCF: kinematics and dynamics beside MuJoCo, shapes, contact rules, lines."""
 
 from itertools import combinations
+from pathlib import Path
 
+import gymnasium
 import mujoco
 import numpy as np
 import pytest
 import trimesh
 
+from corpus.mjcf_models import outcome_of
 from corpus.mjcf_twin import compare
 import sim_bridge as sb
 from sim_bridge.description.mjcf import load as mjcf
@@ -315,3 +318,46 @@ def test_what_bodies_of_other_laws_need_is_refused_by_name(inner, named):
     description, report = read(f'<mujoco>{inner}</mujoco>')
     assert not report.ok
     assert any(named in each.message for each in report.errors), report.to_text()
+
+
+def test_elements_without_simulation_are_named(tmp_path):
+    """Name each element that has no counterpart, once, with its line."""
+    path = tmp_path / 'named.xml'
+    path.write_text("""<mujoco><option density="1.2" viscosity="0.1" wind="1 0 0">
+<flag limit="disable"/></option>
+<custom><numeric name="n" data="1"/><text name="t" data="x"/></custom>
+<worldbody><body name="a"><joint name="j" axis="0 1 0"/><joint name="k"/>
+<geom size="0.1" margin="0.01"/><site name="s"/></body></worldbody>
+<tendon><fixed name="pull"><joint joint="j" coef="1"/></fixed></tendon>
+<equality><tendon name="rope" tendon1="pull"/>
+<joint name="off" joint1="j" joint2="k" active="false"/></equality>
+<actuator><motor name="m" joint="j"/></actuator>
+<sensor><velocimeter name="v" site="s"/><touch name="t" site="s"/></sensor>
+<keyframe><key name="home"/></keyframe></mujoco>""")
+    _, report = read(path)
+    assert report.ok
+    named = {(each.element, each.name or each.attribute): each.line for each in report.findings}
+    assert named == {
+        ('option', 'density'): 0,
+        ('option', 'viscosity'): 0,
+        ('option', 'wind'): 0,
+        ('option/flag', 'limit'): 0,
+        ('geom', 'margin'): 5,
+        ('tendon', 'pull'): 6,
+        ('equality', 'rope'): 7,
+        ('equality', 'off'): 8,
+        ('actuator', 'm'): 9,
+        ('sensor', 'v'): 10,
+        ('sensor', 't'): 10,
+        ('key', 'home'): 11,
+    }
+
+
+def test_models_of_gymnasium_are_equal():
+    """Read every model of a package that MuJoCo reads, with equal equations of motion."""
+    folder = Path(gymnasium.__file__).parent / 'envs' / 'mujoco' / 'assets'
+    paths = sorted(folder.glob('*.xml'))
+    assert len(paths) > 10
+    for path in paths:
+        found = compare(path, states=1)
+        assert outcome_of(found) == 'equal', path.name

@@ -128,22 +128,24 @@ class CompiledModel:
         line, file = self.line(kind, number), ''
         name = self.name(kind, number) if self.has_name(kind, number) else ''
         if not line and name:
-            file, line = self._included.get((tag, name), ('', 0))
+            file, line = self._named.get((tag, name), ('', 0))
         element = f'{tag}/{inner}' if inner else tag
         return Place(element, name, line, file=file)
 
     @cached_property
-    def _included(self) -> dict[tuple[str, str], tuple[str, int]]:
+    def _named(self) -> dict[tuple[str, str], tuple[str, int]]:
         """
-        Files and lines of named elements in included files, by tag and name.
+        Files ('' for the main file) and lines of named elements, by tag and name.
 
-        MuJoCo knows the lines of the main file alone.
+        MuJoCo knows the lines of most elements in the main file alone.
         """
         found: dict[tuple[str, str], tuple[str, int]] = {}
-        for file, elements in zip(self.texts['files'], self.texts['elements'], strict=True):
+        main, *_ = files = self.texts['files']
+        for file, elements in zip(files, self.texts['elements'], strict=True):
             for tag, line, name in elements:
-                if name and file != self.texts['files'][0]:
-                    found.setdefault((tag, name), (str(file), int(line)))
+                if name:
+                    place = ('' if file == main else str(file), int(line))
+                    found.setdefault((tag, name), place)
         return found
 
     @cached_property

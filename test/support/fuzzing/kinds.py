@@ -25,6 +25,7 @@ from fuzzing import (
     entities,
     forks,
     interruptions,
+    mjcf_files,
     nodes,
     parameter_files,
     recordings,
@@ -292,6 +293,7 @@ KINDS = {
         15,
         'xacro',
     ),
+    'mjcf': Kind(mjcf_files.make, mjcf_files.run, 25, 'xml'),
     'scene': Kind(
         _make_yaml(
             _documented_scene, *map(_scene_file, ('world_table.yaml', 'world_ground.yaml'))

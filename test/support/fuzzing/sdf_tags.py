@@ -20,7 +20,7 @@ import numpy as np
 from fuzzing.damage import damaged_xml
 from fuzzing.stepping import step_on
 from sim_bridge import World
-from sim_bridge.description.urdf.load import examine_urdf
+from sim_bridge.description.load import examine_description
 
 _LINK = (
     '<link name="{0}"><inertial><mass value="1"/>'
@@ -437,7 +437,7 @@ def _seen_parts(case: bytes) -> tuple[Any, Any] | None:
 
 def _seen(case: bytes) -> tuple[Any, Any, set[int]] | None:
     """Return a description's content, its findings and their lines; None if it is refused."""
-    description, report = examine_urdf(case.decode(), None, (), ())
+    description, report = examine_description(case.decode())
     if description is None or not report.ok:
         return None
     findings = sorted(
