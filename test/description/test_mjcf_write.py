@@ -12,6 +12,13 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge import dynamics
+from sim_bridge.description.actuators import (
+    ActuatorDescription,
+    CrankTransmission,
+    JointTransmission,
+    SiteFrame,
+    SiteTransmission,
+)
 from sim_bridge.description.mjcf.write.robot import mjcf_text
 from sim_bridge.description.model import (
     ConstraintDescription,
@@ -402,3 +409,63 @@ def mujoco_state(model, rng):
     q = rng.normal(size=model.nq)
     q[3:7] /= np.linalg.norm(q[3:7])
     return q
+
+
+def test_actuators_have_the_forces_of_the_original(tmp_path):
+    """Compare force, length and activation rate with MuJoCo at random states and controls."""
+    site = SiteFrame('two', np.array([0.1, 0.2, 0.3]), TILTED.rotation)
+    reference = SiteFrame('one', np.array([0.0, 0.1, 0.0]))
+    unbounded = (-np.inf, np.inf)
+    actuators = (
+        ActuatorDescription('motor', JointTransmission('a'), (2.0,), force_range=(-1.0, 1.5)),
+        ActuatorDescription(
+            'servo',
+            JointTransmission('b'),
+            control_range=(-0.5, 0.5),
+            gain=(50.0, 0.0, 0.0),
+            bias=(0.0, -50.0, -3.0),
+        ),
+        ActuatorDescription('jet', SiteTransmission(site), (0.0, 1.0, 2.0, 0.3, 0.0, 0.1)),
+        ActuatorDescription(
+            'wrist', SiteTransmission(site, reference), (1.0, 0.0, 0.0, 0.0, 0.5, 0.0)
+        ),
+        ActuatorDescription('crank', CrankTransmission(site, reference, 2.0), (1.5,)),
+        ActuatorDescription(
+            'slow',
+            JointTransmission('a'),
+            gain=(3.0, 0.5, -0.2),
+            dynamics='filter',
+            time_constant=0.4,
+            activation_range=(-0.2, unbounded[1]),
+        ),
+    )
+    joints = [
+        joint('a', 'revolute', 'world', 'one', TILTED, X),
+        joint('b', 'prismatic', 'one', 'two', TILTED, Z),
+    ]
+    description = replace(
+        describe([link('world', 0.0), link('one'), link('two')], joints), actuators=actuators
+    )
+    robot = sb.World(gravity=(0.0, 0.0, -9.81)).add_robot(description)
+    model, data = in_mujoco(description, tmp_path)
+    assert (model.nu, model.na) == (6, 1)
+    rng = np.random.default_rng(8)
+    for _ in range(4):
+        robot.controls = data.ctrl[:] = rng.normal(size=6)
+        robot.actuators['slow'].activation = data.act[0] = rng.uniform(0.0, 1.0)
+        at_random_state(robot, model, data, rng)
+        for number, actuator in enumerate(robot.actuators.values()):
+            close = {'rel': 1e-9, 'abs': 1e-9}
+            assert actuator.length == pytest.approx(data.actuator_length[number], **close)
+            assert actuator.force == pytest.approx(data.actuator_force[number], **close)
+
+
+def test_written_robots_have_motors_only_without_actuators(tmp_path):
+    """Keep the robot's own actuators alone."""
+    actuator = ActuatorDescription('own', JointTransmission('a'))
+    description = describe([link('world', 0.0), link('body')], [joint('a', 'revolute')])
+    names = []
+    for each in (description, replace(description, actuators=(actuator,))):
+        model, _ = in_mujoco(each, tmp_path)
+        names.append([model.actuator(k).name for k in range(model.nu)])
+    assert names == [['a'], ['own']]

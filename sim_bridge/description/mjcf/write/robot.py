@@ -9,11 +9,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from sim_bridge.description.mechanism.loops import link_poses
+from sim_bridge.description.mjcf.write.actuators import ActuatorWriter, frames_of, write_motors
 from sim_bridge.description.mjcf.write.geometry import GeometryWriter
 from sim_bridge.description.mjcf.write.joints import is_held, Part, write_joint
 from sim_bridge.description.mjcf.write.loops import LoopWriter, write_held, write_mimic
 from sim_bridge.description.mjcf.write.sensors import write_sensor
-from sim_bridge.description.mjcf.write.text import ends, number, numbers, placed
+from sim_bridge.description.mjcf.write.text import number, numbers, placed
 from sim_bridge.description.model import (
     JointDescription,
     JointType,
@@ -42,7 +43,7 @@ def mjcf_text(
     MuJoCo are written to `meshes` there as STL. apart: pairs of links without collision, in
     addition to links connected by a joint.
 
-    Each movable joint gets a motor with its name and effort limits.
+    A robot without actuators gets motors with the names and effort limits of its joints.
     """
     findings = Findings()
     text = None
@@ -87,6 +88,9 @@ class _Writer:
         # links named by other elements
         self._carriers = {each.link for each in description.sensors}
         self._carriers |= {each.link for each in description.crawlers}
+        self._carriers |= {
+            frame.link for each in description.actuators for frame in frames_of(each.transmission)
+        }
         self._carriers |= {
             name for each in description.constraints for name in (each.link1, each.link2)
         }
@@ -192,17 +196,13 @@ class _Writer:
             self._root.remove(equality)
 
     def _write_actuators(self) -> None:
+        """Add the robot's actuators; motors at the joints of a robot without any."""
         actuators = Element('actuator')
-        for joint, name, part in self._parts:
-            if part.kind == 'ball' or joint.type is JointType.FLOATING or joint.mimic is not None:
-                continue
-            least, greatest = part.limits.efforts
-            if least == greatest:
-                # no effort: a passive joint
-                continue
-            motor = SubElement(actuators, 'motor', name=name, joint=name)
-            if math.isfinite(least) or math.isfinite(greatest):
-                motor.attrib |= {'ctrllimited': 'true', 'ctrlrange': ends(least, greatest)}
+        if not self._robot.actuators:
+            write_motors(actuators, self._parts)
+        writer = ActuatorWriter(actuators, self._bodies)
+        for actuator in self._robot.actuators:
+            writer.write(actuator)
         if len(actuators):
             self._root.append(actuators)
 
