@@ -1,8 +1,8 @@
 """
-Channel between the node and its camera process: packets on a Unix socket, counts in memory.
+Channel between the node and its camera process: scenes on a Unix socket, counts in memory.
 
-The physics thread never waits for a slow camera process: packets that find no room are dropped,
-except scenes, which are sent again. Large packets go by a memory file.
+Frames are in a ring of each scene (`ring`). The physics thread never waits for a slow camera
+process: a scene that finds no room is sent again.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ import os
 import pickle
 import socket
 import struct
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.ros.camera.ring import Frame, Ring
 from sim_bridge.ros.camera.topics import CameraTopics
 from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sight.lamps import Surroundings
@@ -28,11 +29,9 @@ MOST_CAMERAS = 256
 WANTED, SENT, DROPPED, RENDERED_NS, AGE_NS = range(5)
 _COUNTS = 8
 
-# packets: kind, scene number, camera number, stamp [ns]
-_HEAD = struct.Struct('=qqqq')
+# a scene's number; 0 asks to look into the ring at once
+_HEAD = struct.Struct('=q')
 _ANSWER = struct.Struct('=qq')
-_SCENE, _FRAME = 0, 1
-_MOST_PACKET = 60_000
 _BUFFER = 8 << 20
 _MOST_ANSWER = 4096
 
@@ -43,8 +42,7 @@ class Scene(NamedTuple):
 
     cameras: by number. sites: each camera's own frame, by number among the poses. visuals,
     surroundings: seen by cameras. names: of robots and bodies, by instance from 1.
-    keeps_hashes: whether all pictures are rendered, and answers have their hashes. A frame
-    belongs to the scene with its number.
+    keeps_hashes: whether all pictures are rendered, and answers have their hashes.
     """
 
     number: int = 0
@@ -54,20 +52,6 @@ class Scene(NamedTuple):
     surroundings: Surroundings = Surroundings()
     names: Sequence[str] = ()
     keeps_hashes: bool = False
-
-
-class Frame(NamedTuple):
-    """
-    Poses at a camera's sample.
-
-    scene: number. camera: number in the scene. stamp: [ns]. poses: (n, 12) frames of all links
-    and sensors.
-    """
-
-    scene: int
-    camera: int
-    stamp: int
-    poses: np.ndarray
 
 
 class Counts:
@@ -95,15 +79,27 @@ def make_sockets() -> tuple[socket.socket, socket.socket]:
     return ends
 
 
-def send_scene(end: socket.socket, scene: Scene) -> None:
-    """Send a scene; raises BlockingIOError if there is no room, OSError at the end."""
-    head = _HEAD.pack(_SCENE, scene.number, 0, 0)
-    _send(end, head, pickle.dumps(tuple(scene), pickle.HIGHEST_PROTOCOL))
+def send_scene(end: socket.socket, scene: Scene, ring: int) -> None:
+    """
+    Send a scene and its ring.
+
+    ring: memory file for its frames. Raises BlockingIOError if there is no room, OSError at the
+    end.
+    """
+    file = os.memfd_create('sim_bridge_cameras')
+    try:
+        content = pickle.dumps(tuple(scene), pickle.HIGHEST_PROTOCOL)
+        with os.fdopen(os.dup(file), 'wb') as writing:
+            writing.write(content)
+        socket.send_fds(end, [_HEAD.pack(scene.number)], [file, ring], socket.MSG_DONTWAIT)
+    finally:
+        os.close(file)
 
 
-def send_frame(end: socket.socket, frame: Frame) -> None:
-    """Send a frame; raises as `send_scene` does."""
-    _send(end, _HEAD.pack(_FRAME, frame.scene, frame.camera, frame.stamp), frame.poses.tobytes())
+def wake(end: socket.socket) -> None:
+    """Let the camera process look into the ring at once; raises OSError at the end."""
+    with suppress(BlockingIOError):
+        end.send(_HEAD.pack(0), socket.MSG_DONTWAIT)
 
 
 def answer(end: socket.socket, frame: Frame, hashes: Hashes | None = None) -> None:
@@ -123,32 +119,20 @@ def read_answer(end: socket.socket) -> tuple[int, int, Hashes]:
     return camera, stamp, json.loads(content) if content else {}
 
 
-def receive(end: socket.socket) -> Scene | Frame:
-    """Wait for a packet; raises EOFError at the end."""
+def receive(end: socket.socket) -> tuple[Scene, Ring] | None:
+    """Wait for a scene with its ring; None for a call to wake up. Raises EOFError at the end."""
     try:
-        packet, descriptors, _, _ = socket.recv_fds(end, _MOST_PACKET + _HEAD.size, 1)
+        packet, descriptors, _, _ = socket.recv_fds(end, _HEAD.size, 2)
     except OSError:
         raise EOFError from None
     if not packet:
         raise EOFError
-    kind, scene, camera, stamp = _HEAD.unpack_from(packet)
-    content: Any = packet[_HEAD.size :]
-    for descriptor in descriptors:
-        with os.fdopen(descriptor, 'rb') as file:
-            file.seek(0)
-            content = file.read()
-    if kind == _SCENE:
-        return Scene(*pickle.loads(content))
-    return Frame(scene, camera, stamp, np.frombuffer(content).reshape(-1, 12))
-
-
-def _send(end: socket.socket, head: bytes, content: bytes) -> None:
-    if len(content) <= _MOST_PACKET:
-        end.send(head + content, socket.MSG_DONTWAIT)
-        return
-    file = os.memfd_create('sim_bridge_cameras')
-    try:
-        os.write(file, content)
-        socket.send_fds(end, [head], [file], socket.MSG_DONTWAIT)
-    finally:
-        os.close(file)
+    if not descriptors:
+        return None
+    file, ring = descriptors
+    with os.fdopen(file, 'rb') as reading:
+        reading.seek(0)
+        scene = Scene(*pickle.loads(reading.read()))
+    found = Ring(ring)
+    os.close(ring)
+    return scene, found

@@ -11,6 +11,8 @@ from pathlib import Path
 import socket
 from typing import NamedTuple, TYPE_CHECKING
 
+import numpy as np
+
 import sim_bridge as sb
 from sim_bridge.description.cameras import BOXES
 from sim_bridge.foundation.errors import InvalidValueError
@@ -19,22 +21,23 @@ from sim_bridge.ros.camera.channel import (
     AGE_NS,
     Counts,
     DROPPED,
-    Frame,
     make_sockets,
     MOST_CAMERAS,
     read_answer,
     RENDERED_NS,
     Scene,
-    send_frame,
     send_scene,
     SENT,
+    wake,
     WANTED,
 )
+from sim_bridge.ros.camera.ring import make_ring, Ring
 from sim_bridge.ros.camera.topics import camera_topics, CameraTopics, VISION, with_own_topics
 from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.ros.camera.triggers import Triggers
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.wire.qos import optional_messages
+from sim_bridge.sensors.cameras import POSE_SIZE
 from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.trust.child import python_module
@@ -59,21 +62,29 @@ class Carrier(NamedTuple):
     frame_prefix: str
 
 
+class _Late(NamedTuple):
+    """A sample that waits until it is due [ns]; poses: (12 n,)."""
+
+    due: int
+    stamp: int
+    poses: np.ndarray
+
+
 class _Fed:
     """
     A camera that is fed.
 
-    number: in the scene. asked: frames sent to the camera process. lost: frames without room.
-    late: frames waiting for their latency, with their time of sending [ns]. is_due:
-    whether the next sample is sent; for cameras with a trigger.
+    number: in the scene. asked: frames written. lost: frames replaced before they were read.
+    stamp: of the last one [ns]. late: samples waiting for their latency. is_due: whether the next
+    sample is sent; for cameras with a trigger.
     """
 
     def __init__(self, number: int, device: sb.CameraSensor) -> None:
         self.number, self.device = number, device
         self.latest = device.sample_step
-        self.asked = self.lost = 0
+        self.asked = self.lost = self.stamp = 0
         self.latency_ns = round(device.settings.latency * 1e9)
-        self.late: deque[tuple[int, Frame]] = deque()
+        self.late: deque[_Late] = deque()
         self.is_due = not device.settings.trigger
 
 
@@ -127,8 +138,12 @@ class CameraFeed:
         self._sampled: dict[tuple[int, int], int] = {}
         self._scene = Scene()
         self._is_told = True
+        # of the present scene; numbers in its frames' poses
+        self._ring: Ring | None = None
+        self._poses = 0
         self._end: socket.socket | None = None
         self._process: subprocess.Popen[bytes] | None = None
+        self._has_ended = False
         self._counts: Counts | None = None
         # with the camera process's settings
         self._folder: tempfile.TemporaryDirectory[str] | None = None
@@ -158,6 +173,7 @@ class CameraFeed:
         )
         self._simulation.cache.settle()
         sites = [device.site for device, _ in found]
+        self._poses = max((device.memory.sample.shape[1] for device, _ in found), default=0)
         self._is_told = False
         self._scene = Scene(self._scene.number + 1, cameras, sites)
         if self._keeps_hashes and self._process is None and self._fed:
@@ -172,6 +188,9 @@ class CameraFeed:
             if self._announced.is_wanted():
                 self._start()
                 self._show()
+        elif self._process.poll() is not None:
+            # writing into the ring does not show it
+            self._has_ended = True
         elif self._counts is not None and self._counts.values[:, WANTED].any():
             self._announced.close()
 
@@ -179,37 +198,46 @@ class CameraFeed:
         """Send the frames due after a control step; time_ns: published simulated time [ns]."""
         if not self._fed or self._end is None:
             return
+        if self._has_ended:
+            self._give_up('has ended')
+            return
         asked: set[tuple[int, int]] = set()
         for fed in self._fed:
             if fed.device.memory.step[0] != fed.latest:
                 self._take(fed, time_ns)
-            while fed.late and fed.late[0][0] <= time_ns:
-                _, frame = fed.late.popleft()
-                fed.asked += 1
-                if self._send(partial(send_frame, frame=frame)):
-                    asked.add((fed.number, frame.stamp))
-                else:
-                    fed.lost += 1
+            while fed.late and fed.late[0].due <= time_ns:
+                self._write(fed, fed.late.popleft())
+                asked.add((fed.number, fed.stamp))
         if asked and (self._keeps_hashes or self._waits()):
+            self._send(wake)
             self._await(asked)
+
+    def _write(self, fed: _Fed, late: _Late) -> None:
+        """Put a sample into the ring."""
+        assert self._ring is not None
+        fed.asked, fed.stamp = fed.asked + 1, late.stamp
+        lost = self._ring.write(fed.number, late.stamp, late.poses)
+        if lost >= 0:
+            self._fed[lost].lost += 1
 
     def _take(self, fed: _Fed, time_ns: int) -> None:
         """Keep a new sample if it is wanted, until its latency is over."""
         sampled = fed.latest = fed.device.memory.step[0].item()
         stamp = time_ns - (self._simulation.run.step_count - sampled) * self._world.time_step_ns
-        if sampled < 0 or (fed.late and fed.late[-1][1].stamp >= stamp):
+        if sampled < 0 or (fed.late and fed.late[-1].stamp >= stamp):
             # the time went back
             fed.late.clear()
         if sampled < 0 or not fed.is_due or not self._is_wanted(fed) or not self._tell_scene():
             return
-        fed.is_due = not fed.device.settings.trigger
         poses = fed.device.memory.sample[0]
-        frame = Frame(
-            self._scene.number, fed.number, stamp, poses.copy() if fed.latency_ns else poses
-        )
+        if self._ring is None or len(poses) != self._ring.size:
+            # bodies came or went, and the next scene is not here yet
+            return
+        fed.is_due = not fed.device.settings.trigger
         if self._keeps_hashes:
             self._sampled[fed.number, stamp] = sampled
-        fed.late.append((stamp + fed.latency_ns, frame))
+        due = stamp + fed.latency_ns
+        fed.late.append(_Late(due, stamp, poses.copy() if fed.latency_ns else poses))
 
     def _is_wanted(self, fed: _Fed) -> bool:
         if self._counts is None:
@@ -334,7 +362,12 @@ class CameraFeed:
     def _tell_scene(self) -> bool:
         """Send the scene unless it was sent; return whether it was."""
         if not self._is_told:
-            self._is_told = self._send(partial(send_scene, scene=self._scene))
+            file = make_ring(self._poses // POSE_SIZE, len(self._fed))
+            try:
+                self._is_told = self._send(partial(send_scene, scene=self._scene, ring=file))
+                self._ring = Ring(file)
+            finally:
+                os.close(file)
         return self._is_told
 
     def _send(self, send: Callable[[socket.socket], None]) -> bool:

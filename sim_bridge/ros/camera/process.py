@@ -24,7 +24,6 @@ from sim_bridge.ros.camera.channel import (
     answer,
     Counts,
     DROPPED,
-    Frame,
     receive,
     RENDERED_NS,
     Scene,
@@ -32,11 +31,13 @@ from sim_bridge.ros.camera.channel import (
     WANTED,
 )
 from sim_bridge.ros.camera.publishing import CameraPublishers
-from sim_bridge.sensors.picture_hashes import Hashes
+from sim_bridge.ros.camera.ring import Frame, Ring
 from sim_bridge.sight.scenery import Scenery
 
 # longest delay before a new subscriber's first picture [s]
 _PERIOD_S = 0.02
+# time between two looks into the ring while pictures are wanted [s]
+_LOOK_S = 0.002
 # frames that wait for each camera
 _WAITING = 2
 
@@ -48,78 +49,98 @@ class Cameras:
         """Listen to a connection on another thread."""
         self._end, self._counts, self._node = end, counts.values, node
         self._scene, self._scenery = Scene(), Scenery([])
+        self._ring: Ring | None = None
         self._open: list[CameraPublishers] = []
-        self._scenes: deque[Scene] = deque()
-        # frames in order, with their arrival [ns]
-        self._waiting: deque[tuple[Frame, int]] = deque()
+        self._scenes: deque[tuple[Scene, Ring]] = deque()
+        # frames in order
+        self._waiting: deque[Frame] = deque()
         self._news = threading.Condition()
-        self._is_over = False
-        threading.Thread(target=self._listen, name='poses', daemon=True).start()
+        self._is_over = self._is_called = False
+        self._refreshed = 0.0
+        threading.Thread(target=self._listen, name='scenes', daemon=True).start()
 
     def run(self) -> None:
         """Render and publish until the connection ends."""
         while True:
             with self._news:
-                if not self._waiting and not self._scenes and not self._is_over:
-                    self._news.wait(_PERIOD_S)
+                if not self._waiting and not self._scenes and not self._is_called:
+                    self._news.wait_for(lambda: self._has_news, self._period)
                 if self._is_over:
                     return
+                self._is_called = False
                 scene = self._scenes.popleft() if self._scenes else None
-                item = self._waiting.popleft() if scene is None and self._waiting else None
+            self._look()
             if scene is not None:
-                self._show(scene)
-            if item is not None:
-                self._render(*item)
-            for number, camera in enumerate(self._open):
-                self._counts[number, WANTED] = camera.refresh()
+                # older frames belong to another scene
+                self._drop(list(self._waiting))
+                self._show(*scene)
+            elif self._waiting:
+                self._render(self._waiting.popleft())
+            self._refresh()
+
+    @property
+    def _has_news(self) -> bool:
+        return self._is_over or self._is_called or bool(self._scenes)
+
+    @property
+    def _period(self) -> float:
+        """Time until the next look into the ring [s]."""
+        is_wanted = self._counts[: len(self._open), WANTED].any() or self._scene.keeps_hashes
+        return _LOOK_S if is_wanted else _PERIOD_S
+
+    def _refresh(self) -> None:
+        """Count the subscribers, at intervals."""
+        now = time.monotonic()
+        if now - self._refreshed < _PERIOD_S:
+            return
+        self._refreshed = now
+        for number, camera in enumerate(self._open):
+            self._counts[number, WANTED] = camera.refresh()
 
     def _listen(self) -> None:
         try:
             while True:
                 packet = receive(self._end)
                 with self._news:
-                    self._take(packet)
+                    if packet is None:
+                        self._is_called = True
+                    else:
+                        self._scenes.append(packet)
                     self._news.notify()
         except EOFError:
             with self._news:
                 self._is_over = True
                 self._news.notify()
 
-    def _take(self, packet: Scene | Frame) -> None:
-        if isinstance(packet, Scene):
-            # older frames belong to another scene
-            self._drop(list(self._waiting))
-            self._scenes.append(packet)
-            return
-        item = packet, time.monotonic_ns()
-        own = [each for each in self._waiting if each[0].camera == packet.camera]
-        self._drop(own[: max(0, len(own) + 1 - _WAITING)])
-        self._waiting.append(item)
+    def _look(self) -> None:
+        """Take the new frames; of those that wait for a camera, the newest stay."""
+        for frame in [] if self._ring is None else self._ring.read():
+            own = [each for each in self._waiting if each.camera == frame.camera]
+            self._drop(own[: max(0, len(own) + 1 - _WAITING)])
+            self._waiting.append(frame)
 
-    def _drop(self, items: list[tuple[Frame, int]]) -> None:
-        for item in items:
-            self._waiting = deque(each for each in self._waiting if each is not item)
-            self._counts[item[0].camera, DROPPED] += 1
-            answer(self._end, item[0])
+    def _drop(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            self._waiting = deque(each for each in self._waiting if each is not frame)
+            self._counts[frame.camera, DROPPED] += 1
+            answer(self._end, frame)
 
-    def _show(self, scene: Scene) -> None:
+    def _show(self, scene: Scene, ring: Ring) -> None:
         for camera in self._open:
             camera.close()
-        self._scene, self._scenery = scene, Scenery(scene.visuals)
+        self._scene, self._scenery, self._ring = scene, Scenery(scene.visuals), ring
         self._counts[:] = 0
         self._open = [
             CameraPublishers(self._node, topics, scene, self._scenery) for topics in scene.cameras
         ]
+        self._refreshed = 0.0
 
-    def _render(self, frame: Frame, arrived: int) -> None:
-        hashes: Hashes = {}
-        if frame.scene == self._scene.number:
-            began = time.monotonic_ns()
-            camera = self._open[frame.camera]
-            hashes = camera.publish(frame, self._scene.sites[frame.camera])
-            now, row = time.monotonic_ns(), self._counts[frame.camera]
-            row[RENDERED_NS], row[AGE_NS] = now - began, now - arrived
-            row[SENT] += 1
+    def _render(self, frame: Frame) -> None:
+        began = time.monotonic_ns()
+        hashes = self._open[frame.camera].publish(frame, self._scene.sites[frame.camera])
+        now, row = time.monotonic_ns(), self._counts[frame.camera]
+        row[RENDERED_NS], row[AGE_NS] = now - began, now - frame.written
+        row[SENT] += 1
         answer(self._end, frame, hashes)
 
 

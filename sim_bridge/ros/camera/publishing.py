@@ -12,9 +12,10 @@ from rclpy.publisher import Publisher
 from std_msgs.msg import Header
 
 from sim_bridge.description.cameras import BOXES, BOXES_3D
-from sim_bridge.ros.camera.channel import Frame, Scene
+from sim_bridge.ros.camera.channel import Scene
 from sim_bridge.ros.camera.label_maps import LabelMaps, names_by_label
 from sim_bridge.ros.camera.layouts import output_of
+from sim_bridge.ros.camera.ring import Frame
 from sim_bridge.ros.camera.topics import CameraTopics, Publication
 from sim_bridge.ros.process.rclpy_compat import raw_publish_of
 from sim_bridge.ros.wire.compressed_images import compressed_message, encoding_to_compress
