@@ -331,7 +331,7 @@ def test_elements_without_simulation_are_named(tmp_path):
 <tendon><fixed name="pull"><joint joint="j" coef="1"/></fixed></tendon>
 <equality><tendon name="rope" tendon1="pull"/>
 <joint name="off" joint1="j" joint2="k" active="false"/></equality>
-<actuator><motor name="m" joint="j"/></actuator>
+<actuator><motor name="m" tendon="pull"/></actuator>
 <sensor><velocimeter name="v" site="s"/><touch name="t" site="s"/></sensor>
 <keyframe><key name="home"/></keyframe></mujoco>""")
     _, report = read(path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sim_bridge.description.mjcf import equalities, sensors
+from sim_bridge.description.mjcf.actuators import why_unsupported
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.report import Place
 
@@ -48,8 +49,8 @@ def _name_actuation(notes: Notes) -> None:
     for number, word in enumerate(model.words('actuator_dyntype')):
         if word == 'muscle' or model.words('actuator_gaintype')[number] == 'muscle':
             notes.refused('actuator', number, 'muscles are not simulated here')
-        else:
-            notes.left_out('actuator', number, 'actuators are not simulated; joints take commands')
+        elif why_unsupported(model, number):
+            notes.left_out('actuator', number, why_unsupported(model, number))
     for number in range(model.count('tendon')):
         notes.left_out('tendon', number, 'tendons are not simulated')
 

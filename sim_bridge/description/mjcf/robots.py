@@ -8,13 +8,15 @@ of the static world.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
+from sim_bridge.description.actuators import ActuatorDescription
 from sim_bridge.description.formats import MJCF
+from sim_bridge.description.mjcf.actuators import Actuators
 from sim_bridge.description.mjcf.compiled import CompiledModel, pose_of
 from sim_bridge.description.mjcf.contacts import Contacts
 from sim_bridge.description.mjcf.equalities import loops_of, with_mimics
@@ -146,7 +148,13 @@ class _Robot:
             apart=self._maker.contacts.apart,
             constraints=tuple(loops_of(model, self._names, self._notes)),
         )
+        description = replace(description, actuators=tuple(self._actuators(description)))
         return with_devices(description, model, self._names, self._notes)
+
+    def _actuators(self, description: RobotDescription) -> Iterator[ActuatorDescription]:
+        is_fixed = description.is_welded
+        base = (description.root, description.base_pose) if is_fixed else None
+        return Actuators(self._model, self._names, description.joints, base, self._notes).read()
 
     def _base_pose(self) -> Pose:
         model, root = self._model, self._tree.root
