@@ -24,6 +24,7 @@ from sim_bridge.description.plugin_inputs import (
     WindInput,
 )
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
+from sim_bridge.ros.command.actuator_controls import accept_controls, switch_off
 from sim_bridge.ros.command.command_table import QUANTITIES, VELOCITY
 from sim_bridge.ros.command.detachable_joint import DetachableJoint
 from sim_bridge.ros.command.field_inputs import (
@@ -97,6 +98,7 @@ class PluginInputs:
                 self._add_part(each)
         for topic, group in rotors.items():
             self._add_rotors(topic, group)
+        accept_controls(robot, self._accept)
         currents: dict[str, list[CurrentInput]] = {}
         for each in inputs:
             if isinstance(each, CurrentInput):
@@ -158,6 +160,7 @@ class PluginInputs:
         for part in self._parts:
             part.restart()
         restart_fields(self._robot)
+        switch_off(self._robot)
 
     # --- kinds -----------------------------------------------------------------------------------
 
