@@ -24,7 +24,9 @@ from sim_bridge.ros.params.robot_parameters import (
     world_parameters,
 )
 
-ROBOT_HELP = 'a shipped robot by name, a URDF, xacro or OpenPLX file by path or as package://…'
+ROBOT_HELP = (
+    'a shipped robot by name, a URDF, xacro, MJCF or OpenPLX file by path or as package://…'
+)
 
 _ROS_ARGS = '--ros-args'
 

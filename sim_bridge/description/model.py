@@ -25,6 +25,7 @@ from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
 from sim_bridge.description.force_fields import RobotField
 from sim_bridge.description.formats import URDF
+from sim_bridge.description.keyframes import KeyframeDescription
 from sim_bridge.description.plugin_inputs import PluginInput
 from sim_bridge.description.rays import RaySettings
 from sim_bridge.description.report import Report
@@ -492,7 +493,7 @@ class RobotDescription:
     command topics for its joints and fields, from plugins. format: name of the file format.
     separated: link pairs without contact, where the file lists them all, parents and children
     too; None: pairs overlapping in the initial configuration. apart: pairs of collision groups
-    without contact. actuators: in the order of their controls.
+    without contact. actuators: in the order of their controls. keyframes: named states.
     """
 
     name: str
@@ -520,6 +521,7 @@ class RobotDescription:
     separated: frozenset[frozenset[str]] | None = None
     apart: tuple[tuple[str, str], ...] = ()
     actuators: tuple[ActuatorDescription, ...] = ()
+    keyframes: tuple[KeyframeDescription, ...] = ()
 
     @property
     def fixed_base(self) -> bool:

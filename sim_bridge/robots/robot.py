@@ -24,6 +24,7 @@ from sim_bridge.robots.body_type import body_type, set_body_type
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
+from sim_bridge.robots.keyframes import set_keyframe
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
 from sim_bridge.robots.parts import RobotParts
@@ -371,6 +372,15 @@ class Robot(DeclaredAttributes):
         with Change(staleness, self.slot):
             staleness.set(self.slot, 'sleep', own)
             staleness.wake(self.slot)
+
+    def set_keyframe(self, name: str) -> None:
+        """
+        Set pose, velocities, joints and actuator controls to a named state of the file.
+
+        `robot.description.keyframes` has the states, such as MuJoCo's keyframes. Raises
+        UnknownNameError for another name.
+        """
+        set_keyframe(self, name)
 
     def disable(self) -> None:
         """

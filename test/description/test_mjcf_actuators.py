@@ -93,3 +93,37 @@ def test_actuators_without_counterpart_are_named():
     named = {each.name: each.message for each in description.report.not_simulated}
     assert named.keys() == {'glue', 'other'}
     assert 'body' in named['glue'] and 'user' in named['other']
+
+
+_KEYS = """
+<mujoco><worldbody>
+  <body name="base" pos="0 0 1"><freejoint/><geom size="0.1"/>
+    <body name="arm" pos="0.2 0 0"><joint name="turn" axis="0 1 0"/><joint name="slide"
+        type="slide"/><geom size="0.05"/>
+      <body name="hand" pos="0.2 0 0"><joint name="wrist" type="ball"/><geom size="0.05"/></body>
+    </body></body></worldbody>
+  <actuator><position name="hold" joint="turn" kp="2"/></actuator>
+  <keyframe><key name="home" ctrl="0.7" qpos="1 2 3 0.6 0 0.8 0 0.3 -0.2 0.8 0 0 0.6"
+    qvel="1 2 3 0.1 0.2 0.3 0.4 0.5 0.6 0.7 0.8"/></keyframe></mujoco>"""
+
+
+def test_keyframes_are_named_states():
+    """Set a robot to a keyframe: poses and velocities of all bodies as in MuJoCo, controls."""
+    model = mujoco.MjModel.from_xml_string(_KEYS)
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    robot = sb.World().load_urdf(_KEYS)
+    robot.set_keyframe('home')
+    assert robot.controls.tolist() == [0.7]
+    for name in ('base', 'arm', 'hand'):
+        link, body = robot.link(name), data.body(name)
+        np.testing.assert_allclose(link.p, body.xpos, atol=1e-12)
+        np.testing.assert_allclose(link.R, body.xmat.reshape(3, 3), atol=1e-12)
+        moved = np.zeros(6)
+        mujoco.mj_objectVelocity(
+            model, data, mujoco.mjtObj.mjOBJ_XBODY, model.body(name).id, moved, 0
+        )
+        np.testing.assert_allclose(np.concatenate([link.w, link.v]), moved, atol=1e-12)
+    with pytest.raises(sb.UnknownNameError, match='home'):
+        robot.set_keyframe('hom')

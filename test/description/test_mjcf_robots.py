@@ -332,8 +332,7 @@ def test_elements_without_simulation_are_named(tmp_path):
 <equality><tendon name="rope" tendon1="pull"/>
 <joint name="off" joint1="j" joint2="k" active="false"/></equality>
 <actuator><motor name="m" tendon="pull"/></actuator>
-<sensor><velocimeter name="v" site="s"/><touch name="t" site="s"/></sensor>
-<keyframe><key name="home"/></keyframe></mujoco>""")
+<sensor><velocimeter name="v" site="s"/><touch name="t" site="s"/></sensor></mujoco>""")
     _, report = read(path)
     assert report.ok
     named = {(each.element, each.name or each.attribute): each.line for each in report.findings}
@@ -349,7 +348,6 @@ def test_elements_without_simulation_are_named(tmp_path):
         ('actuator', 'm'): 9,
         ('sensor', 'v'): 10,
         ('sensor', 't'): 10,
-        ('key', 'home'): 11,
     }
 
 

@@ -35,8 +35,6 @@ def refuse(notes: Notes) -> None:
             notes.refused(kind, number, message)
     for number in range(model.count('skin')):
         notes.left_out('skin', number, 'skins are not drawn')
-    for number in range(model.count('key')):
-        notes.left_out('key', number, 'keyframes are not read; the initial state is qpos0')
     _name_actuation(notes)
     _name_options(notes)
     _name_contact_details(notes)

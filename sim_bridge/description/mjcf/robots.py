@@ -22,6 +22,7 @@ from sim_bridge.description.mjcf.contacts import Contacts
 from sim_bridge.description.mjcf.equalities import loops_of, with_mimics
 from sim_bridge.description.mjcf.geometry import Geoms
 from sim_bridge.description.mjcf.joints import free_joint, joints_of
+from sim_bridge.description.mjcf.keyframes import keyframes_of
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.sensors import with_devices
 from sim_bridge.description.model import (
@@ -149,6 +150,8 @@ class _Robot:
             constraints=tuple(loops_of(model, self._names, self._notes)),
         )
         description = replace(description, actuators=tuple(self._actuators(description)))
+        keyframes = tuple(keyframes_of(model, self._names, description))
+        description = replace(description, keyframes=keyframes)
         return with_devices(description, model, self._names, self._notes)
 
     def _actuators(self, description: RobotDescription) -> Iterator[ActuatorDescription]:

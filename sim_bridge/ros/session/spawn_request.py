@@ -39,7 +39,7 @@ class SpawnRequest:
     """
     A request to spawn a robot, an object or an OpenPLX scene.
 
-    resource: a shipped robot's name; a URDF, xacro or OpenPLX file, its URI, or its text;
+    resource: a shipped robot's name; a URDF, xacro, MJCF or OpenPLX file, its URI, or its text;
     `file.openplx#Model` for a model other than the last one. name: '' for the description's own
     name. allow_renaming: whether to add a number to a name in use. namespace: prefix for topics
     and frames; '' for the robot's name, '/' for none. position [m] and orientation (x y z w): pose
