@@ -157,12 +157,14 @@ def _drives(description: RobotDescription) -> list[dict[str, Any]]:
             'odometry': _full(drive.odom_topic or f'{drive.name}/odom'),
             'tf': drive.provides_tf,
             'speed': min(
-                drive.limits[0].max_velocity,
-                *(
-                    _RESERVE * description.joints[wheel.joint].limits.velocity * wheel.radius
-                    for wheel in drive.wheels
-                    if wheel.joint in description.joints
-                ),
+                [
+                    drive.limits[0].max_velocity,
+                    *(
+                        _RESERVE * description.joints[wheel.joint].limits.velocity * wheel.radius
+                        for wheel in drive.wheels
+                        if wheel.joint in description.joints
+                    ),
+                ]
             ),
         }
         for drive in description.drives

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from controlled_arm import controlled_arm
 from vehicles import vehicle, wheel
 
@@ -40,7 +42,19 @@ def test_tasks_have_the_names_of_the_files(tmp_path):
     asked = request(load_description(rover(tmp_path).path))
     [drive] = asked['drives']
     assert (drive['command'], drive['odometry'], drive['tf']) == ('/cmd_vel', '/odom', True)
-    assert asked['scans'] == ['/scan']
+    assert (asked['scans'], asked['clouds']) == (['/scan'], [])
+
+
+def test_tasks_of_gz_lidars_and_drives_without_wheels(tmp_path):
+    """Ask a lidar of gz-sim for scan and cloud, and a base without wheels for its speed."""
+    file = rover(tmp_path).path
+    text = file.read_text().replace('type="ray"', 'type="gpu_lidar"')
+    start, end = text.index('<plugin'), text.index('</plugin>')
+    planar = '<plugin name="move" filename="libgazebo_ros_planar_move.so">'
+    asked = request(load_description(text[:start] + planar + text[end:]))
+    assert (asked['scans'], asked['clouds']) == (['/scan'], ['/scan/points'])
+    [drive] = asked['drives']
+    assert drive['speed'] == math.inf
 
 
 def test_both_clients_run_against_robots_as_they_are(tmp_path, ros_environment):
