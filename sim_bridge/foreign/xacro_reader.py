@@ -26,6 +26,7 @@ import yaml
 
 from sim_bridge.foreign.files import read_file
 from sim_bridge.foreign.launch_arguments import Choice, choose
+from sim_bridge.foreign.old_xacro import OldElements
 from sim_bridge.foreign.packages import explain_missing, find_package, in_sources
 from sim_bridge.foreign.yaml_text import load_yaml, YamlTextError
 
@@ -55,6 +56,7 @@ _SHORTEST_SECRET = 4
 _LONGEST_PRINTED = 1 << 16
 # arguments taken from launch files; each needs another expansion
 _MOST_CHOICES = 20
+_OLD = 'warning: elements without the prefix xacro: are read as before ROS Melodic'
 # environment with ROS 2 sourced; packages for both generations ask for the version
 _OF_ROS_2 = {'ROS_VERSION': '2', 'ROS_PYTHON_VERSION': '3', 'ROS_DISTRO': 'jazzy'}
 
@@ -72,6 +74,8 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
     """
     secrets: set[str] = set()
     _guard(request, secrets)
+    old, is_old, known = OldElements(), False, -1
+    _watch(old, lambda: is_old)
     printed = io.StringIO()
     chosen: list[Choice] = []
     while True:
@@ -81,16 +85,36 @@ def read(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
                 text = _expanded(request, given, data)
             break
         except Exception as err:  # noqa: BLE001  expressions can raise anything
+            if old.found and known != len(old.macros) and not isinstance(err, RefusedError):
+                # again, with the names of all macros parsed
+                is_old, known = True, len(old.macros)
+                continue
             choice = None if isinstance(err, RefusedError) else _choice(str(err), given, request)
             if choice is None or len(chosen) == _MOST_CHOICES:
                 kind = '' if isinstance(err, RefusedError) else f'{type(err).__name__}: '
                 return {'error': f'{kind}{_without(secrets, str(err))}'}, b''
             chosen.append(choice)
+    if is_old:
+        printed.write(f'{_OLD}\n')
     answer = {
         'printed': _without(secrets, printed.getvalue()[:_LONGEST_PRINTED]),
         'chosen': [each._asdict() for each in chosen],
     }
     return answer, text.encode()
+
+
+def _watch(old: OldElements, is_old: Callable[[], bool]) -> None:
+    """Let xacro's parser note elements without prefix, and rename them if asked."""
+    parse = xacro.parse
+
+    def parsed(*args: Any, **kwargs: Any) -> Any:
+        document = parse(*args, **kwargs)
+        old.look(document)
+        if is_old():
+            old.rename(document)
+        return document
+
+    xacro.parse = parsed
 
 
 def _expanded(request: dict[str, Any], arguments: dict[str, Any], data: bytes) -> str:
