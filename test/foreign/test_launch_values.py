@@ -1,4 +1,4 @@
-"""Test values of xacro arguments that launch files compute."""
+"""Test values for xacro arguments, computed in launch files."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def package(tmp_path):
     ],
 )
 def test_paths_of_packages_are_read(package, expression, inside):
-    """Read paths that the launch file joins; leave out those that only a run would tell."""
+    """Read joined paths; leave out values known only at run time."""
     nodes = list(ast.walk(ast.parse(LAUNCH.format(value=expression))))
     expected = [] if inside is None else [str(package / inside)]
     assert list(passed_values(nodes, 'model', package / 'launch')) == expected

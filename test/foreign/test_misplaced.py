@@ -61,7 +61,7 @@ def test_files_near_the_named_place_are_found(repository, uri):
     ],
 )
 def test_other_files_stay_missing(repository, uri):
-    """Take no file by its name alone, and none by a path that leads elsewhere."""
+    """Take no file by its name alone, and none by a path with parent folders inside."""
     (repository / 'urdf' / 'hand.stl').write_bytes(b'')
     assert misplaced_file(uri, repository / 'urdf', []) is None
 

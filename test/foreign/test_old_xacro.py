@@ -25,7 +25,7 @@ ARM = """<robot xmlns:xacro="http://www.ros.org/wiki/xacro">
 
 @pytest.fixture
 def file(tmp_path):
-    """Return a function that writes a robot's file beside the macros, and returns its path."""
+    """Return a function writing a robot's file beside the macros; it returns the path."""
 
     def write(properties, call):
         (tmp_path / 'arm.xacro').write_text(ARM)
@@ -54,6 +54,6 @@ def test_documents_that_expand_stay_as_they_are(tmp_path):
 
 
 def test_missing_names_are_still_named(file):
-    """Name a property that no document has."""
+    """Name a property missing in all documents."""
     [error] = check_description(file('', CALL)).errors
     assert "'root' is not defined" in error.message
