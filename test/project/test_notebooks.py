@@ -103,6 +103,15 @@ def test_bags_to_pandas(monkeypatch):
     assert 'joint_states' in shown[0]
 
 
+def test_what_the_robot_sees(monkeypatch):
+    """Compute the points from depth and intrinsics; show obstacles ahead and above."""
+    names, shown = run('6_what_the_robot_sees', monkeypatch)
+    assert names['difference'] < 1e-5
+    assert names['near'].sum() > 1000
+    assert names['above'].shape == (360, 480, 3)
+    assert 'camera' in shown[0]
+
+
 @pytest.mark.long
 @pytest.mark.parametrize('book', BOOKS, ids=lambda book: book.stem)
 def test_notebooks_run_in_a_kernel(book, tmp_path):

@@ -158,6 +158,40 @@ def test_humanoid():
     assert all(humanoid.device(f'{side}_FOOT').f[2] > 20.0 for side in 'RL')
 
 
+def pixel_of(camera, point):
+    """Return the row and column that show a point, and its depth [m], at the last sample."""
+    pose = camera.optical_pose
+    x, y, z = (np.asarray(point) - pose[9:]) @ pose[:9].reshape(3, 3)
+    u, v, _ = camera.K @ [x / z, y / z, 1.0]
+    return round(v), round(u), z
+
+
+def test_camera_rover():
+    """See the red ball at its distance; the camera on the mast sees the light rover."""
+    world = load('camera_rover')
+    world.step(300)
+    camera = world.robots['rover'].device('camera')
+    row, column, z = pixel_of(camera, places(world, 'ball_1')[0])
+    assert camera.depth[row, column] == pytest.approx(z - 0.2, abs=0.01)
+    mast = world.robots['mast_camera'].device('mast_camera')
+    row, column, _ = pixel_of(mast, world.robots['rover'].root_link.p + [0, 0, 0.1])
+    assert mast.image[row, column].min() > 100
+
+
+def test_inspection():
+    """Hold the arm; the wrist camera sees the top of the tin in its colour, at rest."""
+    world = load('inspection')
+    world.step(1000)
+    arm = world.robots['arm']
+    targets = [arm.joint(name).target_position for name in arm.joint_names]
+    np.testing.assert_allclose(arm.q, targets, atol=0.03)
+    assert places(world, 'stack_2')[0, 2] == pytest.approx(0.295, abs=2e-3)
+    camera = arm.device('wrist_camera')
+    row, column, _ = pixel_of(camera, places(world, 'tin')[0] + [0, 0, 0.055])
+    red, green, blue = camera.image[row, column].tolist()
+    assert red < min(green, blue) - 30
+
+
 def test_lidar_rover():
     """Drive a side of the square; the lidar sees the first pillar at its position."""
     world = load('lidar_rover')
@@ -290,6 +324,7 @@ def test_scenes_say_who_controls_their_robots():
 
     assert of('rover_swarm') == {(f'rover_{k}', 'none') for k in range(1, 9)}
     assert of('grasp') == {('hand', 'pd')}
-    assert of('lidar_rover') == {('rover', 'square')}
+    assert of('lidar_rover') == of('camera_rover') == {('rover', 'square')}
+    assert of('inspection') == {('arm', 'none')}
     assert of('tracked_terrain') == {('vehicle', 'velocity')}
     assert of('dominoes') == set()
