@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.engine.data.pencil import (
     HIGH_X,
     HIGH_Y,
@@ -14,12 +15,12 @@ from sim_bridge.engine.data.pencil import (
     PER_Y,
     SPAN_SIZE,
 )
-from sim_bridge.engine.image.outline import POLYGON_SIZE
+from sim_bridge.engine.image.make_view import make_corners
 from sim_bridge.engine.image.pencil import sort_lines
 
 _MOST_CELLS = 2048
 """Cells a side."""
-_LINES_PER_CELL = 2
+_CELLS_PER_LINE = 2
 PLAIN, WITH_PAST = 3, 6
 """Columns of lines without and with a surface passed."""
 
@@ -27,11 +28,11 @@ PLAIN, WITH_PAST = 3, 6
 class Lines:
     """Lines of one pencil at a time; one object for each thread."""
 
-    def __init__(self) -> None:
-        """Start without room."""
+    def __init__(self, geometry: Geometry) -> None:
+        """Start without room for lines; geometry: walked by this thread."""
         self.span = np.zeros(SPAN_SIZE)
         self.source = np.zeros(0, np.int32)
-        self.polygon = np.zeros((POLYGON_SIZE, 3))
+        self.corners = make_corners(geometry)
         self._given = {columns: np.zeros((0, columns)) for columns in (PLAIN, WITH_PAST)}
         self._line = {columns: np.zeros((0, columns)) for columns in (PLAIN, WITH_PAST)}
         self._key, self._ordered = np.zeros(0, np.int32), np.zeros(0, np.int32)
@@ -56,7 +57,7 @@ class Lines:
             max(self.span[high_x] - self.span[low_x], 0.0)
             for low_x, high_x in ((LOW_X, HIGH_X), (LOW_Y, HIGH_Y))
         )
-        cells = max(count // _LINES_PER_CELL, 1)
+        cells = max(count * _CELLS_PER_LINE, 1)
         across_cells = round((cells * wide / high) ** 0.5) if high > 0.0 else cells
         width = min(max(across_cells, 1), _MOST_CELLS)
         height = min(max(cells // width, 1), _MOST_CELLS)

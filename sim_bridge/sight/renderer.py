@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim_bridge.compiler.calls import Call
 from sim_bridge.engine.image.cover import clear, cover, finish
 from sim_bridge.engine.image.depth import fill_depth, fill_millimetres, fill_points
 from sim_bridge.engine.image.encode import fill_bayer, fill_colors, fill_mono8, fill_mono16
@@ -72,13 +73,16 @@ class Renderer:
         )
         """Distance, visual and face seen by each pixel, see `engine.data.picture`."""
         self._bands = Bands(optics.height, threads, _ROWS)
-        self._lines = [Lines() for _ in range(self._bands.threads)]
+        self._lines = [Lines(scenery.geometry) for _ in range(self._bands.threads)]
         self._samples: list[list[Canvas]] = [[] for _ in range(self._bands.threads)]
         self._rays = optics.rays
         self._side = _GRIDS[samples]
         lighting = (surroundings or Surroundings()).arrays()
         self._shading = Shading(scenery, optics, lighting, self._side)
-        self._camera, self._placed = np.zeros((1, 12)), np.zeros((len(scenery.visuals), 12))
+        self._camera, self._poses = np.zeros((1, 12)), np.zeros((scenery.bodies, 12))
+        self._placed = np.zeros((len(scenery.visuals), 12))
+        self._place = place_visuals.prepare(scenery.geometry, self._poses, self._placed)
+        self._covers: dict[tuple[int, Band], list[Call]] = {}
         self._is_shaded = False
         self._exposure = exposure
         self._image_noise, self._depth_noise = exposure.image_noise(0), exposure.depth_noise(0)
@@ -105,36 +109,38 @@ class Renderer:
             raise InvalidValueError(
                 'poses', f'array of shape {poses.shape}', f'({self.scenery.bodies}, 12) numbers'
             )
-        geometry, optics = self.scenery.geometry, self.optics
-        shading, canvas, roles = self._shading, self._canvas, self.scenery.roles
-        self._camera, self._is_shaded = camera, False
+        np.copyto(self._camera, camera)
+        np.copyto(self._poses, poses[: self.scenery.bodies])
+        self._is_shaded = False
         self._image_noise = self._exposure.image_noise(draw)
         self._depth_noise = self._exposure.depth_noise(draw)
-        place_visuals(geometry, poses, self._placed)
-        shading.begin(camera, self._placed)
+        self._place()
+        self._shading.begin(self._camera, self._placed)
+        self._bands.run(self._see)
 
-        def work(thread: int, band: Band) -> None:
-            clear(*band, optics.far, canvas.picture)
-            for view in optics.views:
-                cover(
-                    geometry,
-                    poses,
-                    camera,
-                    roles.opaque,
-                    self.scenery.cones,
-                    optics.lens,
-                    view,
-                    *band,
-                    canvas.picture,
-                    self._lines[thread].polygon,
-                )
-            for view in optics.views:
-                finish(*band, optics.lens, view, canvas.picture)
-            if roles.has_layers:
-                shading.peel(canvas, band, self._lines[thread])
-                shading.settle(canvas, band, self.picture)
+    def _see(self, thread: int, band: Band) -> None:
+        """Find the surfaces in some rows."""
+        if (thread, band) not in self._covers:
+            self._covers[thread, band] = self._prepare(thread, band)
+        for call in self._covers[thread, band]:
+            call()
+        if self.scenery.roles.has_layers:
+            self._shading.peel(self._canvas, band, self._lines[thread])
+            self._shading.settle(self._canvas, band, self.picture)
 
-        self._bands.run(work)
+    def _prepare(self, thread: int, band: Band) -> list[Call]:
+        """Return the calls that cover some rows: arguments cost more than a small picture."""
+        scenery, optics, picture = self.scenery, self.optics, self._canvas.picture
+        place = scenery.geometry, self._poses, self._camera, scenery.roles.opaque, scenery.cones
+        corners = self._lines[thread].corners
+        return [
+            clear.prepare(*band, optics.far, picture),
+            *(
+                cover.prepare(*place, optics.lens, view, *band, picture, corners)
+                for view in optics.views
+            ),
+            *(finish.prepare(*band, optics.lens, view, picture) for view in optics.views),
+        ]
 
     def depth(self, out: np.ndarray | None = None) -> np.ndarray:
         """Return (height, width) float32 depth along the optical axis [m], see `fill_depth`."""

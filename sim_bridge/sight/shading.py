@@ -280,7 +280,7 @@ class Shading:
             scenery.paint,
             frame[None],
             pencil,
-            lines.polygon,
+            lines.corners,
         )
 
     def _orient(self, canvas: Canvas, rows: Band) -> None:

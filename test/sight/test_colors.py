@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from meshes import lumpy_ball
 import numpy as np
 from picturing import looking
@@ -264,7 +266,9 @@ def test_the_reference_shades_with_the_same_bits(monkeypatch):
     for module in (rendering, shading, lines):
         for name, each in vars(module).copy().items():
             if isinstance(each, Entry):
-                monkeypatch.setattr(module, name, reference(each))
+                interpreted = reference(each)
+                interpreted.prepare = partial(partial, interpreted)
+                monkeypatch.setattr(module, name, interpreted)
     assert all(map(np.array_equal, found, images()))
 
 

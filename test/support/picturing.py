@@ -9,8 +9,7 @@ from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.data.workspace import Workspace
 from sim_bridge.engine.image.cover import clear, cover, finish
 from sim_bridge.engine.image.lens import fill_rays
-from sim_bridge.engine.image.make_view import make_picture, make_views
-from sim_bridge.engine.image.outline import POLYGON_SIZE
+from sim_bridge.engine.image.make_view import make_corners, make_picture, make_views
 from sim_bridge.sight.cones import cones_of
 from sim_bridge.sight.exposure import Exposure
 
@@ -41,12 +40,12 @@ def picture_of(scene, camera, lens, size, rows=(), seen=ALL, far=FAR):
     geometry, pose = scene
     cones = cones_of(geometry)
     width, height = size
-    picture, polygon = make_picture(width, height), np.zeros((POLYGON_SIZE, 3))
+    picture, corners = make_picture(width, height), make_corners(geometry)
     views = make_views(lens, width, height)
     for band in zip([0, *rows], [*rows, height], strict=True):
         clear(*band, far, picture)
         for view in views:
-            cover(geometry, pose, camera, seen, cones, lens, view, *band, picture, polygon)
+            cover(geometry, pose, camera, seen, cones, lens, view, *band, picture, corners)
         for view in views:
             finish(*band, lens, view, picture)
     return picture

@@ -18,9 +18,11 @@ from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.collision.broad.place import frame_in_world
 from sim_bridge.engine.collision.mesh.height_field import field_corners
-from sim_bridge.engine.collision.mesh.mesh import leaf_triangles, mesh_corners
+from sim_bridge.engine.collision.mesh.mesh import leaf_triangles
+from sim_bridge.engine.collision.ray.spans import TOP
 from sim_bridge.engine.collision.ray.strike import strike
 from sim_bridge.engine.data.cones import Cones
+from sim_bridge.engine.data.corners import ACROSS_X, ACROSS_Y, Corners, U, V
 from sim_bridge.engine.data.geometry import (
     ENABLED,
     Geometry,
@@ -35,9 +37,10 @@ from sim_bridge.engine.data.lens import BROWN, Lens, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from sim_bridge.engine.image.lens import nearest_pixel
 from sim_bridge.engine.image.outline import (
+    begin_mesh,
     box_corner,
-    clip,
     CLUSTER_LEVELS,
+    corners_at,
     edge_plane,
     height_on,
     is_aside,
@@ -47,12 +50,17 @@ from sim_bridge.engine.image.outline import (
     NEAREST,
     size_of,
 )
+from sim_bridge.engine.image.pixels import (
+    is_within,
+    pixels_of,
+    pixels_within,
+    room_around,
+    SLACK,
+    turn_of,
+)
 from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
 from sim_bridge.engine.math.spatial import load_pose
 from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub, ZERO
-
-_SLACK = 1e-7
-"""Pixels by which the box around an image is enlarged against rounding."""
 
 
 @entry
@@ -79,12 +87,20 @@ def finish(first_row: int, end_row: int, lens: Lens, view: View, picture_inout: 
     has_unit_rays = lens.model != PINHOLE and lens.model != BROWN
     for v in range(first_row, end_row):
         for u in range(picture_inout.distance.shape[1]):
-            x, y = view.ray[v, u, 0], view.ray[v, u, 1]
             if picture_inout.item[v, u] == NOTHING:
                 picture_inout.distance[v, u] = math.inf
-            elif has_unit_rays and not math.isnan(x):
-                length = math.sqrt(1.0 + x * x + y * y)
-                picture_inout.distance[v, u] = picture_inout.distance[v, u] * length
+        if has_unit_rays:
+            _stretch(v, view, picture_inout)
+
+
+@kernel
+def _stretch(v, view, picture_inout):
+    """Convert depths in a row to distances."""
+    for u in range(picture_inout.distance.shape[1]):
+        x, y = view.ray[v, u, 0], view.ray[v, u, 1]
+        if picture_inout.item[v, u] != NOTHING and not math.isnan(x):
+            length = math.sqrt(1.0 + x * x + y * y)
+            picture_inout.distance[v, u] = picture_inout.distance[v, u] * length
 
 
 @entry
@@ -99,19 +115,19 @@ def cover(
     first_row: int,
     end_row: int,
     picture_inout: Picture,
-    polygon_out: FloatMatrix,
+    corners_inout: Corners,
 ):
     """
     Find the nearest surface on each ray in a band: some consecutive rows.
 
     pose: (nb, 12) body poses. camera: (1, 12) camera frame in the world. seen: (ng,) 0 for
-    geometries to ignore, or (0,); sensors are ignored. cones: of closed meshes. polygon_out:
-    (POLYGON_SIZE, 3) scratch, one for each thread. The picture, prepared by `clear`, gets depths
+    geometries to ignore, or (0,); sensors are ignored. cones: of closed meshes. corners_inout:
+    scratch. The picture, prepared by `clear`, gets depths
     along the view frame's z. Closed meshes and convex shapes are seen from outside only, height
     fields and open meshes from both sides.
     """
     R, p = load_pose(camera, 0)
-    to_view = mul_mm(_turn_of(view), transposed(R))
+    to_view = mul_mm(turn_of(view), transposed(R))
     band = _band(view, first_row, end_row)
     frustum = (lens, view, band, (first_row, end_row))
     if band[0] > band[1]:
@@ -123,16 +139,13 @@ def cover(
             S, q = frame_in_world(geometry, g, pose)
             place = (mul_mm(to_view, S), mul_mv(to_view, sub(q, p)))
             if geometry.shape[g] == MESH:
-                _cover_mesh(geometry, g, place, cones, frustum, picture_inout, polygon_out)
+                _cover_mesh(geometry, g, place, cones, frustum, picture_inout, corners_inout)
             elif geometry.shape[g] == HEIGHT_FIELD:
-                _cover_field(geometry, g, place, frustum, picture_inout, polygon_out)
+                _cover_field(geometry, g, place, frustum, picture_inout, corners_inout.polygon)
+            elif geometry.shape[g] == PLANE:
+                _cover_plane(g, place, frustum, picture_inout)
             else:
-                _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out)
-
-
-@kernel
-def _turn_of(view):
-    return load3(view.turn, 0, 0), load3(view.turn, 1, 0), load3(view.turn, 2, 0)
+                _cover_shape(geometry, g, place, frustum, picture_inout, corners_inout.polygon)
 
 
 @kernel
@@ -151,9 +164,9 @@ def _band(view, first_row, end_row):
 
 
 @subroutine
-def _cover_mesh(geometry, g, place, cones, frustum, picture_inout, polygon_out):
+def _cover_mesh(geometry, g, place, cones, frustum, picture_inout, corners_inout):
     """Cover with a mesh's triangles, cluster by cluster; place: its pose in the view."""
-    depth, band = geometry.tree[g, 1], frustum[2]
+    depth, band, visit = geometry.tree[g, 1], frustum[2], begin_mesh(corners_inout)
     level = max(depth - CLUSTER_LEVELS, 0)
     is_culled = geometry.flags[g] & SOLID != 0
     for node in range((1 << level) - 1, (2 << level) - 1):
@@ -165,9 +178,81 @@ def _cover_mesh(geometry, g, place, cones, frustum, picture_inout, polygon_out):
             first, _ = leaf_triangles(geometry, g, leaf)
             _, end = leaf_triangles(geometry, g, leaf + (1 << (depth - level)) - 1)
             for t in range(first, end):
-                a, b, c = mesh_corners(geometry, t)
-                corners = (moved(place, a), moved(place, b), moved(place, c))
-                _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_out)
+                surface = (geometry, g, t, place, visit)
+                _cover_mesh_triangle(surface, is_culled, frustum, picture_inout, corners_inout)
+
+
+@kernel
+def _cover_mesh_triangle(surface, is_culled, frustum, picture_inout, corners_inout):
+    """Cover with a triangle of a mesh; most contain no pixel's centre, and end after the box."""
+    geometry, g, t, place, visit = surface
+    base = geometry.vertex_range[g, 0]
+    ia, ib, ic = (
+        geometry.triangle[t, 0] - base,
+        geometry.triangle[t, 1] - base,
+        geometry.triangle[t, 2] - base,
+    )
+    for i in (ia, ib, ic):
+        if corners_inout.stamp[i] != visit:
+            corners_inout.stamp[i] = visit
+            p = moved(place, load3(geometry.vertex, base + i, 0))
+            _project_vertex(p, i, frustum, corners_inout)
+    ua, ub, uc = corners_inout.seen[ia, U], corners_inout.seen[ib, U], corners_inout.seen[ic, U]
+    if math.isnan(ua + ub + uc):
+        triangle = corners_at(corners_inout, ia, ib, ic)
+        _cover_triangle(triangle, g, t, is_culled, frustum, picture_inout, corners_inout.polygon)
+    else:
+        va, vb, vc = (
+            corners_inout.seen[ia, V],
+            corners_inout.seen[ib, V],
+            corners_inout.seen[ic, V],
+        )
+        room = SLACK
+        if frustum[1].bend > 0.0:
+            xa, xb, xc = (
+                corners_inout.seen[ia, ACROSS_X],
+                corners_inout.seen[ib, ACROSS_X],
+                corners_inout.seen[ic, ACROSS_X],
+            )
+            ya, yb, yc = (
+                corners_inout.seen[ia, ACROSS_Y],
+                corners_inout.seen[ib, ACROSS_Y],
+                corners_inout.seen[ic, ACROSS_Y],
+            )
+            wide, high = max(xa, xb, xc) - min(xa, xb, xc), max(ya, yb, yc) - min(ya, yb, yc)
+            room = room_around(frustum[1], wide, high)
+        box = pixels_within(
+            frustum,
+            min(ua, ub, uc) - room,
+            max(ua, ub, uc) + room,
+            min(va, vb, vc) - room,
+            max(va, vb, vc) + room,
+        )
+        if box[0] < box[1] and box[2] < box[3]:
+            triangle = corners_at(corners_inout, ia, ib, ic)
+            a, b, c = triangle
+            normal = cross(sub(b, a), sub(c, a))
+            offset = dot(a, normal)
+            if offset < 0.0 or (offset > 0.0 and not is_culled):
+                _fill_triangle(triangle, normal, offset, box, frustum[1], g, t, picture_inout)
+
+
+@kernel
+def _project_vertex(p, i, frustum, corners_inout):
+    """Write a vertex, and its pixel; p: in the view frame."""
+    lens, view, _, _ = frustum
+    store3(corners_inout.point, i, 0, p)
+    corners_inout.seen[i, U] = math.nan
+    if lens.model == PINHOLE:
+        if p[2] > NEAREST * size_of(p):
+            share = 1.0 / p[2]
+            x, y = share * p[0], share * p[1]
+            corners_inout.seen[i, U] = lens.fx * x + float(lens.skew * y) + lens.cx
+            corners_inout.seen[i, V] = lens.fy * y + lens.cy
+    elif is_within(p, view.domain):
+        u, v = nearest_pixel(lens, mul_tv(turn_of(view), p))
+        corners_inout.seen[i, ACROSS_X], corners_inout.seen[i, ACROSS_Y] = p[0] / p[2], p[1] / p[2]
+        corners_inout.seen[i, U], corners_inout.seen[i, V] = u, v
 
 
 @subroutine
@@ -187,7 +272,7 @@ def _cover_triangle(corners, g, t, is_culled, frustum, picture_inout, polygon_ou
     offset = dot(a, normal)
     # a back face has its normal away from the origin
     if (offset < 0.0 or (offset > 0.0 and not is_culled)) and not is_aside(a, b, c, band):
-        box = _pixels_of(a, b, c, frustum, polygon_out)
+        box = pixels_of(a, b, c, frustum, polygon_out)
         _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout)
 
 
@@ -232,14 +317,31 @@ def _rounding(view):
 
 
 @subroutine
+def _cover_plane(g, place, frustum, picture_inout):
+    """Cover with a plane, seen from above only."""
+    _, view, _, (first_row, end_row) = frustum
+    rotation, origin = place
+    up = (rotation[0][2], rotation[1][2], rotation[2][2])
+    offset = dot(up, origin)
+    if offset < 0.0:
+        for v in range(first_row, end_row):
+            for u in range(view.ray.shape[1]):
+                rate = height_on(up, view.ray[v, u, 0], view.ray[v, u, 1])
+                if rate < 0.0:
+                    z = offset / rate
+                    if z < picture_inout.distance[v, u]:
+                        picture_inout.distance[v, u] = z
+                        picture_inout.item[v, u] = g
+                        picture_inout.face[v, u] = TOP
+
+
+@subroutine
 def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
     """Cover with a shape by its intersections with the rays around its bounding box."""
-    _, view, _, (first_row, end_row) = frustum
-    first_column, end_column = 0, view.ray.shape[1]
-    if geometry.shape[g] != PLANE:
-        first_column, end_column, first_row, end_row = _pixels_around(
-            geometry, g, place, frustum, polygon_out
-        )
+    _, view, _, _ = frustum
+    first_column, end_column, first_row, end_row = _pixels_around(
+        geometry, g, place, frustum, polygon_out
+    )
     for v in range(first_row, end_row):
         for u in range(first_column, end_column):
             x, y = view.ray[v, u, 0], view.ray[v, u, 1]
@@ -254,7 +356,7 @@ def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
 
 @kernel
 def _pixels_around(geometry, g, place, frustum, polygon_out):
-    """Return the pixels around a geometry's bounding box, as `_pixels_of`."""
+    """Return the pixels around a geometry's bounding box, as `pixels_of`."""
     _, view, band, row_span = frustum
     middle, half = load3(geometry.bounds, g, 0), load3(geometry.bounds, g, 3)
     origin = sub(mul_tv(place[0], scale(-1.0, place[1])), middle)
@@ -269,68 +371,7 @@ def _pixels_around(geometry, g, place, frustum, polygon_out):
                 b = moved(place, box_corner(middle, half, axis, sign, 1.0, 1.0))
                 c = moved(place, box_corner(middle, half, axis, sign, turn, -turn))
                 if not is_aside(a, b, c, band):
-                    box = _pixels_of(a, b, c, frustum, polygon_out)
+                    box = pixels_of(a, b, c, frustum, polygon_out)
                     first_column, end_column = min(first_column, box[0]), max(end_column, box[1])
                     first_row, end_row = min(first_row, box[2]), max(end_row, box[3])
     return first_column, end_column, first_row, end_row
-
-
-# --- pixels around an image ----------------------------------------------------------------------
-
-
-@kernel
-def _pixels_of(a, b, c, frustum, polygon_out):
-    """Return first and end column, first and end row around a triangle's image."""
-    lens, view, band, row_span = frustum
-    if lens.model == PINHOLE:
-        is_plain = min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c))
-    else:
-        is_plain = _is_within(a, view.domain) and (
-            _is_within(b, view.domain) and _is_within(c, view.domain)
-        )
-    if is_plain:
-        store3(polygon_out, 0, 0, a)
-        store3(polygon_out, 1, 0, b)
-        store3(polygon_out, 2, 0, c)
-        return _box_around(lens, view, row_span, 0, 3, polygon_out)
-    first, count = clip(a, b, c, band, polygon_out)
-    return _box_around(lens, view, row_span, first, count, polygon_out)
-
-
-@kernel
-def _is_within(a, domain):
-    return (
-        a[2] > 0.0
-        and domain[X_LOW] * a[2] <= a[0] <= domain[X_HIGH] * a[2]
-        and domain[Y_LOW] * a[2] <= a[1] <= domain[Y_HIGH] * a[2]
-    )
-
-
-@kernel
-def _box_around(lens, view, row_span, first, count, polygon):
-    """Return the pixels around a polygon in front, as `_pixels_of`."""
-    width = view.ray.shape[1]
-    u_low, u_high, v_low, v_high = math.inf, -math.inf, math.inf, -math.inf
-    x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
-    for k in range(first, first + count):
-        p = load3(polygon, k, 0)
-        if not p[2] > NEAREST * size_of(p):
-            # the origin itself is in the polygon's plane
-            return 0, width, row_span[0], row_span[1]
-        if lens.model == PINHOLE:
-            share = 1.0 / p[2]
-            x, y = share * p[0], share * p[1]
-            u, v = lens.fx * x + float(lens.skew * y) + lens.cx, lens.fy * y + lens.cy
-        else:
-            x, y = p[0] / p[2], p[1] / p[2]
-            u, v = nearest_pixel(lens, mul_tv(_turn_of(view), p))
-        u_low, u_high, v_low, v_high = min(u_low, u), max(u_high, u), min(v_low, v), max(v_high, v)
-        x_low, x_high, y_low, y_high = min(x_low, x), max(x_high, x), min(y_low, y), max(y_high, y)
-    wide, high = x_high - x_low, y_high - y_low
-    room = view.bend * (wide * wide + high * high) + _SLACK
-    return (
-        max(math.ceil(u_low - room), 0),
-        min(math.floor(u_high + room) + 1, width),
-        max(math.ceil(v_low - room), row_span[0]),
-        min(math.floor(v_high + room) + 1, row_span[1]),
-    )

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from sim_bridge.engine.data.corners import Corners
+from sim_bridge.engine.data.geometry import Geometry, MESH
 from sim_bridge.engine.data.lens import BROWN, Lens, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from sim_bridge.engine.image.lens import fill_rays
+from sim_bridge.engine.image.outline import POLYGON_SIZE
 from sim_bridge.engine.image.view import find_bend, UNKNOWN_BEND
 
 # rotations from the camera frame to view frames: along z, right, left, down, up, backwards
@@ -53,6 +56,18 @@ def make_picture(width: int, height: int) -> Picture:
         np.full((height, width), np.inf),
         np.full((height, width), NOTHING, np.int32),
         np.zeros((height, width), np.int32),
+    )
+
+
+def make_corners(geometry: Geometry) -> Corners:
+    """Return scratch for one thread that walks these geometries."""
+    ranges = geometry.vertex_range[geometry.shape == MESH]
+    most = int((ranges[:, 1] - ranges[:, 0]).max(initial=0))
+    return Corners(
+        np.zeros((most, 3)),
+        np.zeros((most, 4)),
+        np.zeros(most + 1, np.int64),
+        np.zeros((POLYGON_SIZE, 3)),
     )
 
 

@@ -21,6 +21,20 @@ CLUSTER_LEVELS = 5
 
 
 @kernel
+def begin_mesh(corners_inout):
+    """Forget the vertices seen before; return the number of the visit."""
+    last = corners_inout.stamp.shape[0] - 1
+    corners_inout.stamp[last] += 1
+    return corners_inout.stamp[last]
+
+
+@kernel
+def corners_at(corners, ia, ib, ic):
+    """Return three vertices in the frame of the view or pencil."""
+    return load3(corners.point, ia, 0), load3(corners.point, ib, 0), load3(corners.point, ic, 0)
+
+
+@kernel
 def moved(place, x):
     """Return a point at a pose, for its coordinates there."""
     return add(mul_mv(place[0], x), place[1])

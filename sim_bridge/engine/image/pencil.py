@@ -18,6 +18,7 @@ from sim_bridge.engine.collision.mesh.height_field import field_corners
 from sim_bridge.engine.collision.mesh.mesh import leaf_triangles, mesh_corners
 from sim_bridge.engine.collision.ray.strike import strike
 from sim_bridge.engine.data.cones import Cones
+from sim_bridge.engine.data.corners import ACROSS_X, ACROSS_Y, Corners
 from sim_bridge.engine.data.geometry import Geometry, HEIGHT_FIELD, MESH, PLANE, SOLID
 from sim_bridge.engine.data.paint import Paint
 from sim_bridge.engine.data.pencil import (
@@ -39,14 +40,21 @@ from sim_bridge.engine.data.pencil import (
     Y,
 )
 from sim_bridge.engine.data.picture import NOTHING
+from sim_bridge.engine.image.cells import (
+    cells_of,
+    cells_of_box,
+    cells_within,
+    has_lines,
+    is_box_out,
+    is_out,
+)
 from sim_bridge.engine.image.outline import (
+    begin_mesh,
     box_corner,
-    clip,
     CLUSTER_LEVELS,
+    corners_at,
     edge_plane,
-    half_width,
     height_on,
-    is_aside,
     is_turned_away,
     moved,
     NEAREST,
@@ -55,10 +63,8 @@ from sim_bridge.engine.image.outline import (
 from sim_bridge.engine.image.paint import paint_at, weights_at
 from sim_bridge.engine.math.mat3 import mul_mm, mul_mv, mul_tv, transposed
 from sim_bridge.engine.math.spatial import load_pose
-from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, sub, ZERO
+from sim_bridge.engine.math.vec3 import cross, dot, load3, scale, store3, sub, ZERO
 
-_SLACK = 1e-6
-"""Cells by which an outline is enlarged against rounding."""
 _AWAY = 1e3
 """Distance from which parallel lines begin, for shapes in closed form [m]."""
 
@@ -109,13 +115,13 @@ def walk(
     paint: Paint,
     frame: FloatMatrix,
     pencil_inout: Pencil,
-    polygon_out: FloatMatrix,
+    corners_inout: Corners,
 ):
     """
     Find the nearest surface on each line, before its end.
 
     placed: (ng, 12) geometry poses. role: (ng,) IGNORED, WHOLE or CUT. cones: of closed meshes.
-    opacity: (ng,). frame: (1, 12) the pencil's. polygon_out: (POLYGON_SIZE, 3) scratch. Closed
+    opacity: (ng,). frame: (1, 12) the pencil's. corners_inout: scratch. Closed
     meshes and convex shapes are seen from outside only, height fields and open meshes from both
     sides. Writes DEPTH in `pencil_inout.line`, `item` and `face`.
     """
@@ -127,11 +133,11 @@ def walk(
             place = (mul_mm(to_lines, S), mul_mv(to_lines, sub(q, p)))
             surface = (geometry, g, place, role[g] == CUT, opacity[g], paint)
             if geometry.shape[g] == MESH:
-                _walk_mesh(surface, cones, pencil_inout, polygon_out)
+                _walk_mesh(surface, cones, pencil_inout, corners_inout)
             elif geometry.shape[g] == HEIGHT_FIELD:
-                _walk_field(surface, pencil_inout, polygon_out)
+                _walk_field(surface, pencil_inout, corners_inout.polygon)
             else:
-                _walk_shape(surface, pencil_inout, polygon_out)
+                _walk_shape(surface, pencil_inout, corners_inout.polygon)
 
 
 @kernel
@@ -169,29 +175,84 @@ def is_own(frame, number, point, z):
 
 
 @subroutine
-def _walk_mesh(surface, cones, pencil_inout, polygon_out):
+def _walk_mesh(surface, cones, pencil_inout, corners_inout):
     """Walk a mesh's triangles, cluster by cluster."""
     geometry, g, place, _, _, _ = surface
-    depth = geometry.tree[g, 1]
+    depth, visit = geometry.tree[g, 1], begin_mesh(corners_inout)
     level = max(depth - CLUSTER_LEVELS, 0)
     is_culled = geometry.flags[g] & SOLID != 0
     for node in range((1 << level) - 1, (2 << level) - 1):
         cluster, is_parallel = node - ((1 << level) - 1), pencil_inout.is_parallel != 0
         if not (
             is_turned_away(cones, g, cluster, place, is_parallel)
-            or _is_box_out(geometry.tree_box, geometry.tree[g, 0] + node, place, pencil_inout)
-            or not _has_lines(
+            or is_box_out(geometry.tree_box, geometry.tree[g, 0] + node, place, pencil_inout)
+            or not has_lines(
                 pencil_inout,
-                _cells_of_box(geometry.tree_box, geometry.tree[g, 0] + node, place, pencil_inout),
+                cells_of_box(geometry.tree_box, geometry.tree[g, 0] + node, place, pencil_inout),
             )
         ):
             leaf = ((node + 1) << (depth - level)) - 1
             first, _ = leaf_triangles(geometry, g, leaf)
             _, end = leaf_triangles(geometry, g, leaf + (1 << (depth - level)) - 1)
             for t in range(first, end):
-                a, b, c = mesh_corners(geometry, t)
-                corners = (moved(place, a), moved(place, b), moved(place, c))
-                _walk_triangle(surface, corners, t, is_culled, pencil_inout, polygon_out)
+                _walk_face(surface, t, visit, is_culled, pencil_inout, corners_inout)
+
+
+@kernel
+def _walk_face(surface, t, visit, is_culled, pencil_inout, corners_inout):
+    """Walk a triangle of a mesh; most have no lines around them, and end after the cells."""
+    geometry, g, place, _, _, _ = surface
+    base = geometry.vertex_range[g, 0]
+    ia, ib, ic = (
+        geometry.triangle[t, 0] - base,
+        geometry.triangle[t, 1] - base,
+        geometry.triangle[t, 2] - base,
+    )
+    for i in (ia, ib, ic):
+        if corners_inout.stamp[i] != visit:
+            corners_inout.stamp[i] = visit
+            p = moved(place, load3(geometry.vertex, base + i, 0))
+            _see_vertex(p, i, pencil_inout, corners_inout)
+    xa, xb, xc = (
+        corners_inout.seen[ia, ACROSS_X],
+        corners_inout.seen[ib, ACROSS_X],
+        corners_inout.seen[ic, ACROSS_X],
+    )
+    if math.isnan(xa + xb + xc):
+        triangle = corners_at(corners_inout, ia, ib, ic)
+        _walk_triangle(surface, triangle, t, is_culled, pencil_inout, corners_inout.polygon)
+    else:
+        ya, yb, yc = (
+            corners_inout.seen[ia, ACROSS_Y],
+            corners_inout.seen[ib, ACROSS_Y],
+            corners_inout.seen[ic, ACROSS_Y],
+        )
+        cells = cells_within(
+            pencil_inout, min(xa, xb, xc), max(xa, xb, xc), min(ya, yb, yc), max(ya, yb, yc)
+        )
+        if has_lines(pencil_inout, cells):
+            triangle = corners_at(corners_inout, ia, ib, ic)
+            a, b, c = triangle
+            normal = cross(sub(b, a), sub(c, a))
+            facing = normal[2] if pencil_inout.is_parallel != 0 else dot(a, normal)
+            if (facing < 0.0 or (facing > 0.0 and not is_culled)) and not (
+                min(a[2], b[2], c[2]) > pencil_inout.span[DEEPEST]
+            ):
+                _hit_triangle(surface, triangle, normal, facing, t, cells, pencil_inout)
+
+
+@kernel
+def _see_vertex(p, i, pencil, corners_inout):
+    """Write a vertex, and its place across the lines; p: in the pencil's frame."""
+    store3(corners_inout.point, i, 0, p)
+    if pencil.is_parallel != 0:
+        corners_inout.seen[i, ACROSS_X], corners_inout.seen[i, ACROSS_Y] = p[0], p[1]
+    elif p[2] > NEAREST * size_of(p):
+        share = 1.0 / p[2]
+        corners_inout.seen[i, ACROSS_X] = share * p[0]
+        corners_inout.seen[i, ACROSS_Y] = share * p[1]
+    else:
+        corners_inout.seen[i, ACROSS_X] = math.nan
 
 
 @subroutine
@@ -211,9 +272,9 @@ def _walk_triangle(surface, corners, t, is_culled, pencil_inout, polygon_out):
     normal = cross(sub(b, a), sub(c, a))
     # a back face has its normal along the lines
     facing = normal[2] if pencil_inout.is_parallel != 0 else dot(a, normal)
-    if (facing < 0.0 or (facing > 0.0 and not is_culled)) and not _is_out(a, b, c, pencil_inout):
-        cells = _cells_of(a, b, c, pencil_inout, polygon_out)
-        if _has_lines(pencil_inout, cells):
+    if (facing < 0.0 or (facing > 0.0 and not is_culled)) and not is_out(a, b, c, pencil_inout):
+        cells = cells_of(a, b, c, pencil_inout, polygon_out)
+        if has_lines(pencil_inout, cells):
             _hit_triangle(surface, corners, normal, facing, t, cells, pencil_inout)
 
 
@@ -240,7 +301,7 @@ def _hit_triangle(surface, corners, normal, facing, t, cells, pencil_inout):
         for k in range(first, pencil_inout.cell_start[start + end_column]):
             x, y = pencil_inout.line[k, X], pencil_inout.line[k, Y]
             wa, wb, wc = height_on(ea, x, y), height_on(eb, x, y), height_on(ec, x, y)
-            if min(wa, wb, wc) >= 0.0:
+            if nearest < pencil_inout.line[k, DEPTH] and min(wa, wb, wc) >= 0.0:
                 z = 0.0
                 if is_parallel:
                     z = (offset - normal[0] * x - normal[1] * y) / normal[2]
@@ -334,7 +395,7 @@ def _walk_shape(surface, pencil_inout, polygon_out):
 
 @kernel
 def _cells_around(geometry, g, place, pencil, polygon_out):
-    """Return the cells around a geometry's bounding box, as `_cells_of`."""
+    """Return the cells around a geometry's bounding box, as `cells_of`."""
     middle, half = load3(geometry.bounds, g, 0), load3(geometry.bounds, g, 3)
     origin = sub(mul_tv(place[0], scale(-1.0, place[1])), middle)
     if pencil.is_parallel == 0 and (
@@ -349,151 +410,11 @@ def _cells_around(geometry, g, place, pencil, polygon_out):
                 a = moved(place, box_corner(middle, half, axis, sign, -1.0, -1.0))
                 b = moved(place, box_corner(middle, half, axis, sign, 1.0, 1.0))
                 c = moved(place, box_corner(middle, half, axis, sign, turn, -turn))
-                if not _is_out(a, b, c, pencil):
-                    cells = _cells_of(a, b, c, pencil, polygon_out)
+                if not is_out(a, b, c, pencil):
+                    cells = cells_of(a, b, c, pencil, polygon_out)
                     first_column = min(first_column, cells[0])
                     end_column = max(end_column, cells[1])
                     first_row = min(first_row, cells[2])
                     end_row = max(end_row, cells[3])
     # an empty range must not read backwards
     return first_column, max(first_column, end_column), first_row, end_row
-
-
-# --- cells around an outline ---------------------------------------------------------------------
-
-
-@kernel
-def _line_bounds(pencil):
-    """Return the bounds on x and y, enlarged against rounding."""
-    span = pencil.span
-    room_x = 1e-9 * (1.0 + abs(span[LOW_X]) + abs(span[HIGH_X]))
-    room_y = 1e-9 * (1.0 + abs(span[LOW_Y]) + abs(span[HIGH_Y]))
-    return (
-        span[LOW_X] - room_x,
-        span[HIGH_X] + room_x,
-        span[LOW_Y] - room_y,
-        span[HIGH_Y] + room_y,
-    )
-
-
-@kernel
-def _is_out(a, b, c, pencil):
-    """Return whether a triangle is beside or behind all lines."""
-    if min(a[2], b[2], c[2]) > pencil.span[DEEPEST]:
-        return True
-    if pencil.is_parallel == 0:
-        return is_aside(a, b, c, _line_bounds(pencil))
-    x_low, x_high, y_low, y_high = _line_bounds(pencil)
-    return (
-        min(a[0], b[0], c[0]) > x_high
-        or max(a[0], b[0], c[0]) < x_low
-        or min(a[1], b[1], c[1]) > y_high
-        or max(a[1], b[1], c[1]) < y_low
-    )
-
-
-@kernel
-def _is_box_out(box, row, place, pencil):
-    """Return as `_is_out` for a box (least and greatest corner) in a geometry's frame."""
-    low, high = load3(box, row, 0), load3(box, row, 3)
-    middle = moved(place, scale(0.5, add(low, high)))
-    half, (U, V, W) = scale(0.5, sub(high, low)), place[0]
-    x_low, x_high, y_low, y_high = _line_bounds(pencil)
-    deep = half_width(W, half)
-    if middle[2] - deep > pencil.span[DEEPEST]:
-        return True
-    if pencil.is_parallel != 0:
-        wide, high_half = half_width(U, half), half_width(V, half)
-        return (
-            middle[0] - wide > x_high
-            or middle[0] + wide < x_low
-            or middle[1] - high_half > y_high
-            or middle[1] + high_half < y_low
-        )
-    return (
-        middle[2] + deep <= 0.0
-        or middle[0] - x_high * middle[2] > half_width(sub(U, scale(x_high, W)), half)
-        or x_low * middle[2] - middle[0] > half_width(sub(U, scale(x_low, W)), half)
-        or middle[1] - y_high * middle[2] > half_width(sub(V, scale(y_high, W)), half)
-        or y_low * middle[2] - middle[1] > half_width(sub(V, scale(y_low, W)), half)
-    )
-
-
-@kernel
-def _has_lines(pencil, cells):
-    """Return whether there is a line in some cells."""
-    first_column, end_column, first_row, end_row = cells
-    for row in range(first_row, end_row):
-        start = row * pencil.columns
-        if pencil.cell_start[start + end_column] > pencil.cell_start[start + first_column]:
-            return True
-    return False
-
-
-@kernel
-def _cells_of_box(box, row, place, pencil):
-    """Return as `_cells_of` for a box (least and greatest corner) in a geometry's frame."""
-    low, high = load3(box, row, 0), load3(box, row, 3)
-    x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
-    for corner in range(8):
-        x = low[0] if (corner & 1) == 0 else high[0]
-        y = low[1] if (corner & 2) == 0 else high[1]
-        z = low[2] if (corner & 4) == 0 else high[2]
-        p = moved(place, (x, y, z))
-        share = 1.0
-        if pencil.is_parallel == 0:
-            if not p[2] > NEAREST * size_of(p):
-                return 0, pencil.columns, 0, pencil.rows
-            share = 1.0 / p[2]
-        x_low, x_high = min(x_low, share * p[0]), max(x_high, share * p[0])
-        y_low, y_high = min(y_low, share * p[1]), max(y_high, share * p[1])
-    return _cells_within(pencil, x_low, x_high, y_low, y_high)
-
-
-@kernel
-def _cells_of(a, b, c, pencil, polygon_out):
-    """Return first and end column, first and end row around a triangle's outline."""
-    ia, ib, ic = 1.0, 1.0, 1.0
-    if pencil.is_parallel == 0:
-        if not min(a[2], b[2], c[2]) > NEAREST * max(size_of(a), size_of(b), size_of(c)):
-            return _cells_of_clipped(a, b, c, pencil, polygon_out)
-        ia, ib, ic = 1.0 / a[2], 1.0 / b[2], 1.0 / c[2]
-    return _cells_within(
-        pencil,
-        min(ia * a[0], ib * b[0], ic * c[0]),
-        max(ia * a[0], ib * b[0], ic * c[0]),
-        min(ia * a[1], ib * b[1], ic * c[1]),
-        max(ia * a[1], ib * b[1], ic * c[1]),
-    )
-
-
-@subroutine
-def _cells_of_clipped(a, b, c, pencil, polygon_out):
-    """Return as `_cells_of` for a triangle that reaches behind the origin."""
-    store3(polygon_out, 0, 0, a)
-    store3(polygon_out, 1, 0, b)
-    store3(polygon_out, 2, 0, c)
-    first, count = clip(a, b, c, _line_bounds(pencil), polygon_out)
-    x_low, x_high, y_low, y_high = math.inf, -math.inf, math.inf, -math.inf
-    for k in range(first, first + count):
-        p = load3(polygon_out, k, 0)
-        if not p[2] > NEAREST * size_of(p):
-            # the origin itself is in the triangle's plane
-            return 0, pencil.columns, 0, pencil.rows
-        share = 1.0 / p[2]
-        x_low, x_high = min(x_low, share * p[0]), max(x_high, share * p[0])
-        y_low, y_high = min(y_low, share * p[1]), max(y_high, share * p[1])
-    return _cells_within(pencil, x_low, x_high, y_low, y_high)
-
-
-@kernel
-def _cells_within(pencil, x_low, x_high, y_low, y_high):
-    """Return the cells as `_cells_of` between bounds; none for reversed ones."""
-    span = pencil.span
-    first_column = max(math.floor((x_low - span[LOW_X]) * span[PER_X] - _SLACK), 0)
-    end_column = math.floor((x_high - span[LOW_X]) * span[PER_X] + _SLACK) + 1
-    first_row = max(math.floor((y_low - span[LOW_Y]) * span[PER_Y] - _SLACK), 0)
-    end_row = math.floor((y_high - span[LOW_Y]) * span[PER_Y] + _SLACK) + 1
-    first_column = min(first_column, pencil.columns)
-    end_column = max(min(end_column, pencil.columns), first_column)
-    return first_column, end_column, first_row, min(end_row, pencil.rows)

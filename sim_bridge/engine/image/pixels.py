@@ -43,6 +43,7 @@ def pixels_of(a, b, c, frustum, polygon_out):
 
 @kernel
 def is_within(a, domain):
+    """Return whether a point is in front of the origin and in a view's domain."""
     return (
         a[2] > 0.0
         and domain[X_LOW] * a[2] <= a[0] <= domain[X_HIGH] * a[2]

@@ -65,7 +65,12 @@ def orient(
     for v in range(first_row, end_row):
         for u in range(ray.shape[1]):
             flat, n = ZERO, ZERO
-            if picture.item[v, u] != NOTHING:
+            g = picture.item[v, u]
+            if g != NOTHING and geometry.shape[g] == PLANE:
+                # seen from above only
+                flat = (placed[g, 2], placed[g, 5], placed[g, 8])
+                n = flat
+            elif g != NOTHING:
                 d = mul_mv(R, load3(ray[v], u, 0))
                 point = add(eye, scale(picture.distance[v, u], d))
                 place = (picture.item[v, u], picture.face[v, u])
@@ -208,10 +213,6 @@ def _normals(geometry, placed, appearance, d, point, place):
     """Return the surface's own unit normal and the smooth one, towards the camera."""
     g, face = place
     pose = load_pose(placed, g)
-    if geometry.shape[g] == PLANE:
-        up = (pose[0][0][2], pose[0][1][2], pose[0][2][2])
-        up = scale(1.0 if dot(up, d) <= 0.0 else -1.0, up)
-        return up, up
     flat = normal_at(geometry, g, pose, face, point)
     side = 1.0 if dot(flat, d) <= 0.0 else -1.0
     flat = scale(side, flat)

@@ -17,8 +17,7 @@ from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING
 from sim_bridge.engine.image import cover as cover_kernels
 from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
-from sim_bridge.engine.image.make_view import make_picture, make_views
-from sim_bridge.engine.image.outline import POLYGON_SIZE
+from sim_bridge.engine.image.make_view import make_corners, make_picture, make_views
 from sim_bridge.sight.cones import cones_of
 
 URDF = Path(__file__).resolve().parents[3] / 'urdf'
@@ -236,7 +235,7 @@ def test_the_reference_gives_the_same_picture(world):
         0,
         7,
         wanted,
-        np.zeros((POLYGON_SIZE, 3)),
+        make_corners(scene[0]),
     )
     reference(cover_kernels.finish)(0, 7, lens, view, wanted)
     for one, other in zip(found, wanted, strict=True):
