@@ -11,8 +11,7 @@ from sim_bridge.engine.collision.broad.place import half_extents
 from sim_bridge.engine.data.geometry import PLANE
 from sim_bridge.engine.data.pencil import IGNORED, WHOLE
 from sim_bridge.engine.image.cover import clear, cover, finish
-from sim_bridge.engine.image.make_view import make_picture
-from sim_bridge.engine.image.outline import POLYGON_SIZE
+from sim_bridge.engine.image.make_view import make_corners, make_picture
 from sim_bridge.engine.image.place import place_visuals
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.foundation.rotation import quaternion_from_matrix
@@ -57,7 +56,7 @@ class BoxFinder:
         self._group = np.zeros(len(keys) + 1, np.int32)
         self._group[:-1][is_seen] = at.ravel() + 1
         self._picture = make_picture(optics.width, optics.height)
-        self._polygon = np.zeros((POLYGON_SIZE, 3))
+        self._corners = make_corners(scenery.geometry)
         self._placed = np.zeros((len(keys), 12))
 
     def find(
@@ -123,7 +122,7 @@ class BoxFinder:
                 view,
                 *rows,
                 picture,
-                self._polygon,
+                self._corners,
             )
         for view in optics.views:
             finish(*rows, optics.lens, view, picture)

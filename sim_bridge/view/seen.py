@@ -77,7 +77,7 @@ def cameras_of(world: World, places: Mapping[int, int]) -> tuple[tuple[CameraRec
                     rotation,
                     2.0 * float(np.arctan(0.5 * settings.height / focal)),
                     settings.width / settings.height,
-                    tuple(each for each in settings.outputs if each in _PICTURES),
+                    tuple(each for each in settings.outputs if each in _PICTURES) or ('image',),
                 )
             )
             cameras[robot.name, device.name] = SeenCamera(

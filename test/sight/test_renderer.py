@@ -21,6 +21,7 @@ from sim_bridge.sight.visual import Visual
 from sim_bridge.world.visuals import link_poses, visuals_of
 
 URDF = Path(__file__).resolve().parents[2] / 'urdf'
+NO_POSES = np.zeros((0, 12))
 SIZE = (61, 83)
 LENSES = {
     'pinhole': make_lens(PINHOLE, intrinsics_of(*SIZE, 1.1)),
@@ -161,3 +162,20 @@ def small(threads=1):
     """Return a renderer for one moving sphere."""
     scenery = Scenery([Visual(sb.Sphere(0.2), body=0)])
     return Renderer(scenery, Optics(4, 4, LENSES['pinhole']), threads)
+
+
+@pytest.mark.parametrize('second', [sb.Box((1.0, 1.0, 0.5)), sb.Cylinder(0.4, 0.5)])
+def test_coplanar_surfaces_show_the_first_one(second):
+    """See no pattern of rounding errors where two faces lie in one plane, turned in space."""
+    rotation = sb.World().add_body(sb.Sphere(0.1), orientation=(0.3, 0.2, 0.5, 0.7)).root_link.R
+    visuals = [
+        Visual(each, rotation=rotation, position=rotation @ [x, 0.0, 0.0])
+        for each, x in ((sb.Box((1.0, 1.0, 0.5)), 0.1), (second, 0.0))
+    ]
+    picture = Renderer(Scenery(visuals), Optics(*SIZE, LENSES['pinhole']))
+    picture.render(looking(3.0 * rotation[:, 2] + [0.1, 0.2, 0.0], (0, 0, 0)), NO_POSES)
+    first = Renderer(Scenery(visuals[:1]), Optics(*SIZE, LENSES['pinhole']))
+    first.render(looking(3.0 * rotation[:, 2] + [0.1, 0.2, 0.0], (0, 0, 0)), NO_POSES)
+    is_top = (first.visual == 0) & (np.abs(first.normals() @ rotation[:, 2] - 1.0) < 1e-6)
+    assert is_top.sum() > 100
+    assert (picture.visual[is_top] == 0).all()

@@ -37,6 +37,7 @@ from sim_bridge.engine.data.lens import BROWN, Lens, PINHOLE
 from sim_bridge.engine.data.picture import NOTHING, Picture, View, X_HIGH, X_LOW, Y_HIGH, Y_LOW
 from sim_bridge.engine.image.lens import nearest_pixel
 from sim_bridge.engine.image.outline import (
+    before,
     begin_mesh,
     box_corner,
     CLUSTER_LEVELS,
@@ -294,7 +295,10 @@ def _fill_triangle(corners, normal, offset, box, view, g, t, picture_inout):
             if min(wa, wb, wc) >= 0.0:
                 # the bounds correct rounding on triangles seen from the side
                 z = max(nearest, min(farthest, offset / height_on(normal, x, y)))
-                if 0.0 < z < picture_inout.distance[v, u]:
+                limit = picture_inout.distance[v, u]
+                if picture_inout.item[v, u] != g:
+                    limit = before(limit)
+                if 0.0 < z < limit:
                     picture_inout.distance[v, u] = z
                     picture_inout.item[v, u] = g
                     picture_inout.face[v, u] = t
@@ -329,7 +333,7 @@ def _cover_plane(g, place, frustum, picture_inout):
                 rate = height_on(up, view.ray[v, u, 0], view.ray[v, u, 1])
                 if rate < 0.0:
                     z = offset / rate
-                    if z < picture_inout.distance[v, u]:
+                    if z < before(picture_inout.distance[v, u]):
                         picture_inout.distance[v, u] = z
                         picture_inout.item[v, u] = g
                         picture_inout.face[v, u] = TOP
@@ -346,7 +350,7 @@ def _cover_shape(geometry, g, place, frustum, picture_inout, polygon_out):
         for u in range(first_column, end_column):
             x, y = view.ray[v, u, 0], view.ray[v, u, 1]
             if not math.isnan(x):
-                limit = picture_inout.distance[v, u]
+                limit = before(picture_inout.distance[v, u])
                 z, face = strike(geometry, g, place, ZERO, (x, y, 1.0), limit, True)
                 if 0.0 < z < limit:
                     picture_inout.distance[v, u] = z

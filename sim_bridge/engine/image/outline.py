@@ -12,12 +12,23 @@ from sim_bridge.engine.math.vec3 import add, cross, dot, load3, scale, store3, s
 
 NEAREST = 1e-9
 """Depth over distance below which a point has no pixel: the quotients would be all rounding."""
+_BEFORE = 1.0 - 1e-12
 _MOST_CORNERS = 8
 """Rows in each half of the scratch for a clipped triangle."""
 POLYGON_SIZE = 2 * _MOST_CORNERS
 """Rows of the scratch."""
 CLUSTER_LEVELS = 5
 """Levels of a mesh's tree below a cluster: 32 leaves with one or two triangles each."""
+
+
+@kernel
+def before(depth):
+    """
+    Return the depth up to which another geometry hides a surface.
+
+    Coplanar surfaces differ by rounding: the one walked first, with the lower number, stays.
+    """
+    return _BEFORE * depth
 
 
 @kernel

@@ -49,6 +49,7 @@ from sim_bridge.engine.image.cells import (
     is_out,
 )
 from sim_bridge.engine.image.outline import (
+    before,
     begin_mesh,
     box_corner,
     CLUSTER_LEVELS,
@@ -309,8 +310,11 @@ def _hit_triangle(surface, corners, normal, facing, t, cells, pencil_inout):
                     z = offset / height_on(normal, x, y)
                 # the bounds correct rounding on triangles seen from the side
                 z = max(nearest, min(farthest, z))
+                limit = pencil_inout.line[k, DEPTH]
+                if not is_parallel and pencil_inout.item[k] != g:
+                    limit = before(limit)
                 if (
-                    z < pencil_inout.line[k, DEPTH]
+                    z < limit
                     and (is_parallel or z > 0.0)
                     and _is_beyond(pencil_inout, k, z, g, t)
                     and (not is_cut or _is_dense(surface, t, _point(pencil_inout, x, y, z)))
@@ -382,6 +386,7 @@ def _walk_shape(surface, pencil_inout, polygon_out):
                     )
                     z = share - _AWAY
                 else:
+                    limit = before(limit)
                     z, face = strike(geometry, g, place, ZERO, (x, y, 1.0), limit, True)
                 if (
                     z < limit
