@@ -31,6 +31,7 @@ from benchmarks import (
     stand,
     step,
     view,
+    worlds,
     worst,
 )
 
@@ -55,6 +56,8 @@ _BENCHMARKS = {
     'rays': rays.run,
     # pictures
     'cameras': cameras.run,
+    # loading
+    'worlds': worlds.run,
     # live page cost
     'view': view.run,
 }

@@ -8,9 +8,10 @@ triangles.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
+from sim_bridge.description.formats import SDF
 from sim_bridge.description.model import ContactDescription, GeometryDescription, RobotDescription
 from sim_bridge.description.report import ERROR, Findings, Place, WARNING
 from sim_bridge.description.resources import explain_unresolved
@@ -22,14 +23,17 @@ from sim_bridge.shapes.material import Material
 from sim_bridge.shapes.mesh_cache import hull_of_file, hulls_of_file, mesh_of_file
 from sim_bridge.shapes.meshes.kept import kept_hulls
 from sim_bridge.shapes.placed import Placed
-from sim_bridge.shapes.polyhedra import ConvexHull, TriangleMesh
+from sim_bridge.shapes.polyhedra import ConvexHull, HeightField, TriangleMesh
 from sim_bridge.shapes.shapes import PRIMITIVES, Shape
 
+HEIGHTMAP = 'heightmap'
 HULL, HULLS, MESH, NONE = 'hull', 'hulls', 'mesh', 'none'
 CHOICES = HULL, HULLS, MESH, NONE
 AUTO = 'auto'
 """Missing meshes are left out if others are found, which no wrong search path explains."""
 _PATHS_SHOWN = 8
+# contact parameters outside the material
+_NOT_OF_MATERIALS = ('self_collide', 'direction', 'layer', 'is_sensor', 'enabled')
 # [s] max_step_size of Gazebo's worlds
 _GAZEBO_STEP = 1e-3
 
@@ -90,12 +94,12 @@ def read_shapes(
     materials: dict[ContactDescription, Material] = {}
     shapes = []
     for link in description.links.values():
-        material: Material | str | None = (
-            _material(description.name, link.name, link.contact, materials)
-            or link.material
-            or None
-        )
+        of_link = _material(description, link.name, link.contact, materials)
         for geometry in link.collisions:
+            contact, material = link.contact, of_link or link.material or None
+            if geometry.contact is not None:
+                contact = _of_collision(geometry.contact, link.contact)
+                material = _material(description, link.name, contact, materials) or material
             place = Place('link/collision', link.name, geometry.line)
             own = Findings()
             found = _shapes(geometry, meshes, place, own, severity)
@@ -112,15 +116,27 @@ def read_shapes(
                         quaternion_from_matrix(geometry.pose.rotation).tolist(),
                         geometry.name,
                         geometry.material or material,
-                        groups=geometry.groups,
-                        friction_direction=link.contact.direction,
-                        rolling_slip=link.contact.rolling_slip,
+                        contact.is_sensor,
+                        contact.enabled,
+                        geometry.groups,
+                        friction_direction=contact.direction,
+                        rolling_slip=contact.rolling_slip,
                     ),
-                    link.contact.direction_link,
+                    contact.direction_link,
                 )
                 for shape in found
             ]
     return tuple(shapes)
+
+
+def _of_collision(own: ContactDescription, link: ContactDescription) -> ContactDescription:
+    """Return a collision's contact parameters; missing ones are the link's."""
+    given = {
+        each.name: getattr(own, each.name)
+        for each in fields(own)
+        if getattr(own, each.name) != each.default
+    }
+    return replace(link, **given)
 
 
 def _knows_meshes(description: RobotDescription) -> bool:
@@ -145,6 +161,8 @@ def _shapes(
     if geometry.kind in PRIMITIVES:
         return (PRIMITIVES[geometry.kind](*geometry.size),)
     place = place.child('geometry/mesh', geometry.line)
+    if geometry.kind == HEIGHTMAP:
+        return _height_field(geometry, place, findings, severity)
     if geometry.surface is not None:
         try:
             if meshes == HULL and not geometry.is_terrain:
@@ -174,15 +192,29 @@ def _shapes(
         return ()
 
 
+def _height_field(
+    geometry: GeometryDescription, place: Place, findings: Findings, severity: str
+) -> tuple[Shape, ...]:
+    """Return a picture's height field; none, with a finding, for an unreadable file."""
+    try:
+        return (HeightField.from_image(geometry.path or geometry.filename, geometry.size),)
+    except InvalidValueError as err:
+        findings.add(severity, 'heightmap', place, str(err), 'uri', geometry.filename)
+        return ()
+
+
 def _material(
-    robot: str, link: str, contact: ContactDescription, known: dict[ContactDescription, Material]
+    robot: RobotDescription,
+    link: str,
+    contact: ContactDescription,
+    known: dict[ContactDescription, Material],
 ) -> Material | None:
     """Return the material described by Gazebo's tags; links with equal tags share one."""
     surface = ContactDescription(
         **{
             field.name: getattr(contact, field.name)
             for field in fields(contact)
-            if field.name not in ('self_collide', 'direction', 'layer')
+            if field.name not in _NOT_OF_MATERIALS
         }
     )
     if surface == ContactDescription():
@@ -193,6 +225,9 @@ def _material(
             'friction2': surface.friction2,
             'youngs_modulus': surface.stiffness,
             'max_correcting_velocity': surface.max_velocity,
+            'restitution': surface.restitution,
+            'slip': surface.slip,
+            'spinning_friction': surface.spinning_friction,
         }
         if surface.stiffness is not None and surface.damping is not None:
             # relaxation time of a damper kd beside a spring kp; ODE's contact evaluates the spring
@@ -201,5 +236,9 @@ def _material(
         values: dict[str, Any] = {
             name: value for name, value in given.items() if value is not None
         }
-        known[surface] = Material(f'{robot}/{link}', **values)
+        name = f'{robot.name}/{link}'
+        if robot.format == SDF.name:
+            # equal collisions share a material: material pairs are many
+            name = ', '.join(f'{key}={value:.9g}' for key, value in values.items())
+        known[surface] = Material(name, **values)
     return known[surface]

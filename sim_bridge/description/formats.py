@@ -45,6 +45,14 @@ BODY = FileFormat('body', ('.body', '.wrl'), robots='sim_bridge.description.body
 # read by `World.load_openplx`
 OPENPLX = FileFormat('OpenPLX', ('.openplx',))
 YAML = FileFormat('YAML', ('.yaml', '.yml'), worlds='sim_bridge.description.scene.scene')
+SDF = FileFormat(
+    'SDF',
+    ('.sdf', '.world'),
+    # the root element had the second name before SDF 1.3
+    ('sdf', 'gazebo'),
+    'sim_bridge.description.sdf_model.load',
+    'sim_bridge.description.scene.sdf.load',
+)
 PROJECT = FileFormat('Choreonoid', ('.cnoid',), worlds='sim_bridge.description.scene.project')
 
 MJCF = FileFormat(
@@ -55,11 +63,8 @@ MJCF = FileFormat(
     'sim_bridge.description.scene.mjcf_world',
 )
 
-FORMATS = (URDF, BODY, MJCF, OPENPLX, YAML, PROJECT)
+FORMATS = (URDF, SDF, BODY, MJCF, OPENPLX, YAML, PROJECT)
 _SHARED_SUFFIX = '.xml'
-
-# formats known by their root elements, and not read
-UNREAD_ROOTS = {'sdf': 'SDF', 'gazebo': 'SDF'}
 
 ROBOT_SUFFIXES = (
     *(suffix for each in FORMATS if each.robots for suffix in each.suffixes),

@@ -141,6 +141,36 @@ class Inertial:
     line: int = 0
 
 
+@dataclass(frozen=True)
+class ContactDescription:
+    """
+    Contact parameters from Gazebo's tags, for a link or for one collision; None where not given.
+
+    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link named direction_link;
+    if direction_link is '', in the axes of each collision shape. stiffness: kp [N/m]. damping: kd
+    [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m]. self_collide: selfCollide.
+    rolling_slip: see `Placed`. restitution: separation velocity relative to approach velocity.
+    slip: creep velocity per friction force [m/(N s)]. spinning_friction: torque per normal force
+    [m]. is_sensor, enabled: see `Placed`; collisions only.
+    """
+
+    friction: float | None = None
+    friction2: float | None = None
+    direction: tuple[float, float, float] | None = None
+    direction_link: str = ''
+    stiffness: float | None = None
+    damping: float | None = None
+    max_velocity: float | None = None
+    layer: float | None = None
+    self_collide: bool | None = None
+    rolling_slip: tuple[float, float] = (0.0, 0.0)
+    restitution: float | None = None
+    slip: float | None = None
+    spinning_friction: float | None = None
+    is_sensor: bool = False
+    enabled: bool = True
+
+
 @dataclass(frozen=True, eq=False)
 class GeometryDescription:
     """
@@ -148,16 +178,17 @@ class GeometryDescription:
 
     kind: 'box' (size: x y z), 'sphere' (size: radius), 'cylinder' (size: radius, length along z),
     'capsule' (size: radius, length along z), 'ellipsoid' (size: radii x y z), 'cone' (size:
-    radius, length along z; apex at +z) or 'mesh' (size: scale x y z). filename: mesh file as
-    written in the description. path: located mesh file, '' if not found. searched: searched paths,
-    if the mesh file was not found. lacks_package: whether the missing mesh file's package is
-    missing too. part: name of the used part of the mesh file, '' for the whole file. surface:
-    triangles of a mesh contained in the description itself, scaled already.
-    is_terrain: whether the mesh keeps its triangles and is never replaced by its convex hull.
-    color: red, green, blue, opacity, 0 to 1, None if the file gives none. texture: image file as
-    written in the description, '' for none. texture_path: located image file, '' for none.
-    material: contact material for a collision element; None: the link's. groups: collision groups
-    for a collision element.
+    radius, length along z; apex at +z), 'plane' (no size; normal z; fixed links only), 'heightmap'
+    (a picture; size: lengths along x and y, height for white; fixed links only) or 'mesh' (size:
+    scale x y z). filename: mesh file or picture as written in the description. path: located mesh
+    file, '' if not found. searched: searched paths, if the mesh file was not found. lacks_package:
+    whether the missing mesh file's package is missing too. part: name of the used part of the mesh
+    file, '' for the whole file. surface: triangles of a mesh contained in the description itself,
+    scaled already. is_terrain: whether the mesh keeps its triangles and is never replaced by its
+    convex hull. color: red, green, blue, opacity, 0 to 1, None if the file gives none. texture:
+    image file as written in the description, '' for none. texture_path: located image file, '' for
+    none. material: contact material for a collision element; None: the link's. groups: collision
+    groups for a collision element. contact: parameters for a collision element; None: the link's.
     """
 
     kind: str
@@ -176,30 +207,8 @@ class GeometryDescription:
     texture_path: str = ''
     material: Material | None = None
     groups: frozenset[str] = frozenset()
+    contact: ContactDescription | None = None
     line: int = 0
-
-
-@dataclass(frozen=True)
-class ContactDescription:
-    """
-    Contact parameters for a link from Gazebo's tags; None where not given.
-
-    friction, friction2: mu1, mu2. direction: fdir1, in the axes of the link named direction_link;
-    if direction_link is '', in the axes of each collision shape. stiffness: kp [N/m]. damping: kd
-    [N s/m]. max_velocity: maxVel [m/s]. layer: minDepth [m]. self_collide: selfCollide.
-    rolling_slip: see `Placed`.
-    """
-
-    friction: float | None = None
-    friction2: float | None = None
-    direction: tuple[float, float, float] | None = None
-    direction_link: str = ''
-    stiffness: float | None = None
-    damping: float | None = None
-    max_velocity: float | None = None
-    layer: float | None = None
-    self_collide: bool | None = None
-    rolling_slip: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

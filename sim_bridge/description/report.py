@@ -28,6 +28,19 @@ def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     return f'no {kind} has this name{hint}'
 
 
+class LineOfFile(int):
+    """Line number in another file than the report's source. file: its path."""
+
+    file: str
+
+    @classmethod
+    def of(cls, number: int, file: str) -> LineOfFile:
+        """Return a line of a file."""
+        line = cls(number)
+        line.file = file
+        return line
+
+
 @dataclass(frozen=True)
 class Place:
     """
@@ -266,7 +279,7 @@ class Findings:
             shortened(value),
             place.line,
             shortened(message, _LONGEST_MESSAGE),
-            shortened(place.file),
+            shortened(place.file or getattr(place.line, 'file', '')),
             place.column,
             omits,
         )

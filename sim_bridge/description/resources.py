@@ -10,11 +10,14 @@ from collections.abc import Callable, Iterable, Iterator
 import contextlib
 import os
 from pathlib import Path
+import re
 import sys
 from typing import NamedTuple
 from urllib.parse import unquote
 
 from sim_bridge.description.formats import format_of, ROBOT_SUFFIXES, WORLD_SUFFIXES
+from sim_bridge.foreign.files import read_file
+from sim_bridge.foreign.fuel import cached, is_fuel, names_model
 from sim_bridge.foreign.packages import (
     ament_share,
     explain_missing,
@@ -46,6 +49,12 @@ _NO_SCENE = (
 )
 
 _PACKAGE_SCHEMES = ('package://', 'model://')
+STRING = '<string>'
+"""Source of a description given as text."""
+# file naming the SDF files of a model, and the newest version that is read
+_MANIFEST, _NEWEST_SDF = 'model.config', (1, 12)
+_MODEL_FILE = 'model.sdf'
+_MANIFEST_FILE = re.compile(r'<sdf(?:\s+version\s*=\s*["\']([\d.]*)["\'])?\s*>([^<]*)</sdf\s*>')
 
 
 def has_ros_package(name: str) -> bool:
@@ -189,10 +198,54 @@ def resolve_uri(
     return next((each for each in sources if each is not None and _is(Path.is_file, each)), None)
 
 
+def find_model_file(
+    uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
+) -> Path | None:
+    """
+    Return an include's SDF file; None if it is missing.
+
+    uri: a file, or a folder with model.config, by path, `model://`, `package://`, `file://` or a
+    Fuel address in the local cache. base, package_paths: see `resolve_uri`.
+    """
+    package_paths = tuple(package_paths)
+    found = resolve_uri(uri, base=base, package_paths=package_paths)
+    if found is not None:
+        return found
+    for candidate in _candidates(uri, base, package_paths):
+        if not candidate.is_linked_out and _is(Path.is_dir, candidate.path):
+            model = _file_of_model(candidate.path)
+            if model is not None:
+                return model
+    return None
+
+
+def _file_of_model(folder: Path) -> Path | None:
+    """Return a model folder's SDF file, in the newest known version; None without one."""
+    best, chosen = (-1, -1), _MODEL_FILE
+    with contextlib.suppress(OSError, ValueError):
+        text = read_file(folder / _MANIFEST).decode('utf-8', 'replace')
+        for version, name in _MANIFEST_FILE.findall(text):
+            major, _, minor = version.partition('.')
+            number = (int(major), int(minor)) if major.isdigit() and minor.isdigit() else (0, 0)
+            if best < number <= _NEWEST_SDF:
+                best, chosen = number, name.strip()
+    if leads_out(chosen):
+        return None
+    path = folder / chosen
+    return (
+        path if _is(Path.is_file, path) and not is_linked_out(path, folder, folder.name) else None
+    )
+
+
 def explain_unresolved(
     uri: str, *, base: Path | None = None, package_paths: Iterable[str | Path] = ()
 ) -> str:
     """Return the reason why `resolve_uri` finds no file."""
+    if names_model(uri):
+        return (
+            'it is not in the local cache of Fuel; download it (gz fuel download -u URI), or set '
+            'GZ_FUEL_CACHE_PATH'
+        )
     split = _split_package(uri)
     if split is None:
         scheme = uri.split('://')[0] if '://' in uri else ''
@@ -258,6 +311,10 @@ def _candidates(
         if not leads_out(rest):
             for folder in package_folders(package, base, package_paths):
                 yield _Candidate(folder / rest, folder, package)
+    elif is_fuel(uri):
+        found = cached(uri)
+        if found is not None:
+            yield _Candidate(found)
     elif uri.startswith('file://'):
         yield _Candidate((base or Path()) / unquote(uri.removeprefix('file://')))
     elif '://' not in uri:

@@ -453,6 +453,7 @@ PRIMITIVES: Mapping[str, Callable[..., Shape]] = MappingProxyType(
         'capsule': Capsule,
         'ellipsoid': lambda x, y, z: Ellipsoid((x, y, z)),
         'cone': Cone,
+        'plane': Plane,
     }
 )
 """Constructors of primitive shapes by kind; their arguments are the sizes in a description."""

@@ -20,6 +20,7 @@ from sim_bridge.shapes.material_table import MaterialTable
 from sim_bridge.sight.lamps import Lamp, Surroundings
 from sim_bridge.simulation.records import Sleep
 from sim_bridge.world.scene_joints import add_scene_joint, join_groups, part_of, set_joint
+from sim_bridge.world.waypoints import WaypointMotion
 
 _Added = TypeVar('_Added')
 
@@ -160,6 +161,9 @@ def _add_robot(
         robot = world.load_urdf(scene.urdf, scene.name, **scene.arguments)
     else:
         robot = world.add_robot(scene.description, scene.name, **scene.arguments)
+    if scene.path is not None:
+        robot.motion = 'kinematic'
+        robot.before_step(WaypointMotion(scene.path))
     if start is not None:
         start(scene)
 

@@ -26,7 +26,7 @@ ERRORS = {
         )
     ],
     'xml': [({8: '</join>'}, 'document', '', '', '', 8)],
-    'not-a-robot': [({1: '<sdf>', 9: '</sdf>'}, 'document', '', '', '', 1)],
+    'not-a-robot': [({1: '<model>', 9: '</model>'}, 'document', '', '', '', 1)],
     'doctype': [
         ({1: '<!DOCTYPE robot [<!ENTITY a "b">]>\n<robot name="r">'}, 'document', '', '', '', 1),
         (

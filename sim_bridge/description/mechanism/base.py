@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sim_bridge.description.formats import SDF
 from sim_bridge.description.mechanism.tree import parents_first
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.foundation.deprecation import warn_renamed
@@ -85,6 +86,9 @@ def _reason_to_hold(description: RobotDescription) -> str:
     limbs = _limbs(description)
     if not limbs.has_root_mass:
         return f'its root link {description.root!r} has no mass'
+    if description.format == SDF.name:
+        # SDF declares a fixed base: by a joint to the world, or as a static model
+        return ''
     if not limbs.joints or limbs.floats or description.drives or description.crawlers:
         return ''
     longest = max(limbs.joints.values())

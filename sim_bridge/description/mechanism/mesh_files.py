@@ -37,7 +37,7 @@ def with_mesh_files(
         if geometry.texture:
             picture = resolve_uri(geometry.texture, base=base, package_paths=package_paths)
             geometry = replace(geometry, texture_path=str(picture or ''))
-        if geometry.kind != 'mesh' or geometry.surface is not None:
+        if geometry.kind not in ('mesh', 'heightmap') or geometry.surface is not None:
             return geometry
         uri = geometry.filename
         if uri not in located:

@@ -16,6 +16,7 @@ from sim_bridge.description.scene.joints import JointSettings, SceneJoint
 from sim_bridge.description.scene.lights import SceneLight
 from sim_bridge.description.scene.named_poses import NamedPose
 from sim_bridge.description.scene.values import Values
+from sim_bridge.description.scene.waypoints import Waypoints
 from sim_bridge.shapes.material import ContactMaterial, Material
 from sim_bridge.shapes.placed import Placed
 
@@ -48,7 +49,7 @@ class SceneRobot:
     is_object: whether it has no topics, since it has nothing to command or to measure.
     controller: one of CONTROLLERS or NO_CONTROLLER; '' if the scene names none. description: the
     robot itself, if the world's file contains it: `urdf` is then this file, and `arguments` are
-    those of `World.add_robot`.
+    those of `World.add_robot`. path: waypoints of a kinematic base, None for other bases.
     """
 
     name: str
@@ -62,6 +63,7 @@ class SceneRobot:
     is_object: bool = False
     controller: str = ''
     description: RobotDescription | None = None
+    path: Waypoints | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,10 +83,11 @@ class SceneDescription:
 
     source: file path, or '<mapping>'. gravity, settings: None if not given. contact_materials:
     each with the names of its two materials. apart: pairs of groups without collision. bodies:
-    objects, including the ground. time_step [s]: for the creator of the world; only projects give
-    one. report: warnings. description: a line for users. origin: place on the Earth, None if not
-    given. named_poses, tags: for clients that spawn, navigate or choose a world. light: for
-    cameras, None for the default. files: full paths to all read files, robots' files aside.
+    objects, including the ground. time_step [s], real_time_factor (0: as fast as possible): for
+    the creator of the world, None if not given. report: warnings. description: a line for users.
+    origin: place on the Earth, None if not given. named_poses, tags: for clients that spawn,
+    navigate or choose a world. light: for cameras, None for the default. files: full paths to all
+    read files, robots' files aside.
     """
 
     source: str
@@ -107,6 +110,7 @@ class SceneDescription:
     tags: tuple[str, ...] = ()
     light: SceneLight | None = None
     files: tuple[str, ...] = ()
+    real_time_factor: float | None = None
 
     @property
     def placed(self) -> tuple[SceneBody | SceneRobot, ...]:

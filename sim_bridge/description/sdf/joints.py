@@ -218,7 +218,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         vector = parse_numbers(element_text(xyz), Numbers(3), one.spots[node.tag], findings, '')
     if vector is not None:
         one.axes[k] = direction(vector, one.spots[node.tag], findings)
-    for field, values, inner, acts in _axis_values(parts, place, findings):
+    for field, values, inner, acts in axis_values(parts, place, findings):
         if k == 1:
             if acts:
                 message = f'{field} of a second axis are not simulated, ignored'
@@ -229,9 +229,7 @@ def _read_axis(node: Element, k: int, one: Declared, findings: Findings) -> None
         if field == 'limits':
             one.limits = read_limits(values, inner, findings)
         else:
-            one.dynamics = JointDynamics(
-                **{_DYNAMICS[key]: value for key, value in values.items()}
-            )
+            one.dynamics = dynamics_of(values)
 
 
 def _warn_of_axis(node: Element, word: str, place: Place, findings: Findings) -> None:
@@ -241,12 +239,12 @@ def _warn_of_axis(node: Element, word: str, place: Place, findings: Findings) ->
         findings.warning('ignored-tag', place, message)
         return
     parts = {element.tag: element for element in reversed(node.children)}
-    for _, _, inner, acts in _axis_values(parts, place, findings):
+    for _, _, inner, acts in axis_values(parts, place, findings):
         if acts:
             findings.warning('ignored-tag', inner, message)
 
 
-def _axis_values(
+def axis_values(
     parts: Mapping[str, Element], place: Place, findings: Findings
 ) -> Iterator[tuple[str, dict[str, float], Place, bool]]:
     """Yield limits and dynamics in an axis: numbers, place, and whether they have an effect."""
@@ -267,6 +265,11 @@ def _axis_values(
             acts = any(values[key] for key in ('effort', 'velocity'))
             acts |= 'lower' in values or 'upper' in values
         yield field, values, inner, acts
+
+
+def dynamics_of(values: Mapping[str, float]) -> JointDynamics:
+    """Return the dynamics from numbers by their tags."""
+    return JointDynamics(**{_DYNAMICS[key]: value for key, value in values.items()})
 
 
 def _read_physics(node: Element | None, one: Declared, findings: Findings) -> None:

@@ -44,6 +44,7 @@ from sim_bridge.description.sdf.plugin_links import (
     read_wrenches,
 )
 from sim_bridge.description.sdf.plugin_tags import (
+    local_name,
     NOT_NEGATIVE,
     plugins_of,
     PluginTags,
@@ -328,7 +329,7 @@ def _enabled(tags: PluginTags) -> tuple[str, ...]:
     """Return the links named by `enable`; () for all."""
     links: list[str] = []
     for child in tags.children('enable'):
-        name = child.text.strip().split('::')[-1]
+        name = local_name(child.text.strip(), tags.description.links)
         if name in tags.description.links:
             links.append(name)
         elif '::' in child.text or name != tags.description.name:

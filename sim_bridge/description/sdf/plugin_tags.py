@@ -93,7 +93,8 @@ class PluginTags:
 
     def link(self, *tags: str) -> str:
         """Return a known link's name; note an error otherwise."""
-        name, known = self.text(*tags).split('::')[-1], self.description.links
+        known = self.description.links
+        name = local_name(self.text(*tags), known)
         if not name:
             place = self.place.child(tags[0], self.place.line)
             self.findings.error('missing-tag', place, 'missing')
@@ -113,7 +114,7 @@ class PluginTags:
 
     def axis_at(self, child: Element) -> JointDescription | None:
         """Return the joint named in a child; note an error unless it has one axis."""
-        name = name_in(child).split('::')[-1]
+        name = local_name(name_in(child), self.description.joints)
         joint = self.description.joints.get(name)
         if joint is None:
             message = unknown('joint', name, self.description.joints)
@@ -145,6 +146,11 @@ class PluginTags:
     def _place(self, *tags: str) -> Place:
         child = self.last(*tags)
         return self.place if child is None else self.at(child)
+
+
+def local_name(name: str, known: Collection[str]) -> str:
+    """Return a name as the robot has it: whole, or without model names before it."""
+    return name if name in known else name.split('::')[-1]
 
 
 def reader_of(node: Element, readers: Mapping[str, _Reader]) -> _Reader | None:

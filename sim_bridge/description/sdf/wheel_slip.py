@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from sim_bridge.description.model import ONE_AXIS
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf.plugin_tags import NOT_NEGATIVE, plugins_of, PluginTags
+from sim_bridge.description.sdf.plugin_tags import local_name, NOT_NEGATIVE, plugins_of, PluginTags
 
 if TYPE_CHECKING:
     from sim_bridge.description.model import JointDescription, LinkDescription, RobotDescription
@@ -55,7 +55,7 @@ def _wheel(tags: PluginTags, node: Element) -> LinkDescription | None:
         )
     )
     inner.close()
-    name = node.get('link_name', '').split('::')[-1]
+    name = local_name(node.get('link_name', ''), tags.description.links)
     link, joint = tags.description.links.get(name), _spin(tags.description, name)
     if link is None or joint is None:
         message = 'no link on a joint with one axis has this name'

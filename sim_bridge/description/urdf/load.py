@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
-from sim_bridge.description.formats import UNREAD_ROOTS
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mechanism.constraints import attach
 from sim_bridge.description.mechanism.tree import check_mimic_limits, check_tree, resolve_mimics
@@ -74,12 +73,8 @@ def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | N
 def _robot(document: Document, source: str, findings: Findings) -> RobotDescription | None:
     root = document.root
     if root.tag != 'robot':
-        kind = UNREAD_ROOTS.get(root.tag)
-        hint = f'; this is an {kind} file' if kind else ''
         place = Place('document', line=root.line)
-        findings.error(
-            'not-a-robot', place, f'the root element is <{root.tag}>, not <robot>{hint}'
-        )
+        findings.error('not-a-robot', place, f'the root element is <{root.tag}>, not <robot>')
         return None
     name = root.get('name', '')
     place = Place('robot', name, root.line)

@@ -103,6 +103,9 @@ class _Writer:
                 self._geometry(element, kind, placed.shape, pose)
 
     def _described(self, link: Element, tag: str, geometry: GeometryDescription) -> None:
+        if geometry.kind == 'heightmap':
+            link.append(_comment(f'{tag} left out: the height map {geometry.filename}'))
+            return
         if geometry.kind != 'mesh':
             self._geometry(link, tag, PRIMITIVES[geometry.kind](*geometry.size), geometry.pose)
             return

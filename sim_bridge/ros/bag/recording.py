@@ -392,7 +392,7 @@ def portable_description(description: RobotDescription) -> str:
         shape.filename: shape.path
         for link in description.links.values()
         for shape in (*link.collisions, *link.visuals)
-        if shape.kind == 'mesh' and shape.path
+        if shape.path
     }
 
     def located(match: re.Match[str]) -> str:
@@ -427,7 +427,7 @@ def _files(robot: Robot) -> set[str | None]:
     if robot.description is None:
         return set()
     links = robot.description.links.values()
-    meshes = [shape.path for link in links for shape in link.collisions if shape.kind == 'mesh']
+    meshes = [shape.path for link in links for shape in link.collisions if shape.path]
     return {
         *meshes,
         _own_file(robot.description),

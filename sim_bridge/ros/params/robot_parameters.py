@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from sim_bridge.description import find_robot, load_description
 from sim_bridge.description.controllers import CONTROLLERS
-from sim_bridge.description.formats import format_of, OPENPLX, URDF, YAML
+from sim_bridge.description.formats import format_of, OPENPLX, SDF, URDF, YAML
 from sim_bridge.description.model import JointType, RobotDescription
 from sim_bridge.description.resources import find_scene, PARAMETERS_SUFFIX
 from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError, UnknownNameError
@@ -93,6 +93,11 @@ def world_parameters(world: str) -> dict[str, object]:
     values: dict[str, object] = {}
     if scene.time_step is not None:
         values['rate'] = 1.0 / scene.time_step
+    if format_of(find_scene(world)) is SDF:
+        # as in Gazebo, joints move freely before the first command
+        values['hold_until_first_command'] = False
+    if scene.real_time_factor is not None:
+        values['real_time_factor'] = scene.real_time_factor
     if scene.settings is not None and 'solver' in scene.settings.items:
         values['solver'] = scene.settings.items['solver']
     return values

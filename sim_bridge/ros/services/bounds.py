@@ -62,6 +62,9 @@ def _visual_points(visual: GeometryDescription) -> np.ndarray | None:
     """Return points (n, 3) [m] whose hull encloses a visual; None for a mesh file."""
     if visual.kind == 'mesh':
         return None if visual.surface is None else np.asarray(visual.surface[0], dtype=float)
+    if visual.kind not in _HALVES:
+        # planes have no end
+        return None
     half = _HALVES[visual.kind](*visual.size)
     return np.array(list(product(*((-each, each) for each in half))))
 

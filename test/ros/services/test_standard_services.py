@@ -334,7 +334,8 @@ def test_features_are_those_of_the_version(start):
     for version in ('1.5', '2.1'):
         simulation = start(version, paused=True)
         features = simulation('GetSimulatorFeatures')['features']
-        assert features['spawn_formats'] == ['urdf', 'xacro', 'body', 'wrl', 'openplx']
+        formats = ['urdf', 'xacro', 'sdf', 'world', 'body', 'wrl', 'openplx']
+        assert features['spawn_formats'] == formats
         offered[version] = set(features['features'])
         spawnables = simulation('GetSpawnables', sources=['moon'])
         assert 'moon' in spawnables['result']['error_message']

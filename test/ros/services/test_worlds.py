@@ -64,17 +64,44 @@ def test_worlds_are_loaded_and_unloaded(start, version):
     assert end(simulation.process)[0] == 0
 
 
+SDF_BOX = (
+    '<model name="box"><pose>0 0 1 0 0 0</pose><link name="l"><inertial><mass>1</mass></inertial>'
+    '<collision name="c"><geometry><box><size>1 1 1</size></box></geometry></collision></link>'
+    '<link name="k"><inertial><mass>1</mass></inertial></link><joint name="j" type="revolute">'
+    '<parent>l</parent><child>k</child></joint></model>'
+)
+
+
+def test_sdf_is_loaded_as_a_world_and_spawned_as_a_robot(start, tmp_path):
+    """Load a world in SDF by its text and its file, and spawn models by text and file."""
+    world = f'<sdf version="1.9"><world name="w">{SDF_BOX}</world></sdf>'
+    robot = f'<sdf version="1.9">{SDF_BOX}</sdf>'
+    (tmp_path / 'world.sdf').write_text(world)
+    (tmp_path / 'robot.sdf').write_text(robot)
+    simulation = start()
+    for resource in (f'\n{world}', str(tmp_path / 'world.sdf')):
+        loaded = simulation.load_world(resource)
+        assert result(loaded) == OK, loaded
+        assert simulation('GetEntities')['entities'] == ['box']
+    for name, resource in (('text', robot), ('file', str(tmp_path / 'robot.sdf'))):
+        pose = {'pose': {'position': {'x': 5.0, 'z': 3.0}}}
+        spawned = simulation.spawn(resource, name=name, initial_pose=pose)
+        assert (result(spawned), spawned['entity_name']) == (OK, name), spawned
+    assert simulation('GetEntities')['entities'] == ['box', 'text', 'file']
+    assert end(simulation.process)[0] == 0
+
+
 def test_worlds_that_cannot_be_loaded_are_refused_with_a_code(start, tmp_path):
     """Give the standard's codes; keep the world if the resource is at fault, else unload it."""
     (tmp_path / 'r.urdf').write_text(BARE.format(CAMERA))
-    (tmp_path / 'world.sdf').write_text('<sdf version="1.9"/>')
+    (tmp_path / 'world.txt').write_text('world: {}')
     robot = f'\nworld: {{robots: {{r: {{urdf: {tmp_path / "r.urdf"}}}}}}}'
     simulation = start(paused=True)
     for code, resource, flags, reason in (
         (102, '', {}, 'both'),
         (NOT_FOUND, 'nowhere.yaml', {}, 'no such file'),
         (NOT_FOUND, 'gallery/moon', {}, 'gallery/dominoes'),
-        (101, str(tmp_path / 'world.sdf'), {}, '.yaml'),
+        (101, str(tmp_path / 'world.txt'), {}, '.yaml'),
         (101, '\n<robot name="r"/>', {}, 'SpawnEntity'),
         (103, '\nworld: {balls: {}}', {}, 'balls'),
         (103, '\nworld: [', {}, 'world.yaml'),

@@ -29,6 +29,7 @@ from fuzzing import (
     nodes,
     parameter_files,
     recordings,
+    sdf_files,
     sdf_tags,
     study_files,
 )
@@ -287,6 +288,8 @@ logging.getLogger().setLevel(logging.CRITICAL)
 KINDS = {
     'urdf': Kind(_make_urdf, _run_urdf, 60, 'urdf'),
     'sdf': Kind(sdf_tags.make, sdf_tags.run, 25, 'urdf'),
+    'sdf_model': Kind(sdf_files.make_model, sdf_files.run_model, 40, 'sdf'),
+    'sdf_world': Kind(sdf_files.make_world, sdf_files.run_world, 25, 'sdf'),
     'xacro': Kind(
         lambda rng: damaged_xml(rng, XACRO),
         lambda case, folder: _run_urdf(case, folder, 'xacro'),

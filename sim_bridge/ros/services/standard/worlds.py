@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sim_bridge.description.formats import format_of, OPENPLX, WORLD_SUFFIXES, YAML
+from sim_bridge.description.formats import format_of, is_xml_text, OPENPLX, WORLD_SUFFIXES, YAML
 from sim_bridge.description.report import DescriptionError
 from sim_bridge.description.resources import (
     explain_unresolved,
@@ -195,7 +195,7 @@ def _file_of(uri: str, package_paths: Iterable[str | Path]) -> Path:
     if path is None:
         message = explain_unresolved(uri, package_paths=package_paths)
         raise WorldError(NOT_FOUND, f'uri = {uri!r}: {message}')
-    if path.suffix not in _SUFFIXES:
+    if path.suffix not in _SUFFIXES and not format_of(path).worlds:
         accepted = ', '.join(_SUFFIXES)
         message = f'uri = {uri!r}: expected one of {accepted}, or gallery/NAME'
         raise WorldError(UNSUPPORTED_FORMAT, message)
@@ -203,14 +203,21 @@ def _file_of(uri: str, package_paths: Iterable[str | Path]) -> Path:
 
 
 def _file_of_text(text: str, folder: Path) -> Path:
-    """Write a scene's text to a file, and return its path."""
-    if text.lstrip().startswith('<'):
-        message = 'resource_string: expected the text of a YAML scene; spawn URDF by SpawnEntity'
-        raise WorldError(UNSUPPORTED_FORMAT, message)
+    """Write a world's text to a file, and return its path."""
+    suffix = YAML.suffixes[0]
+    if is_xml_text(text):
+        chosen = format_of(text)
+        if not chosen.worlds:
+            message = (
+                'resource_string: expected a YAML scene or a world in SDF; '
+                'spawn URDF by SpawnEntity'
+            )
+            raise WorldError(UNSUPPORTED_FORMAT, message)
+        suffix = chosen.suffixes[0]
     # a refused text must not replace the file of the present world
     import tempfile  # late import: most nodes never need it
 
-    path = Path(tempfile.mkdtemp(dir=folder)) / 'world.yaml'
+    path = Path(tempfile.mkdtemp(dir=folder)) / f'world{suffix}'
     path.write_text(text, encoding='utf-8')
     return path
 
@@ -226,12 +233,14 @@ def _read(path: Path, package_paths: Iterable[str | Path]) -> SceneDescription:
 
 
 def _check_elements(scene: SceneDescription, package_paths: Iterable[str | Path]) -> None:
-    """Raise WorldError if a robot has parts without simulation."""
+    """Raise WorldError if the world or a robot has parts without simulation."""
+    reports = {'the world': scene.report}
     for robot in scene.robots:
-        report = robot_described(robot, package_paths).report
+        reports[f'robot {robot.name!r}'] = robot_described(robot, package_paths).report
+    for subject, report in reports.items():
         if report.not_simulated:
             lines = '; '.join(f'{each.subject}: {each.message}' for each in report.not_simulated)
-            message = f'robot {robot.name!r} has parts without simulation: {lines}'
+            message = f'{subject} has parts without simulation: {lines}'
             raise WorldError(UNSUPPORTED_ELEMENTS, message)
 
 
