@@ -45,6 +45,9 @@ class GuardedMixin(_Mixed):
     faults: Faults
     """Exceptions of callbacks so far."""
 
+    companions: list[Node]
+    """Further nodes on the same executor, destroyed with this one."""
+
     expiry_clocks: ExpiryClocks
     """Clocks of its action servers."""
 
@@ -71,6 +74,7 @@ class GuardedMixin(_Mixed):
         # the node creates services during its construction
         self.faults = Faults(lambda: self.get_logger())
         self.given, self.conversions, self.preparations = given or {}, [], []
+        self.companions = []
         own = [
             Parameter(name, value=as_ros(value))
             for name, value in self.given.items()
@@ -78,6 +82,25 @@ class GuardedMixin(_Mixed):
         ]
         super().__init__(*args, parameter_overrides=own, **options)
         self.expiry_clocks = ExpiryClocks(self)
+
+    def accompany(self, other: Node) -> None:
+        """Let this node's executor serve another node."""
+        self.companions.append(other)
+        if self.executor is not None:
+            self.executor.add_node(other)
+
+    def dismiss(self, other: Node) -> None:
+        """Destroy a companion, on the executor's thread or after it has stopped."""
+        self.companions.remove(other)
+        if self.executor is not None:
+            self.executor.remove_node(other)
+        other.destroy_node()
+
+    def destroy_node(self) -> None:
+        """Destroy the node and its companions."""
+        for other in list(self.companions):
+            self.dismiss(other)
+        super().destroy_node()
 
     def create_subscription(
         self, msg_type: Any, topic: str, callback: Callable[..., None], *args: Any, **options: Any

@@ -67,7 +67,8 @@ def run(name: str, program: Callable[[Any], Program], args: Sequence[str] | None
             node = _make_node(getattr(program, 'node_type', GuardedNode), name, args)
             running = program(node)
             with _executor() as executor:
-                executor.add_node(node)
+                for each in (node, *node.companions):
+                    executor.add_node(each)
                 signals.only_set_flag()
                 while not signals.stop_requested and rclpy.ok():
                     _spin(executor, node)

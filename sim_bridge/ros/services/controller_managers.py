@@ -13,9 +13,6 @@ from typing import Any, cast, TYPE_CHECKING
 import xml.etree.ElementTree as ElementTree
 
 from rcl_interfaces.msg import SetParametersResult
-from rcl_interfaces.srv import SetParameters
-from rclpy.node import Node
-from rclpy.parameter import parameter_value_to_python
 
 from sim_bridge.description.yaml.controller_kinds import READERS
 from sim_bridge.description.yaml.drives import TYPES as DRIVES
@@ -23,10 +20,14 @@ from sim_bridge.foundation.errors import InvalidValueError, SimBridgeError
 from sim_bridge.ros.command.controller_states import ACTIVE, Strictness
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.process.entity_scope import EntityScope
+from sim_bridge.ros.services.controller_nodes import add_controller_nodes
 from sim_bridge.ros.wire.messages import pack_stamp, unpack_stamp
 from sim_bridge.ros.wire.qos import LATCHED_QOS, optional_messages
 
 if TYPE_CHECKING:
+    from rclpy.node import Node
+    from rclpy.parameter import Parameter
+
     from sim_bridge.description.ros2_control import ControllerManagerDescription
     from sim_bridge.ros.command.controller_states import ControllerStates
     from sim_bridge.ros.process.deferred import Answer, DeferredServices
@@ -82,9 +83,8 @@ class ControllerManager:
                 services.create(
                     getattr(srv, kind), f'{root}/{_snake(kind)}', handler, self._refuse
                 )
-        # around the node's own service of this type
-        guarded = node.faults.guard(f'service {root}/set_parameters', self._set_parameters)
-        Node.create_service(node, SetParameters, f'{root}/set_parameters', guarded)
+        self.nodes = add_controller_nodes(node, root, manager, self._judge)
+        """Nodes of the manager and its controllers."""
         self._activity = node.create_publisher(
             self._messages.ControllerManagerActivity, f'{root}/activity', LATCHED_QOS
         )
@@ -198,16 +198,10 @@ class ControllerManager:
         named.state.id, named.state.label = _IDS[stage], stage
         return named
 
-    def _set_parameters(self, request: Any, response: Any) -> Any:
+    def _judge(self, parameter: Parameter) -> SetParametersResult:
         """Accept what spawners set: the type and the parameter files of a declared controller."""
-        for each in request.parameters:
-            name, _, key = each.name.rpartition('.')
-            response.results.append(
-                self._accepted(name, key, parameter_value_to_python(each.value))
-            )
-        return response
-
-    def _accepted(self, name: str, key: str, value: Any) -> SetParametersResult:
+        name, _, key = parameter.name.rpartition('.')
+        value = parameter.value
         controller = self._states.controllers.get(name)
         reason = ''
         if controller is None or key not in _SPAWNED:
@@ -295,6 +289,7 @@ class ControllerManagers:
         self._node, self._services, self._simulator = node, services, simulator
         self._on_change = partial(calls.call, read_back)
         self._scopes: dict[str, EntityScope] = {}
+        self._nodes: dict[str, list[Node]] = {}
         self._roots: dict[str, str] = {}
         self._is_told = False
         for interface in simulator.interfaces:
@@ -319,7 +314,7 @@ class ControllerManagers:
                     )
                     continue
                 self._roots[root] = name
-                ControllerManager(
+                made = ControllerManager(
                     self._node,
                     self._services,
                     self._simulator,
@@ -327,11 +322,14 @@ class ControllerManagers:
                     manager,
                     self._on_change,
                 )
+                self._nodes.setdefault(name, []).extend(made.nodes)
 
     def remove(self, interface: RobotInterface) -> None:
         """Destroy a removed robot's services."""
         name = interface.robot.name
         self._roots = {root: robot for root, robot in self._roots.items() if robot != name}
+        for each in self._nodes.pop(name, []):
+            self._node.dismiss(each)
         scope = self._scopes.pop(name, None)
         if scope is not None:
             scope.destroy()

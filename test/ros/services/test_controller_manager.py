@@ -7,7 +7,7 @@ from controlled_arm import controlled_arm
 from following import simulator
 import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import SetParameters
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.serialization import serialize_message
 from std_msgs.msg import Float64MultiArray
 
@@ -194,7 +194,8 @@ def test_the_calls_of_a_spawner_work(graph, start_node, tmp_path):
     start_node(robot=path)
 
     def call(kind, service, /, **fields):
-        client = graph.node.create_client(kind, f'/controller_manager/{service}')
+        name = service if service.startswith('/') else f'/controller_manager/{service}'
+        client = graph.node.create_client(kind, name)
         graph.wait(client.service_is_ready, f'service {service}')
         future = client.call_async(kind.Request(**fields))
         graph.wait(future.done, f'a response of {service}')
@@ -219,6 +220,17 @@ def test_the_calls_of_a_spawner_work(graph, start_node, tmp_path):
     given = [Parameter(name=f'{FORWARD}.type', value=kind)]
     (result,) = call(SetParameters, 'set_parameters', parameters=given).results
     assert result.successful
+    names = call(ListParameters, 'list_parameters').result.names
+    assert {f'{ARM}.type', f'{FORWARD}.type'} <= set(names)
+    (value,) = call(GetParameters, 'get_parameters', names=[f'{ARM}.type']).values
+    assert value.string_value == 'joint_trajectory_controller/JointTrajectoryController'
+    nodes = {f'/{name}' for name in graph.node.get_node_names()}
+    assert {'/controller_manager', f'/{ARM}', f'/{FORWARD}'} <= nodes
+    (value,) = call(GetParameters, f'/{ARM}/get_parameters', names=['joints']).values
+    assert list(value.string_array_value) == ['shoulder', 'elbow']
+    given = [Parameter(name='joints', value=value)]
+    (result,) = call(SetParameters, f'/{ARM}/set_parameters', parameters=given).results
+    assert not result.successful and 'read-only' in result.reason
     given = [Parameter(name='nobody.type', value=kind)]
     (result,) = call(SetParameters, 'set_parameters', parameters=given).results
     assert not result.successful and FORWARD in result.reason
