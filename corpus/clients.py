@@ -156,6 +156,7 @@ def _drives(description: RobotDescription) -> list[dict[str, Any]]:
             'command': _full(drive.command_topic or f'{drive.name}/cmd_vel'),
             'odometry': _full(drive.odom_topic or f'{drive.name}/odom'),
             'tf': drive.provides_tf,
+            'root': description.root,
             'speed': min(
                 [
                     drive.limits[0].max_velocity,

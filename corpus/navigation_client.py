@@ -69,8 +69,10 @@ def _drive(graph: Joined, one: dict[str, Any], transforms: list[TFMessage]) -> s
     told = 'drives'
     if one['tf']:
         last = odometry[-1]
-        ends = (last.header.frame_id, last.child_frame_id)
-        graph.wait(lambda: _has(transforms, ends), f'transform {ends[0]} → {ends[1]}')
+        odom = last.header.frame_id
+        # a link below the root has a parent already
+        ends = {(odom, last.child_frame_id), (odom, one['root'])}
+        graph.wait(lambda: _has(transforms, ends), f'transform {odom} → {last.child_frame_id}')
         told += ', tf'
     return told
 
@@ -95,9 +97,9 @@ def _distance(start: Odometry, end: Odometry) -> float:
     return math.hypot(last.x - first.x, last.y - first.y)
 
 
-def _has(transforms: list[TFMessage], ends: tuple[str, str]) -> bool:
+def _has(transforms: list[TFMessage], ends: set[tuple[str, str]]) -> bool:
     return any(
-        (each.header.frame_id, each.child_frame_id) == ends
+        (each.header.frame_id, each.child_frame_id) in ends
         for message in transforms
         for each in message.transforms
     )

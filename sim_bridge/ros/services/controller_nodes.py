@@ -1,9 +1,8 @@
 """
-Nodes for a controller manager and its controllers, which have their parameters on the graph.
+Nodes for a controller manager and its controllers, with their parameters.
 
-ros2_control's controllers are nodes; `ros2 node list`, `ros2 param`, rqt_controller_manager and
-the completion of `ros2 control` ask them. The parameters are those in the robot's files, and
-cannot be set.
+ros2_control's controllers are nodes; ros2cli, rqt_controller_manager and the completion for
+ros2controlcli ask them. The parameters come from the robot's files and cannot be set.
 """
 
 from __future__ import annotations
