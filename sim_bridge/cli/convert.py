@@ -22,6 +22,7 @@ from sim_bridge.description.mjcf.write.robot import mjcf_text
 from sim_bridge.description.model import RobotDescription
 from sim_bridge.description.openplx.write.robot import openplx_text
 from sim_bridge.description.report import DescriptionError, Report
+from sim_bridge.description.sdf_model.write.robot import sdf_text
 from sim_bridge.description.urdf.file_text import urdf_file_text
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.world.world import World
@@ -36,7 +37,8 @@ exit status:
 
 for example:
   sim_bridge convert your.urdf your.openplx
-  sim_bridge convert your.urdf your.xml              # MJCF, for MuJoCo
+  sim_bridge convert your.urdf mujoco.xml            # MJCF
+  sim_bridge convert your.urdf gazebo.sdf            # SDF
   sim_bridge convert arm arm.openplx --force         # a shipped robot, over a file
   sim_bridge convert rover on_a_rig.openplx --base fixed
   sim_bridge check your.openplx
@@ -67,6 +69,7 @@ _WRITERS: dict[str, Writer] = {
     '.xml': mjcf_text,
     '.mjcf': mjcf_text,
     '.urdf': urdf_file_text,
+    '.sdf': sdf_text,
 }
 
 
@@ -78,8 +81,9 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     """Add this verb to the command line."""
     parser = subparsers.add_parser(
         'convert',
-        help='write a robot as OpenPLX, MJCF or URDF',
-        description='Write a robot as an OpenPLX, MJCF or URDF file that loads to an equal model. '
+        help='write a robot as OpenPLX, MJCF, SDF or URDF',
+        description='Write a robot as an OpenPLX, MJCF, SDF or URDF file that loads to an equal '
+        'model. '
         'Elements without a counterpart are reported: the conversion is refused if the robot '
         'would move differently, otherwise the element is left out.',
         epilog=_EPILOG,

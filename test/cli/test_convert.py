@@ -33,7 +33,7 @@ def test_a_robot_is_written_once(tmp_path, capsys):
 @pytest.mark.parametrize(
     ('words', 'code', 'what'),
     [
-        (('arm', 'arm.sdf'), 2, '.openplx, .xml, .mjcf, .urdf'),
+        (('arm', 'arm.usd'), 2, '.openplx, .xml, .mjcf, .urdf, .sdf'),
         (('arm', 'none/arm.openplx'), 2, 'none'),
         (('planar.urdf', 'planar.openplx'), 1, "joint 'slide'"),
         (('wrong.urdf', 'wrong.openplx'), 1, '"nothing"'),
@@ -53,7 +53,7 @@ def test_nothing_is_written_for_wrong_input(tmp_path, monkeypatch, capsys, words
     assert main(['convert', *words]) == code
     assert what in capsys.readouterr().err
     assert not list(tmp_path.glob('**/*.openplx'))
-    assert not list(tmp_path.glob('**/*.sdf'))
+    assert not list(tmp_path.glob('**/*.usd'))
 
 
 def test_the_suffix_chooses_the_format(tmp_path, capsys):

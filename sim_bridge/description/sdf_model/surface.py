@@ -18,7 +18,7 @@ _MASKS = Numbers(minimum=0.0)
 _HEXADECIMAL = re.compile(r'0[xX][0-9a-fA-F]{1,8}')
 ALL_BITS = 0xFFFF
 # effective radius of a round contact patch under constant pressure, times its friction
-_PATCH = 3.0 * math.pi / 16.0
+PATCH = 3.0 * math.pi / 16.0
 # greatest approach velocity [m/s] that is meant as no threshold
 _SLOW = 0.01
 # parameters of contact solving, which is exact here
@@ -100,7 +100,7 @@ def _torsional(tags: Tags) -> dict[str, Any]:
         radius = 0.0
     tags.find('surface_radius')
     tags.close()
-    torque = _PATCH * coefficient * radius
+    torque = PATCH * coefficient * radius
     return {'spinning_friction': torque} if torque else {}
 
 
@@ -175,6 +175,14 @@ def _mask(tags: Tags, tag: str, usual: int) -> int:
 def group_of(category: int, collide: int) -> str:
     """Return the collision group's name for two bit masks."""
     return f'bits_{category:04x}_{collide:04x}'
+
+
+def bits_of(group: str) -> tuple[int, int] | None:
+    """Return category and collide bits in a group's name; None for other groups."""
+    kind, *bits = group.split('_')
+    if kind != 'bits' or len(bits) != 2:
+        return None
+    return int(bits[0], 16), int(bits[1], 16)
 
 
 def are_apart(first: str, second: str) -> bool:

@@ -97,6 +97,7 @@ def _note_left_out(
         (robot.drives, 'drive'),
         (robot.crawlers, 'crawler'),
         (robot.force_fields, 'force field'),
+        (robot.actuators, 'actuator'),
         (apart, 'excluded pair'),
     ):
         if things:

@@ -55,7 +55,7 @@ class GeometryWriter:
             if geom is not None:
                 geom.set('group', _COLLISION_GROUP)
                 self._name(geom, collision.name or f'{link.name}_collision_{number_}')
-                self._contact(geom, link.contact, place)
+                self._contact(geom, collision.contact or link.contact, place)
                 if collision.material is not None:
                     _write_material(geom, collision.material)
                 if collision.groups:
@@ -73,7 +73,11 @@ class GeometryWriter:
                 return None
             attributes = {'type': 'mesh', 'mesh': mesh}
         else:
-            attributes = _PRIMITIVES[geometry.kind](geometry.size)
+            write = _PRIMITIVES.get(geometry.kind)
+            if write is None:
+                self._lose(place, geometry.kind)
+                return None
+            attributes = write(geometry.size)
         geom = SubElement(body, 'geom', attributes)
         placed(geom, geometry.pose)
         return geom
@@ -117,11 +121,24 @@ class GeometryWriter:
         return str(file.relative_to(self._folder.resolve()))
 
     def _contact(self, geom: Element, contact: ContactDescription, place: Place) -> None:
-        if contact.friction is not None:
-            geom.set('friction', f'{number(contact.friction)} 0.005 0.0001')
+        if contact.friction is not None or contact.spinning_friction is not None:
+            sliding = 1.0 if contact.friction is None else contact.friction
+            spinning = contact.spinning_friction or 0.0
+            geom.set('friction', numbers((sliding, spinning, 0.0)))
+            geom.set('condim', '4' if spinning else '3')
+        if contact.is_sensor or not contact.enabled:
+            geom.attrib |= {'contype': '0', 'conaffinity': '0'}
         if contact.friction2 not in (None, contact.friction):
             self._lose(place, 'friction of the second direction')
-        for part in ('direction', 'stiffness', 'damping', 'max_velocity', 'layer'):
+        for part in (
+            'direction',
+            'stiffness',
+            'damping',
+            'max_velocity',
+            'layer',
+            'restitution',
+            'slip',
+        ):
             if getattr(contact, part) is not None:
                 self._lose(place, f'contact parameter {part!r}')
 
@@ -158,10 +175,16 @@ def _ellipsoid(size: tuple[float, ...]) -> dict[str, str]:
     return {'type': 'ellipsoid', 'size': numbers(size)}
 
 
+def _plane(size: tuple[float, ...]) -> dict[str, str]:
+    # without end; MuJoCo accepts planes on fixed bodies only
+    return {'type': 'plane', 'size': '0 0 1'}
+
+
 _PRIMITIVES: dict[str, Callable[[tuple[float, ...]], dict[str, str]]] = {
     'box': _box,
     'sphere': _sphere,
     'cylinder': _cylinder,
     'capsule': _capsule,
     'ellipsoid': _ellipsoid,
+    'plane': _plane,
 }
