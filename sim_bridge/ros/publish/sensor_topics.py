@@ -85,9 +85,8 @@ class SensorTopic:
 
     def given_name(self, device: Device, is_main: bool) -> str:
         """Return the topic name that the description gives, '' for none."""
-        if self.named_by:
-            return str(getattr(device.description.settings, self.named_by))
-        return device.description.topic if is_main else ''
+        own = str(getattr(device.description.settings, self.named_by)) if self.named_by else ''
+        return own or (device.description.topic if is_main else '')
 
     def message(
         self, device: Device, prefix: str, *, is_truth: bool, frame_id: str = ''
@@ -154,8 +153,8 @@ def _has_scan(device: Device, parameters: SimulatorParameters) -> bool:
     return is_flat or _has_two_topics(device, parameters)
 
 
-def _has_cloud_alone(device: Device, parameters: SimulatorParameters) -> bool:
-    return not _has_scan(device, parameters)
+def _has_cloud(device: Device, parameters: SimulatorParameters) -> bool:
+    return _has_two_topics(device, parameters) or not _has_scan(device, parameters)
 
 
 def _velocity_as(message: str) -> Callable[[Device, SimulatorParameters], bool]:
@@ -189,12 +188,11 @@ TOPICS: Mapping[str, tuple[SensorTopic, ...]] = {
     'range': (SensorTopic('range', Range, make=RangeMessage),),
     'lidar': (
         SensorTopic('scan', LaserScan, make=LaserScanMessage, is_wanted=_has_scan),
-        SensorTopic('points', PointCloud2, make=LidarCloudMessage, is_wanted=_has_cloud_alone),
         SensorTopic(
             'points',
             PointCloud2,
             make=LidarCloudMessage,
-            is_wanted=_has_two_topics,
+            is_wanted=_has_cloud,
             named_by='cloud_topic',
         ),
     ),
