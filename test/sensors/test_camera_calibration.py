@@ -59,7 +59,7 @@ def calibrated(settings, flags=0):
     world = lit_world()
     camera = world.add_camera((0, 0, 0), (1, 0, 0), 'eye', camera=settings)
     squares = checkerboard(CORNERS[1] + 1, CORNERS[0] + 1)
-    shown = world.load_urdf(board(squares, SIDE, SIDE), fixed_base=True)
+    shown = world.load_urdf(board(squares, SIDE, SIDE), base='fixed')
     grid = np.zeros((CORNERS[0] * CORNERS[1], 3), np.float32)
     grid[:, :2] = SIDE * np.mgrid[: CORNERS[0], : CORNERS[1]].T.reshape(-1, 2)
     grid[:, :2] -= grid[:, :2].mean(axis=0)
@@ -124,7 +124,7 @@ def test_markers_have_their_pose(tilt):
         'eye',
         camera=sb.CameraDescription(outputs=('image',), format='mono8', samples=16),
     )
-    shown = world.load_urdf(board(marker(7), side / 6, 0.03), fixed_base=True)
+    shown = world.load_urdf(board(marker(7), side / 6, 0.03), base='fixed')
     rotation, translation = cv2.Rodrigues(np.array(tilt))[0], np.array([0.02, -0.01, 0.5])
     show(shown, rotation, translation)
     parameters = cv2.aruco.DetectorParameters()

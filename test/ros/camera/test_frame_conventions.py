@@ -68,7 +68,7 @@ def seen(text):
     """Return the camera after a sample, and its topics; a ball is in its sight."""
     world = sb.World(gravity=(0, 0, 0))
     world.add_body(sb.Sphere(RADIUS), name='ball', motion='static', position=BALL)
-    bot = world.load_urdf(text, fixed_base=True)
+    bot = world.load_urdf(text, base='fixed')
     world.step(10)
     camera = bot.device('eye')
     return camera, camera_topics(camera, '', '', True)
