@@ -118,6 +118,9 @@ _FUNCTIONS: Mapping[int, tuple[Callable[[float], float], Callable[[float], float
     TANGENT: (math.tan, lambda phase: 1.0 + math.tan(phase) ** 2),
 }
 _FLAT = (PINHOLE, BROWN)
+# share of a polynomial's greatest coefficient
+_NEGLIGIBLE = 1e-100
+_MOST_COEFFICIENT = 1e6
 _NO_PLACES: Mapping[str, Place] = MappingProxyType({})
 
 
@@ -375,7 +378,11 @@ def _maps(model: LensModel, coefficients: Sequence[float], angle: float) -> bool
 
 def _positive_roots(polynomial: Sequence[float]) -> list[float]:
     """Return the real roots above zero, in order; polynomial: from the constant term up."""
-    roots = np.roots(np.asarray(polynomial)[::-1])
+    numbers = np.asarray(polynomial, float)
+    numbers = numbers / np.abs(numbers).max(initial=1e-300)
+    # negligible terms have roots beyond any lens
+    numbers = np.where(np.abs(numbers) < _NEGLIGIBLE, 0.0, numbers)
+    roots = np.roots(numbers[::-1])
     is_real = np.abs(roots.imag) <= 1e-9 * (1.0 + np.abs(roots.real))
     return sorted(float(root) for root in roots[is_real].real if root > 0.0)
 
@@ -399,8 +406,8 @@ def _defects(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
         counts = ' or '.join(map(str, model.counts))
         yield 'distortion', distortion, f'{counts} coefficients for the lens {lens}'
         return
-    if not all(map(math.isfinite, distortion)):
-        yield 'distortion', distortion, 'finite coefficients'
+    if not all(abs(each) <= _MOST_COEFFICIENT for each in distortion):
+        yield 'distortion', distortion, f'finite coefficients up to {_MOST_COEFFICIENT:g}'
         return
     if not 0.0 < values['cutoff'] <= math.pi:
         yield 'cutoff', values['cutoff'], 'above 0 and at most pi [rad]'

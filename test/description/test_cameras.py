@@ -424,3 +424,10 @@ def test_a_fold_in_the_picture_is_a_warning():
 def test_a_projection_has_six_numbers():
     """Keep P's columns apart from the intrinsics."""
     assert Projection(1, 2, 3, 4) == (1, 2, 3, 4, 0.0, 0.0)
+
+
+def test_negligible_coefficients_have_no_fold():
+    """Find no fold whose root would be beyond any lens; refuse enormous coefficients."""
+    assert fold_radius((0.1, 0.0, 0.0, 0.0, 1e-320)) == np.inf
+    with pytest.raises(InvalidValueError, match=r'coefficients up to 1e\+06'):
+        CameraDescription(lens='plumb_bob', distortion=(1e308,) * 5)

@@ -20,6 +20,7 @@ import yaml
 from fuzzing import (
     api_calls,
     batches,
+    cameras,
     changes,
     command_messages,
     entities,
@@ -340,6 +341,9 @@ KINDS = {
     'stl': Kind(_make_mesh('stl'), _run_mesh('stl'), 8, 'stl'),
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
+    'camera_sdf': Kind(cameras.make_sdf, cameras.run_sdf, 15, 'urdf'),
+    'camera_yaml': Kind(cameras.make_yaml, cameras.run_yaml, 15, 'yaml'),
+    'textured_mesh': Kind(cameras.make_textured, cameras.run_textured, 8, 'bin'),
     'bag': Kind(recordings.make, recordings.run, 20, 'mcap'),
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
     'changes': Kind(changes.make, changes.run, 12, 'json'),
