@@ -12,6 +12,7 @@ from sim_bridge.batch.views import BatchRobot as BatchRobot
 from sim_bridge.description import DescriptionError as DescriptionError
 from sim_bridge.description import load_description as load_description
 from sim_bridge.description.actuators import ActuatorDescription as ActuatorDescription
+from sim_bridge.description.actuators import CouplingDescription as CouplingDescription
 from sim_bridge.description.cameras import CameraDescription as CameraDescription
 from sim_bridge.description.compliance import Compliance as Compliance
 from sim_bridge.description.fluid_forces import AdvancedLiftDrag as AdvancedLiftDrag
@@ -40,6 +41,7 @@ from sim_bridge.identification.identify import identify as identify
 from sim_bridge.identification.recording import Recording as Recording
 from sim_bridge.identification.result import Identification as Identification
 from sim_bridge.robots.actuator import Actuator as Actuator
+from sim_bridge.robots.coupling import Coupling as Coupling
 from sim_bridge.robots.crawler import Crawler as Crawler
 from sim_bridge.robots.geometry import Geometry as Geometry
 from sim_bridge.robots.joints.axis import Axis as Axis

@@ -82,7 +82,33 @@ class CrankTransmission:
     rod_length: float
 
 
-Transmission = JointTransmission | SiteTransmission | CrankTransmission
+@dataclass(frozen=True)
+class CouplingTransmission:
+    """Force on a coupling, by its name; the length is the coupling's times the gear."""
+
+    coupling: str
+
+
+Transmission = JointTransmission | SiteTransmission | CrankTransmission | CouplingTransmission
+
+
+@dataclass(frozen=True)
+class CouplingDescription:
+    """
+    Linear coupling of one-axis joints: a fixed tendon.
+
+    name: unique among the robot's couplings. joints, factors: the length is the sum of the joint
+    positions times the factors. stiffness, damping: a spring and a damper on the length.
+    spring_range: lengths without spring force. line: in its file, 0 for none.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    factors: tuple[float, ...]
+    stiffness: float = 0.0
+    damping: float = 0.0
+    spring_range: Range = (0.0, 0.0)
+    line: int = 0
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.actuators import ActuatorDescription
+from sim_bridge.description.actuators import ActuatorDescription, CouplingDescription
 from sim_bridge.description.batteries import BatteryDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.drives import DriveDescription
@@ -502,7 +502,8 @@ class RobotDescription:
     command topics for its joints and fields, from plugins. format: name of the file format.
     separated: link pairs without contact, where the file lists them all, parents and children
     too; None: pairs overlapping in the initial configuration. apart: pairs of collision groups
-    without contact. actuators: in the order of their controls. keyframes: named states.
+    without contact. actuators: in the order of their controls. keyframes: named states. couplings:
+    linear couplings of its joints.
     """
 
     name: str
@@ -531,6 +532,7 @@ class RobotDescription:
     apart: tuple[tuple[str, str], ...] = ()
     actuators: tuple[ActuatorDescription, ...] = ()
     keyframes: tuple[KeyframeDescription, ...] = ()
+    couplings: tuple[CouplingDescription, ...] = ()
 
     @property
     def fixed_base(self) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sim_bridge.foundation.names import ByName
 from sim_bridge.robots.actuator import Actuator
+from sim_bridge.robots.coupling import Coupling
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.geometry import Geometry
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
@@ -21,8 +22,9 @@ class RobotParts:
     """
     Robot parts by name, in description order.
 
-    links, joints, crawlers, actuators, devices: from the description. loop_joints: joints that
-    close the robot's loops, added later. geometries: collision geometries on all links.
+    links, joints, crawlers, actuators, couplings, devices: from the description. loop_joints:
+    joints that close the robot's loops, added later. geometries: collision geometries on all
+    links.
     """
 
     def __init__(self, robot: Robot, slot: RobotSlot, place: str):
@@ -47,6 +49,14 @@ class RobotParts:
             {
                 each.name: Actuator(robot, number, each)
                 for number, each in enumerate(description.actuators)
+            },
+        )
+        self.couplings = ByName(
+            'coupling',
+            place,
+            {
+                each.name: Coupling(robot, number, each)
+                for number, each in enumerate(description.couplings)
             },
         )
         tracks = {crawler.link.name: crawler for crawler in self.crawlers.values()}

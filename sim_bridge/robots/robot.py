@@ -21,6 +21,7 @@ from sim_bridge.foundation.validation import is_floats, real_array, truth
 from sim_bridge.robots.actuator import Actuator, controls_of, set_controls
 from sim_bridge.robots.base import Base
 from sim_bridge.robots.body_type import body_type, set_body_type
+from sim_bridge.robots.coupling import Coupling
 from sim_bridge.robots.crawler import Crawler
 from sim_bridge.robots.joint_commands import JointCommands
 from sim_bridge.robots.joints.joint import ConstraintJoint, Joint
@@ -81,6 +82,7 @@ class Robot(DeclaredAttributes):
         '_place',
         '_world',
         'actuators',
+        'couplings',
         'description',
         'geometries',
         'joint_names',
@@ -127,6 +129,7 @@ class Robot(DeclaredAttributes):
         self.loop_joints = parts.loop_joints
         """Joints that close the robot's loops, by name; `joint` returns them too."""
         self.actuators: Final[ByName[Actuator]] = parts.actuators
+        self.couplings: Final[ByName[Coupling]] = parts.couplings
         self.geometries = parts.geometries
         self._base = Base(simulation, slot, self._place)
         self._commands = JointCommands(simulation, slot, self.joint)

@@ -226,7 +226,7 @@ def _structure(simulation: Simulation) -> list[np.ndarray]:
     )
     # how a single body is integrated depends on the medium around it
     kind = np.where(model.kind == FREE_SINGLE, FREE, model.kind)
-    actuators = [model.actuator, model.actuated, model.actuator_body, model.actuator_place]
+    actuators = [model.actuator, model.actuated, model.actuator_joints, model.actuator_body]
     return [
         *(actuators if len(model.actuator) else ()),
         model.parent,

@@ -62,6 +62,47 @@ def test_slider_cranks_are_read():
     assert actuator.transmission.rod_length == 0.3
 
 
+def coupled(coupling, **actuator):
+    """Return the arm with a coupling and an actuator on it."""
+    source = {'couplings': [coupling], 'actuators': [{'name': 'a', 'coupling': 'pair'} | actuator]}
+    return sb.load_description('arm', extra_joints=source)
+
+
+def test_couplings_are_read():
+    """Read a coupling, and an actuator on it."""
+    pair = {
+        'name': 'pair',
+        'joints': ['joint_1', 'joint_2'],
+        'factors': [1, -2],
+        'stiffness': 3,
+        'damping': 0.5,
+        'spring_range': [0, 1],
+    }
+    arm = coupled(pair)
+    assert arm.couplings[0].factors == (1, -2)
+    assert (arm.couplings[0].stiffness, arm.couplings[0].spring_range) == (3, (0, 1))
+    assert arm.actuators[0].transmission.coupling == 'pair'
+
+
+@pytest.mark.parametrize(
+    ('keys', 'words'),
+    [
+        ({'name': 'other'}, 'pair'),
+        ({'joints': ['joint_1', 'joint_x']}, 'joint_x'),
+        ({'joints': ['joint_1', 'imu_joint']}, 'not of one axis'),
+        ({'joints': []}, 'list the joints'),
+        ({'factors': [1]}, 'factors'),
+        ({'damping': -1}, 'at least 0'),
+        ({'spring_range': [1, 0]}, 'lower limit'),
+    ],
+)
+def test_defects_of_couplings_are_named(keys, words):
+    """Refuse each wrong key or value."""
+    pair = {'name': 'pair', 'joints': ['joint_1', 'joint_2'], 'factors': [1, -2]}
+    with pytest.raises(sb.DescriptionError, match=words):
+        coupled(pair | keys)
+
+
 @pytest.mark.parametrize(
     ('keys', 'words'),
     [

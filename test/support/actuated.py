@@ -11,6 +11,8 @@ import numpy as np
 import sim_bridge as sb
 from sim_bridge.description.actuators import (
     ActuatorDescription,
+    CouplingDescription,
+    CouplingTransmission,
     CrankTransmission,
     JointTransmission,
     SiteFrame,
@@ -46,7 +48,7 @@ MJCF = """
   </body>
  </body>
 </worldbody>
-<actuator>{actuators}</actuator></mujoco>"""
+<tendon>{tendons}</tendon><actuator>{actuators}</actuator></mujoco>"""
 
 
 def site(name):
@@ -116,6 +118,27 @@ def on_crank(name, rod=2.0, **law):
     return Drive(name, where, CrankTransmission(site('pin'), site('rail'), rod), **law)
 
 
+def on_coupling(name, coupling='pair', **law):
+    """Return an actuator on a coupling."""
+    return Drive(name, f'tendon="{coupling}"', CouplingTransmission(coupling), **law)
+
+
+def tendon(coupling):
+    """Return a coupling as MuJoCo's fixed tendon."""
+    joints = ''.join(
+        f'<joint joint="{name}" coef="{factor}"/>'
+        for name, factor in zip(coupling.joints, coupling.factors, strict=True)
+    )
+    return (
+        f'<fixed name="{coupling.name}" stiffness="{coupling.stiffness}" '
+        f'damping="{coupling.damping}" springlength="{text(coupling.spring_range)}">'
+        f'{joints}</fixed>'
+    )
+
+
+PAIR = CouplingDescription(
+    'pair', ('shoulder', 'wrist', 'slide'), (0.5, -1.5, 2.0), 3.0, 0.4, (-0.1, 0.2)
+)
 AFFINE = {'gain': (3.0, -0.5, 0.2), 'bias': (0.7, -2.0, -0.3)}
 ALL = (
     of_joint('motor', 'shoulder', gear=(2.0,), control_range=(-1.0, 1.0)),
@@ -129,6 +152,7 @@ ALL = (
     at_site('push', gear=GEAR6),
     at_site('reach', 'rail', gear=GEAR6, force_range=(-20.0, 20.0), **AFFINE),
     on_crank('crank', gear=(1.5,), **AFFINE),
+    on_coupling('pull', gear=(2.0,), force_range=(-6.0, 4.0), **AFFINE),
 )
 
 
@@ -167,9 +191,11 @@ class Arm:
     drives: the actuators. h: time step of both [s]. integrator: MuJoCo's.
     """
 
-    def __init__(self, drives=ALL, h=0.001, integrator='Euler', twin_h=None):
+    def __init__(self, drives=ALL, h=0.001, integrator='Euler', twin_h=None, couplings=(PAIR,)):
         description = replace(
-            describe(*links()), actuators=tuple(drive.description for drive in drives)
+            describe(*links()),
+            actuators=tuple(drive.description for drive in drives),
+            couplings=couplings,
         )
         self.world = sb.World(time_step=h)
         self.robot = self.world.add_robot(description)
@@ -182,6 +208,7 @@ class Arm:
                 pin=text(CRANK_PIN[0]),
                 tip=text(TIP[0]),
                 tip_turn=text(TIP[1]),
+                tendons=''.join(map(tendon, couplings)),
                 actuators=''.join(drive.xml for drive in drives),
             )
         )

@@ -11,6 +11,7 @@ Actuators in YAML, for robots whose description has none; beside `joints` of `ya
         # pin: {link: arm}
         # slider: {link: base}     # moves along z
         # rod_length: 0.3          # [m]
+        # coupling: fingers        # see `yaml.couplings`
         in_parent: false           # ball joints: the gear is in axes of the parent link
         gear: 2                    # a number, or a list: 3 for a ball joint, 6 for a site
         control_range: [-1, 1]     # infinite if absent, as the other ranges
@@ -35,6 +36,7 @@ import numpy as np
 
 from sim_bridge.description.actuators import (
     ActuatorDescription,
+    CouplingTransmission,
     CrankTransmission,
     DYNAMICS,
     ENDLESS,
@@ -52,7 +54,7 @@ from sim_bridge.foundation.rotation import matrix_from_rpy
 _TYPES = ('motor', 'position', 'velocity', 'intvelocity', 'damper', 'general')
 _WITH_KP = ('position', 'intvelocity')
 _WITH_KD = ('position', 'velocity', 'intvelocity', 'damper')
-_WAYS = ('joint', 'site', 'pin')
+_WAYS = ('joint', 'coupling', 'site', 'pin')
 
 
 def read_actuators(
@@ -77,7 +79,7 @@ def read_actuators(
 
 def _transmission(section: Section, description: RobotDescription) -> Transmission | None:
     ways = [way for way in _WAYS if section.has(way)]
-    joint = section.text('joint', '')
+    joint, coupling = section.text('joint', ''), section.text('coupling', '')
     in_parent = section.flag('in_parent', False)
     frames = {
         key: _frame(section, key, description) for key in ('site', 'reference', 'pin', 'slider')
@@ -85,9 +87,13 @@ def _transmission(section: Section, description: RobotDescription) -> Transmissi
     rod = section.number('rod_length', math.nan)
     if len(ways) != 1:
         section.error(
-            'joint', ' and '.join(ways), 'must be given, or site, or pin with slider; one of them'
+            'joint',
+            ' and '.join(ways),
+            'must be given, or coupling, site, or pin with slider; one of them',
         )
         return None
+    if coupling:
+        return _of_coupling(section, coupling, description)
     if joint:
         return _of_joint(section, joint, in_parent, description)
     site, pin, slider = frames['site'], frames['pin'], frames['slider']
@@ -115,6 +121,19 @@ def _of_joint(
         section.error('joint', name, f'is of type {joint.type.value}, without a coordinate to act')
         return None
     return JointTransmission(name, in_parent)
+
+
+def _of_coupling(
+    section: Section, name: str, description: RobotDescription
+) -> CouplingTransmission | None:
+    known = [coupling.name for coupling in description.couplings]
+    if name not in known:
+        message = unknown('coupling', name, known)
+        section.findings.error(
+            'unknown-coupling', section.place('coupling'), message, 'coupling', name
+        )
+        return None
+    return CouplingTransmission(name)
 
 
 def _frame(section: Section, key: str, description: RobotDescription) -> SiteFrame | None:

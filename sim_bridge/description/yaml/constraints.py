@@ -23,7 +23,7 @@ Loop joints in YAML, for robots whose description cannot be changed.
         break_force: 100                 # breaking limits of the transmitted force [N] and
         break_torque: 5                  # torque [N m]; unbreakable if both are absent
 
-The file may have `actuators` too, see `yaml.actuators`.
+The file may have `actuators` and `couplings` too, see `yaml.actuators` and `yaml.couplings`.
 
 The extra joints of a Choreonoid body are accepted unchanged: the list may be called
 `extra_joints`, its keys `link1_name`, `link1_local_pos`, `joint_type` and so on, or the same in
@@ -40,7 +40,7 @@ from typing import Any
 
 import numpy as np
 
-from sim_bridge.description.actuators import ActuatorDescription
+from sim_bridge.description.actuators import ActuatorDescription, CouplingDescription
 from sim_bridge.description.compliance import Compliance
 from sim_bridge.description.mechanism.constraints import (
     attach,
@@ -55,6 +55,7 @@ from sim_bridge.description.model import JointDynamics, RobotDescription
 from sim_bridge.description.poses import read_quaternion
 from sim_bridge.description.report import DescriptionError, Findings
 from sim_bridge.description.yaml.actuators import read_actuators
+from sim_bridge.description.yaml.couplings import read_couplings
 from sim_bridge.description.yaml.section import read_document, Section
 from sim_bridge.foundation.rotation import matrix_from_rpy
 
@@ -67,6 +68,7 @@ _WORDS = {
     'position2': ('link2_local_pos', 'link2LocalPos', 'translation_in_link2'),
     'axis': ('jointAxis', 'joint_axis'),
 }
+_OTHERS = ('actuators', 'couplings')
 _LISTS = ('joints', 'extra_joints', 'extraJoints')
 _LIMITS = ('lower', 'upper', 'effort', 'velocity', 'lower_effort')
 _DYNAMICS = ('damping', 'friction', 'stiffness', 'reference')
@@ -78,7 +80,7 @@ def add_extra_joints(
     description: RobotDescription, source: str | Path | Mapping[str, object]
 ) -> RobotDescription:
     """
-    Return the description with the joints and actuators from a YAML file or a similar mapping.
+    Return the description with joints, actuators and couplings from a YAML file or a mapping.
 
     Raises DescriptionError, with every defect and its line in that file, if a key or value is
     wrong or a link or joint does not exist.
@@ -86,9 +88,12 @@ def add_extra_joints(
     findings = Findings()
     label, _, content = read_document(source, findings)
     declared, actuators = list[Declared](), list[ActuatorDescription]()
+    couplings = list[CouplingDescription]()
     if content is not None:
         document = Section(content, 'file', findings)
-        actuators += read_actuators(document, description)
+        couplings += read_couplings(document, description)
+        coupled = replace(description, couplings=(*description.couplings, *couplings))
+        actuators += read_actuators(document, coupled)
         declared += read_joints(document, findings)
     extra = attach(declared, description, findings, description.constraints)
     report = findings.report(label)
@@ -100,6 +105,7 @@ def add_extra_joints(
         description,
         constraints=(*description.constraints, *extra),
         actuators=(*description.actuators, *actuators),
+        couplings=(*description.couplings, *couplings),
         report=replace(description.report, findings=description.report.findings + warnings),
     )
 
@@ -108,7 +114,7 @@ def read_joints(document: Section, findings: Findings) -> Iterator[Declared]:
     """Yield a document's loop joints."""
     given = [name for name in _LISTS if document.has(name)]
     name = given[0] if given else _LISTS[0]
-    if not given and not document.has('actuators'):
+    if not given and not any(map(document.has, _OTHERS)):
         document.error(name, '', 'missing')
     for section in document.list_of_sections(name):
         joint = _joint(section, findings)

@@ -26,7 +26,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from sim_bridge.compiler.arrays import FloatMatrix, FloatVector, IntMatrix, IntVector
-from sim_bridge.engine.data.actuators import ACTUATOR_LAW_SIZE, GEAR_SIZE, PLACES_SIZE
+from sim_bridge.engine.data.actuators import ACTUATOR_LAW_SIZE, GEAR_SIZE, MOST_TERMS, PLACES_SIZE
 from sim_bridge.engine.data.parts import Dims
 
 # joint kinds; plain integers, because kernels freeze them as constants
@@ -150,11 +150,19 @@ class Model(NamedTuple):
     pulled: Annotated[FloatMatrix, Dims('np', 4, unit='kg; m')]
     """Mass and centre of mass of these links, in the body's frame."""
     actuator: Annotated[IntMatrix, Dims('nu', 2)]
-    """TRANSMISSION and DYNAMICS of each actuator: constants in `actuators`."""
+    """
+    TRANSMISSION and DYNAMICS of each actuator: constants in `actuators`.
+
+    Springs and dampers of couplings follow each robot's actuators.
+    """
     actuated: Annotated[IntVector, Dims('nu', points_at='nv')]
-    """First velocity coordinate of the actuated joint, -1 for none."""
+    """First velocity coordinate of the actuated ball joint, -1 for none."""
+    actuator_joints: Annotated[IntMatrix, Dims('nu', MOST_TERMS, points_at='nv')]
+    """For JOINTS: velocity coordinates of the joints, then -1."""
+    actuator_factors: Annotated[FloatMatrix, Dims('nu', MOST_TERMS, unit='1')]
+    """For JOINTS: factors of their positions."""
     actuator_body: Annotated[IntMatrix, Dims('nu', 2, points_at='nb')]
-    """Bodies of the two places; for BALL_JOINT the joint's body. -1: none."""
+    """Bodies of the two places, or a joint's body; -1 for none."""
     actuator_place: Annotated[FloatMatrix, Dims('nu', PLACES_SIZE, unit='1; m')]
     """The two places in their bodies' frames: rotation by rows, then origin."""
     actuator_gear: Annotated[FloatMatrix, Dims('nu', GEAR_SIZE, unit='SI')]

@@ -22,6 +22,7 @@ from sim_bridge.engine.data.actuators import (
     BIAS,
     CONTROL_LOWER,
     CONTROL_UPPER,
+    DAMPER_SHARE,
     DAMPING,
     DYNAMICS,
     EARLY,
@@ -30,9 +31,15 @@ from sim_bridge.engine.data.actuators import (
     FORCE_UPPER,
     GAIN,
     GEAR_FORCE,
+    INERTIAS,
     INTEGRATOR,
+    JOINTS,
+    MOBILITY,
+    MOST_TERMS,
     NO_DYNAMICS,
-    ONE_AXIS_JOINT,
+    REST_LOWER,
+    REST_UPPER,
+    SPRING_SHARE,
     STIFFNESS,
     TIME_CONSTANT,
     TRANSMISSION,
@@ -42,12 +49,13 @@ from sim_bridge.engine.data.joint_laws import DRIVE_DAMPING, DRIVE_LAG, DRIVE_ST
 from sim_bridge.engine.data.model import DAMPING as JOINT_DAMPING
 from sim_bridge.engine.data.phases import ActuatorPhase
 from sim_bridge.engine.data.state import DISABLED
-from sim_bridge.engine.dynamics.articulated import damper_weight
+from sim_bridge.engine.dynamics.articulated import damper_weight, factorize
 from sim_bridge.engine.dynamics.transmissions import (
     ball_moment,
     find_transmission,
     moves_bodies,
     push_places,
+    rate_of_joints,
 )
 from sim_bridge.engine.dynamics.twists import find_twists
 
@@ -78,12 +86,15 @@ def evaluate_in_step(table):
     for joint in range(ws.v.shape[0]):
         ws.v[joint] = state.v[joint] + 0.5 * h * state.acceleration[joint]
     evaluate(model, ws)
+    if lacks_inertias(model, state):
+        factorize(model, ws, 0.0)
     for actuator in range(model.actuator.shape[0]):
         later = next_activation(model, state, actuator, h)
         source = state.activation[actuator]
         source = later if is_early(model, actuator) else 0.5 * (source + later)
         # a joint's damper belongs to the start of the step, as in `set_joint_laws`
         set_line(model, ws, actuator, source_of(model, state, actuator, source), state.v)
+        set_shares(model, state, ws, actuator, h, state.v)
     push_places(model, ws)
     return 0
 
@@ -99,6 +110,7 @@ def evaluate_at_instant(table):
         if is_early(model, actuator):
             source = next_activation(model, state, actuator, h)
         set_line(model, ws, actuator, source_of(model, state, actuator, source), ws.v)
+        set_shares(model, state, ws, actuator, 0.0, ws.v)
     push_places(model, ws)
     return 0
 
@@ -161,9 +173,13 @@ def set_line(model, ws, actuator, source, v):
     length, rate = ws.actuator_length[actuator], ws.actuator_velocity[actuator]
     spring = -(law[GAIN + 1] * source + law[BIAS + 1])
     damper = -(law[GAIN + 2] * source + law[BIAS + 2])
-    is_linear = model.actuator[actuator, TRANSMISSION] == ONE_AXIS_JOINT
+    is_linear = model.actuator[actuator, TRANSMISSION] == JOINTS
     if is_linear and damper > 0.0:
-        rate = model.actuator_gear[actuator, GEAR_FORCE] * v[model.actuated[actuator]]
+        rate = rate_of_joints(model, actuator, v)
+    rest = min(max(length, law[REST_LOWER]), law[REST_UPPER])
+    if law[REST_LOWER] < rest and rest < law[REST_UPPER]:
+        spring = 0.0
+    length -= rest
     line[BASE] = law[GAIN] * source + law[BIAS] - spring * length - damper * rate
     line[STIFFNESS] = max(spring, 0.0) if is_linear else 0.0
     line[DAMPING] = max(damper, 0.0) if is_linear else 0.0
@@ -191,7 +207,7 @@ def set_efforts(table, in_step):
     model, ws = world.model(table), world.workspace(table)
     for actuator in range(model.actuator.shape[0]):
         kind = model.actuator[actuator, TRANSMISSION]
-        if kind == ONE_AXIS_JOINT:
+        if kind == JOINTS:
             add_effort(model, ws, actuator, in_step, 1.0)
         elif kind < WRENCH:
             moment = ball_moment(model, ws, actuator)
@@ -202,19 +218,78 @@ def set_efforts(table, in_step):
 
 @kernel
 def add_effort(model, ws, actuator, in_step, sign):
-    """Add a joint's effort for the present side; sign: -1 to remove it."""
-    joint, line = model.actuated[actuator], ws.actuator_line[actuator]
-    law, gear = ws.law[joint], model.actuator_gear[actuator, GEAR_FORCE]
-    limits, side = model.actuator_law[actuator], ws.actuator_side[actuator]
+    """
+    Add the joints' efforts for the present side; sign: -1 to remove them.
+
+    Slopes between joints are replaced by slopes of the single joints, in proportion to the joints'
+    inertias: at least as large in every direction, and the same for one joint.
+    """
+    line, limits = ws.actuator_line[actuator], model.actuator_law[actuator]
+    gear, side = model.actuator_gear[actuator, GEAR_FORCE], ws.actuator_side[actuator]
+    force = line[BASE]
     if side != 0:
-        limit = limits[FORCE_UPPER] if side > 0 else limits[FORCE_LOWER]
-        ws.given[joint] += sign * (gear * limit)
+        force = limits[FORCE_UPPER] if side > 0 else limits[FORCE_LOWER]
+    for term in range(MOST_TERMS):
+        joint = model.actuator_joints[actuator, term]
+        if joint < 0:
+            break
+        ws.given[joint] += sign * (gear * model.actuator_factors[actuator, term] * force)
+        if side == 0:
+            square = sign * (gear * gear * (line[MOBILITY] * line[INERTIAS + term]))
+            ws.law[joint, DRIVE_DAMPING] += square * (line[DAMPER_SHARE] * line[DAMPING])
+            if in_step:
+                ws.law[joint, DRIVE_STIFFNESS] += square * (line[SPRING_SHARE] * line[STIFFNESS])
+
+
+@kernel
+def lacks_inertias(model, state):
+    """Return whether a force acts on several joints without inertias from the last step."""
+    for actuator in range(model.actuator.shape[0]):
+        if model.actuator_joints[actuator, 1] < 0:
+            continue
+        for term in range(MOST_TERMS):
+            joint = model.actuator_joints[actuator, term]
+            if joint >= 0 and state.inertia[joint] == 0.0:
+                return True
+    return False
+
+
+@kernel
+def set_shares(model, state, ws, actuator, h, v):
+    """
+    Write the implicit shares, the inertias and the mobility; h: 0 at an instant.
+
+    The force on one joint is implicit. A force on several joints is explicit at mid-step where the
+    step resolves it, which keeps the second order, and implicit elsewhere.
+    """
+    line, gear = ws.actuator_line[actuator], model.actuator_gear[actuator, GEAR_FORCE]
+    is_single, mobility = model.actuator_joints[actuator, 1] < 0, 0.0
+    for term in range(MOST_TERMS):
+        joint, inertia = model.actuator_joints[actuator, term], 1.0
+        if joint < 0:
+            break
+        if h > 0.0 and not is_single:
+            last = state.inertia[joint]
+            inertia = last if last > 0.0 else ws.law[joint, INERTIA]
+        factor = model.actuator_factors[actuator, term]
+        mobility += factor * factor / inertia
+        line[INERTIAS + term] = inertia
+    line[MOBILITY], line[SPRING_SHARE], line[DAMPER_SHARE] = mobility, 1.0, 1.0
+    if is_single:
         return
-    ws.given[joint] += sign * (gear * line[BASE])
-    square = sign * (gear * gear)
-    law[DRIVE_DAMPING] += square * line[DAMPING]
-    if in_step:
-        law[DRIVE_STIFFNESS] += square * line[STIFFNESS]
+    rate = h * gear * gear * mobility
+    line[SPRING_SHARE] = unresolved(0.25 * h * rate * line[STIFFNESS])
+    line[DAMPER_SHARE] = unresolved(rate * line[DAMPING])
+    gained = ws.actuator_velocity[actuator] - rate_of_joints(model, actuator, v)
+    line[BASE] -= line[DAMPING] * ((1.0 - line[DAMPER_SHARE]) * gained)
+    ws.actuator_side[actuator] = side_beyond(model.actuator_law[actuator], line[BASE], 0.0)
+
+
+@kernel
+def unresolved(part):
+    """Return the implicit share for a force that takes this part of a velocity in a step."""
+    cube = part * part * part
+    return cube / (cube + 0.1)
 
 
 @subroutine
@@ -225,7 +300,7 @@ def switch_sides(table):
     for actuator in range(model.actuator.shape[0]):
         line = ws.actuator_line[actuator]
         is_constant = line[STIFFNESS] == 0.0 and line[DAMPING] == 0.0
-        if is_constant or ws.still[model.actuated[actuator]] != 0:
+        if is_constant or ws.still[model.actuator_joints[actuator, 0]] != 0:
             continue
         force = force_at_end(model, state, ws, actuator, h)
         side = side_beyond(model.actuator_law[actuator], force, _SLACK)
@@ -239,22 +314,26 @@ def switch_sides(table):
 
 @kernel
 def force_at_end(model, state, ws, actuator, h):
-    """Return the unclamped force for the joint's velocity at the end of the step."""
-    joint, line = model.actuated[actuator], ws.actuator_line[actuator]
-    law, gear = ws.law[joint], model.actuator_gear[actuator, GEAR_FORCE]
-    damping = model.passive[joint, JOINT_DAMPING] + law[DRIVE_DAMPING]
-    if ws.actuator_side[actuator] != 0:
-        damping += gear * gear * line[DAMPING]
-    weight = damper_weight(law[INERTIA], h * damping) if law[INERTIA] > 0.0 else 1.0
-    slope = 0.25 * h * line[STIFFNESS] + weight * line[DAMPING]
-    force = line[BASE] - slope * gear * (ws.v_next[joint] - state.v[joint])
-    if law[DRIVE_STIFFNESS] == 0.0:
-        return force
-    # the shift of the spring, see `articulated.servo_stiffness`
-    share = line[STIFFNESS] / law[DRIVE_STIFFNESS]
-    return force - share * law[DRIVE_LAG] * gear * (
-        0.75 * ws.v_next[joint] + 0.25 * state.v[joint]
-    )
+    """Return the unclamped force for the joints' velocities at the end of the step."""
+    line, gear = ws.actuator_line[actuator], model.actuator_gear[actuator, GEAR_FORCE]
+    force = line[BASE]
+    for term in range(MOST_TERMS):
+        joint = model.actuator_joints[actuator, term]
+        if joint < 0:
+            break
+        law, own = ws.law[joint], gear * model.actuator_factors[actuator, term]
+        damping = model.passive[joint, JOINT_DAMPING] + law[DRIVE_DAMPING]
+        if ws.actuator_side[actuator] != 0:
+            damping += own * own * line[DAMPING]
+        weight = damper_weight(law[INERTIA], h * damping) if law[INERTIA] > 0.0 else 1.0
+        slope = 0.25 * h * (line[SPRING_SHARE] * line[STIFFNESS])
+        slope += weight * (line[DAMPER_SHARE] * line[DAMPING])
+        force -= slope * own * (ws.v_next[joint] - state.v[joint])
+        if law[DRIVE_STIFFNESS] > 0.0:
+            # the shift of the spring, see `articulated.servo_stiffness`
+            lag = line[STIFFNESS] / law[DRIVE_STIFFNESS] * law[DRIVE_LAG]
+            force -= lag * own * (0.75 * ws.v_next[joint] + 0.25 * state.v[joint])
+    return force
 
 
 @subroutine

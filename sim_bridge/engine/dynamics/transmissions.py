@@ -14,7 +14,8 @@ from sim_bridge.engine.data.actuators import (
     FIRST_PLACE,
     GEAR_FORCE,
     GEAR_TORQUE,
-    ONE_AXIS_JOINT,
+    JOINTS,
+    MOST_TERMS,
     PLACES,
     ROD,
     SECOND_PLACE,
@@ -44,12 +45,35 @@ def moves_bodies(model):
 def find_transmission(model, ws, actuator):
     """Return an actuator's length and its rate at ws.q, ws.pose, ws.v and ws.velocity."""
     kind = model.actuator[actuator, TRANSMISSION]
-    if kind == ONE_AXIS_JOINT:
-        joint, gear = model.actuated[actuator], model.actuator_gear[actuator, GEAR_FORCE]
-        return gear * ws.q[model.q_of_v[joint]], gear * ws.v[joint]
+    if kind == JOINTS:
+        return length_of_joints(model, actuator, ws.q), rate_of_joints(model, actuator, ws.v)
     if kind == BALL_JOINT or kind == BALL_IN_PARENT:
         return ball_transmission(model, ws, actuator)
     return place_transmission(model, ws, actuator)
+
+
+@kernel
+def length_of_joints(model, actuator, q):
+    """Return the sum of joint positions times their factors, times the gear."""
+    length = 0.0
+    for term in range(MOST_TERMS):
+        joint = model.actuator_joints[actuator, term]
+        if joint < 0:
+            break
+        length += model.actuator_factors[actuator, term] * q[model.q_of_v[joint]]
+    return model.actuator_gear[actuator, GEAR_FORCE] * length
+
+
+@kernel
+def rate_of_joints(model, actuator, v):
+    """Return the rate of this sum."""
+    rate = 0.0
+    for term in range(MOST_TERMS):
+        joint = model.actuator_joints[actuator, term]
+        if joint < 0:
+            break
+        rate += model.actuator_factors[actuator, term] * v[joint]
+    return model.actuator_gear[actuator, GEAR_FORCE] * rate
 
 
 @subroutine

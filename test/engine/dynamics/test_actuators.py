@@ -1,11 +1,12 @@
 """Actuators: forces, lengths and activations as MuJoCo has them; stable, exact and repeatable."""
 
-from actuated import ALL, Arm, at_site, of_joint, on_crank
+from actuated import ALL, Arm, at_site, of_joint, on_coupling, on_crank, PAIR
 import mujoco
 import numpy as np
 import pytest
 
 import sim_bridge as sb
+from sim_bridge.description.actuators import CouplingDescription
 
 SERVO = {'gain': (200.0, 0.0, 0.0), 'bias': (0.0, -200.0, -2.0)}
 
@@ -21,6 +22,9 @@ def test_forces_and_lengths_are_mujocos_at_random_states(seed):
         assert own.length == pytest.approx(arm.data.actuator_length[number], abs=1e-9), name
         assert own.velocity == pytest.approx(arm.data.actuator_velocity[number], abs=1e-9), name
         assert own.force == pytest.approx(arm.data.actuator_force[number], abs=1e-9), name
+    coupling = arm.robot.couplings['pair']
+    assert coupling.length == pytest.approx(arm.data.ten_length[0], abs=1e-12)
+    assert coupling.velocity == pytest.approx(arm.data.ten_velocity[0], abs=1e-12)
     ddq = dict(zip(arm.robot.joint_names, arm.robot.ddq, strict=True))
     for name, theirs in (('shoulder', 0), ('slide', 1), ('wrist', 5)):
         assert ddq[name] == pytest.approx(arm.data.qacc[theirs], abs=1e-8), name
@@ -46,13 +50,15 @@ def test_activations_after_steps_are_mujocos():
         (at_site('a', gear=(1.0, 2.0, 3.0, 0.1, 0.2, 0.3)),),
         (at_site('a', 'rail', gear=(1.0, 0, 0.5, 0, 0, 0), gain=(5.0, 0, 0), bias=(0, -5.0, -1)),),
         (on_crank('a', gain=(20.0, 0, 0), bias=(0, -20.0, -2.0)),),
+        (on_coupling('a', gain=(3.0, 0, 0), bias=(0, -3.0, -0.3)),),
     ],
 )
 def test_motion_converges_to_mujocos(drives):
     """Approach MuJoCo's fine motion with the square of the time step."""
     errors = []
     for h in (0.004, 0.002):
-        arm = Arm(drives, h=h, integrator='RK4', twin_h=2e-4)
+        couplings = (PAIR,) if 'tendon' in drives[0].where else ()
+        arm = Arm(drives, h=h, integrator='RK4', twin_h=2e-4, couplings=couplings)
         arm.place(np.random.default_rng(3), speed=0.5)
         arm.world.step(round(0.4 / h))
         mujoco.mj_step(arm.model, arm.data, round(0.4 / 2e-4))
@@ -67,7 +73,8 @@ def test_motion_converges_to_mujocos(drives):
 def test_stiff_servos_are_stable(h):
     """Hold positions with gains far beyond an explicit step's limit."""
     stiff = {'gain': (1e6, 0.0, 0.0), 'bias': (0.0, -1e6, -1e3)}
-    arm = Arm((of_joint('a', 'shoulder', **stiff), of_joint('b', 'slide', **stiff)), h=h)
+    drives = of_joint('a', 'shoulder', **stiff), of_joint('b', 'slide', **stiff)
+    arm = Arm(drives, h=h, couplings=())
     damp(arm, 2.0)
     arm.robot.dq = 0.5
     arm.robot.controls = (0.01, -0.02)
@@ -76,11 +83,45 @@ def test_stiff_servos_are_stable(h):
     assert np.abs(arm.robot.dq).max() < 1e-2
 
 
+@pytest.mark.parametrize('h', [0.001, 0.01])
+def test_stiff_couplings_are_stable(h):
+    """Couple two joints by a stiff spring and damper; the length stays near its rest."""
+    stiff = CouplingDescription('stiff', ('shoulder', 'wrist'), (1.0, -2.0), 1e5, 1e3)
+    arm = Arm((), h=h, couplings=(stiff,))
+    damp(arm, 1.0)
+    arm.robot.joint('slide').stiffness = 100.0
+    arm.robot.dq = 0.5
+    arm.world.step(round(3.0 / h))
+    coupling = arm.robot.couplings['stiff']
+    assert abs(coupling.length) < 1e-3
+    assert np.isfinite(coupling.force)
+    assert arm.world.energy().kinetic < 5.0
+
+
+def test_a_coupled_spring_shares_its_force_by_the_factors():
+    """Balance a spring between two joints without gravity: the closed form of two masses."""
+    spring = CouplingDescription('spring', ('shoulder', 'wrist'), (1.0, -2.0), 50.0, 0.0)
+    arm = Arm((), h=1e-6, couplings=(spring,))
+    arm.world.gravity = (0.0, 0.0, 0.0)
+    arm.robot.q = (0.2, 0.0, 0.3)
+    coupling = arm.robot.couplings['spring']
+    order = [arm.robot.joint_names.index(name) for name in ('shoulder', 'wrist')]
+    arm.robot.q[order] = 0.2, 0.3
+    assert coupling.length == pytest.approx(-0.4)
+    assert coupling.force == pytest.approx(20.0)
+    efforts = np.zeros(3)
+    efforts[order] = 20.0, -40.0
+    with_spring = arm.robot.ddq.copy()
+    coupling.stiffness = 0.0
+    arm.robot.u = efforts
+    np.testing.assert_allclose(with_spring, arm.robot.ddq, rtol=1e-9)
+
+
 def test_force_range_clamps_the_effort_of_a_step():
     """Accelerate a light joint with exactly the force limit, however stiff the servo."""
     drive = of_joint('a', 'wrist', gear=(2.0,), force_range=(-0.3, 0.5), **SERVO)
-    arm = Arm((drive,), h=0.01)
-    free = Arm((), h=0.01)
+    arm = Arm((drive,), h=0.01, couplings=())
+    free = Arm((), h=0.01, couplings=())
     arm.robot.controls = 100.0
     before = free.robot.ddq.copy()
     gained = (arm.robot.ddq - before)[arm.robot.joint_names.index('wrist')]
@@ -155,7 +196,8 @@ def damp(arm, damping):
 
 def pendulum_at_rest():
     """Return an arm that has fallen asleep, with one motor."""
-    arm = Arm((of_joint('a', 'shoulder', dynamics='filter', time_constant=0.2),), h=0.002)
+    drive = of_joint('a', 'shoulder', dynamics='filter', time_constant=0.2)
+    arm = Arm((drive,), h=0.002, couplings=())
     damp(arm, 5.0)
     arm.robot.joint('slide').stiffness = 100.0
     arm.robot.sleep = True
