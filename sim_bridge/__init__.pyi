@@ -15,6 +15,8 @@ from sim_bridge.description.actuators import ActuatorDescription as ActuatorDesc
 from sim_bridge.description.actuators import CouplingDescription as CouplingDescription
 from sim_bridge.description.cameras import CameraDescription as CameraDescription
 from sim_bridge.description.compliance import Compliance as Compliance
+from sim_bridge.description.flows import BoxFlow as BoxFlow
+from sim_bridge.description.flows import EllipsoidFlow as EllipsoidFlow
 from sim_bridge.description.fluid_forces import AdvancedLiftDrag as AdvancedLiftDrag
 from sim_bridge.description.fluid_forces import Buoyancy as Buoyancy
 from sim_bridge.description.fluid_forces import BuoyancyEngine as BuoyancyEngine

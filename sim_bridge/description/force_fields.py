@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sim_bridge.description.field_values import CheckedField
+from sim_bridge.description.flows import BoxFlow, EllipsoidFlow
 from sim_bridge.description.fluid_forces import (
     AdvancedLiftDrag,
     Buoyancy,
@@ -185,7 +186,7 @@ FluidForce = (
     AdvancedLiftDrag | Buoyancy | BuoyancyEngine | Hydrodynamics | LiftDrag | Rotor | Thruster
 )
 """Fluid force on links with shapes, wings and propellers."""
-PlacedForce = FluidForce | Wrench
+PlacedForce = FluidForce | Wrench | BoxFlow | EllipsoidFlow
 """Force at a place of a link."""
 DeclaredField = UniformField | PointField | Drag | Wind | PointGravity | PlacedForce
 """Field without a Python function."""
@@ -213,8 +214,10 @@ FIELD_KINDS: dict[str, type[Any]] = {
     'point_gravity': PointGravity,
     'wind': Wind,
     'advanced_lift_drag': AdvancedLiftDrag,
+    'box_flow': BoxFlow,
     'buoyancy': Buoyancy,
     'buoyancy_engine': BuoyancyEngine,
+    'ellipsoid_flow': EllipsoidFlow,
     'hydrodynamics': Hydrodynamics,
     'lift_drag': LiftDrag,
     'rotor': Rotor,

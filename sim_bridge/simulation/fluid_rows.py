@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.description.flows import BoxFlow, EllipsoidFlow
 from sim_bridge.description.fluid_forces import (
     AdvancedLiftDrag,
     Buoyancy,
@@ -19,6 +20,7 @@ from sim_bridge.description.fluid_forces import (
 )
 from sim_bridge.description.force_fields import PlacedForce, Wrench
 from sim_bridge.engine.data import fields as columns
+from sim_bridge.foundation.rotation import matrix_from_quaternion
 from sim_bridge.shapes.polyhedra import solid_mass_properties
 from sim_bridge.shapes.shapes import Cylinder, Shape, Sphere
 from sim_bridge.shapes.tessellation import tessellated
@@ -33,6 +35,8 @@ KINDS: dict[type, int] = {
     AdvancedLiftDrag: columns.AIRCRAFT,
     BuoyancyEngine: columns.BLADDER,
     Wrench: columns.WRENCH,
+    BoxFlow: columns.BOX_FLOW,
+    EllipsoidFlow: columns.ELLIPSOID_FLOW,
 }
 """Engine's numbers for forces at places."""
 _SIDES = 48  # facets about the axis, for round shapes without a closed form
@@ -63,6 +67,10 @@ def fluid_rows(field: PlacedForce, link: LinkSlot) -> Iterator[FluidRow]:
         yield FluidRow(_aircraft(field, link))
     elif isinstance(field, BuoyancyEngine):
         yield FluidRow(_bladder(field))
+    elif isinstance(field, BoxFlow):
+        yield FluidRow(_box(field, link))
+    elif isinstance(field, EllipsoidFlow):
+        yield FluidRow(_ellipsoid(field, link))
     elif isinstance(field, Wrench):
         values = [*field.force, *field.torque, *field.point, float(field.is_local)]
         yield FluidRow(np.array(values))
@@ -162,6 +170,42 @@ def _aircraft(field: AdvancedLiftDrag, link: LinkSlot) -> np.ndarray:
 def _bladder(field: BuoyancyEngine) -> np.ndarray:
     volumes = field.neutral_volume, field.volume, field.target_volume
     return np.array([field.density, *volumes, field.rate, field.since, field.surface])
+
+
+def _box(field: BoxFlow, link: LinkSlot) -> np.ndarray:
+    """Return the values for the box with a link's mass and principal moments of inertia."""
+    moments, axes = np.linalg.eigh(link.inertia)
+    place = link.placement
+    rotation = place.rotation @ axes
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / link.mass
+    return np.concatenate(
+        [
+            rotation.ravel(),
+            place.position + place.rotation @ link.center,
+            field.wind,
+            [field.density, field.viscosity],
+            np.sqrt(np.maximum(squares, 0.0)),
+        ]
+    )
+
+
+def _ellipsoid(field: EllipsoidFlow, link: LinkSlot) -> np.ndarray:
+    quaternion = np.array(field.orientation) / np.linalg.norm(field.orientation)
+    place = link.placement.placement_of(matrix_from_quaternion(quaternion), np.array(field.center))
+    return np.concatenate(
+        [
+            place.rotation.ravel(),
+            place.position,
+            field.wind,
+            [field.density, field.viscosity],
+            field.semiaxes,
+            [field.blunt_drag, field.slender_drag, field.angular_drag],
+            [field.kutta_lift, field.magnus_lift],
+            field.added_mass,
+            field.added_inertia,
+            [field.share],
+        ]
+    )
 
 
 def _hull(field: Hydrodynamics, link: LinkSlot) -> np.ndarray:

@@ -631,6 +631,8 @@ def fields(watch):
         world.add_force_field(sb.PointGravity((1.0, 0.2, 0.3), 2.0, 1.0))
         world.add_force_field(sb.Drag(0.1, 0.2, 0.3, (1.0, 2.0, 0.0), (0.3, 0.0, 0.0), 0.5))
         world.add_force_field(lambda x, v, m, t: (0.5, 0.0, m), links=body)
+        world.add_force_field(sb.BoxFlow(1.2, 0.1), links=body)
+        world.add_force_field(sb.EllipsoidFlow(1.2, 0.1), links=body)
         world.step(3)
         with watch():
             world.step()

@@ -18,6 +18,7 @@ FIRST_FLUID = 5
 ROTOR, THRUSTER, LIFT_DRAG, HYDRODYNAMICS, BUOYANCY = range(FIRST_FLUID, FIRST_FLUID + 5)
 AIRCRAFT, BLADDER = FIRST_FLUID + 5, FIRST_FLUID + 6
 WRENCH = FIRST_FLUID + 7  # a constant force at a place of the link
+BOX_FLOW, ELLIPSOID_FLOW = FIRST_FLUID + 8, FIRST_FLUID + 9
 
 # columns in Fields.law
 FIELD_SIZE = 15
@@ -74,6 +75,12 @@ DENSITY, LAYERS, FIRST_LAYER = 17, 18, 19
 BALL, DRUM, POLYHEDRON = range(3)
 # WRENCH: force [N], torque [N m], place in the link's frame [m]; 1 for the link's axes
 WRENCH_FORCE, WRENCH_TORQUE, WRENCH_POINT, WRENCH_IS_LOCAL = 0, 3, 6, 9
+# BOX_FLOW and ELLIPSOID_FLOW: axes and centre in the body [m]; wind [m/s]; density [kg/m³],
+# viscosity [Pa s]; sides of the box [m]; semiaxes [m], coefficients, added mass and inertia
+FLOW_ROTATION, FLOW_CENTRE, FLOW_WIND, FLOW_DENSITY, FLOW_VISCOSITY = 0, 9, 12, 15, 16
+BOX_SIDES = SEMIAXES = 17
+BLUNT_DRAG, SLENDER_DRAG, ANGULAR_DRAG_OF_FLOW, KUTTA_LIFT, MAGNUS_LIFT, ADDED = range(20, 26)
+FLOW_SHARE = 31
 # columns in Fields.sample
 PLACE, MOTION, PUSH = 0, 3, 6
 SAMPLE_SIZE = 9

@@ -23,11 +23,13 @@ from sim_bridge.engine.data.fields import (
     ASKED,
     BEGUN,
     BLADDER,
+    BOX_FLOW,
     CALLBACK,
     CENTER,
     DECAYS,
     DRAG,
     DRAG_WIND,
+    ELLIPSOID_FLOW,
     FAILED,
     FALL,
     FINAL,
@@ -66,6 +68,7 @@ from sim_bridge.engine.data.fields import (
 from sim_bridge.engine.data.inertia import MASS
 from sim_bridge.engine.data.model import CENTRE
 from sim_bridge.engine.data.state import DISABLED
+from sim_bridge.engine.dynamics.flows import bounded_drag
 from sim_bridge.engine.dynamics.fluid_forces import add_fluid_force, pumping_end
 from sim_bridge.engine.dynamics.twists import find_twists
 from sim_bridge.engine.math.mat3 import mul_mv
@@ -197,13 +200,6 @@ def offset_at(law, k, time):
     return law[OFFSETS + k] * math.exp(-law[DECAYS + k] * max(time - law[BEGUN], 0.0))
 
 
-@kernel
-def bounded_drag(drag, inertia, h):
-    """Return a drag coefficient reduced to keep a step of h seconds stable."""
-    part = h * drag / inertia
-    return drag / math.sqrt(1.0 + part * part * part * part)
-
-
 FIELDS = Stage(fields)
 
 
@@ -254,6 +250,7 @@ def stay_awake(model, own, idle_inout):
         field = own.of[row]
         kind = own.kind[field]
         feels_wind = kind == ROTOR or kind == LIFT_DRAG or kind == AIRCRAFT
+        feels_wind = feels_wind or kind == BOX_FLOW or kind == ELLIPSOID_FLOW
         is_pumping = kind == BLADDER and own.time[NOW] < pumping_end(own.fluid, own.fluid_at[row])
         if is_varying(own, field) or (feels_wind and is_windy) or is_pumping:
             root = model.root[own.body[row]]

@@ -17,6 +17,7 @@ from sim_bridge.engine.data.fields import (
     AREA,
     BLADDER,
     BLADDER_DENSITY,
+    BOX_FLOW,
     BUOYANCY,
     CD,
     CD_STALL,
@@ -35,6 +36,7 @@ from sim_bridge.engine.data.fields import (
     DENSITY,
     DENSITY_OF_AIR,
     DERIVATIVES,
+    ELLIPSOID_FLOW,
     FIRST_CONTROL,
     FIRST_CURVE,
     FIRST_LAYER,
@@ -90,6 +92,7 @@ from sim_bridge.engine.data.fields import LINEAR as LINEAR_DAMPING
 from sim_bridge.engine.data.joint_laws import HARD, MOTOR, TARGET
 from sim_bridge.engine.data.model import CENTRE
 from sim_bridge.engine.data.state import BY_VELOCITY, TARGET_VELOCITY
+from sim_bridge.engine.dynamics.flows import box_force, ellipsoid_force, place_of_flow
 from sim_bridge.engine.dynamics.immersion import volume_below
 from sim_bridge.engine.dynamics.pull import gravity_at
 from sim_bridge.engine.dynamics.twists import point_velocity
@@ -132,6 +135,13 @@ def add_fluid_force(table, row, h):
         resist(model, ws, values, body, R, p, h)
     elif kind == BUOYANCY:
         lift_shape(model, ws, values, body, R_B, p_B)
+    elif kind == BOX_FLOW or kind == ELLIPSOID_FLOW:
+        R, x = place_of_flow(values, R_B, p_B)
+        if kind == BOX_FLOW:
+            f, n = box_force(model, own, ws, values, row, R, x, h)
+        else:
+            f, n = ellipsoid_force(model, own, ws, values, row, R, x, h)
+        push_at_point(ws, body, x, mul_mv(R, f), mul_mv(R, n))
     elif kind == WRENCH:
         f, n = load_v(values, WRENCH_FORCE), load_v(values, WRENCH_TORQUE)
         if values[WRENCH_IS_LOCAL] != 0.0:
