@@ -4,6 +4,7 @@ from actuated import ALL, Arm, at_site, of_joint, on_coupling, on_crank, PAIR
 import mujoco
 import numpy as np
 import pytest
+from robots import joint, link, robot
 
 import sim_bridge as sb
 from sim_bridge.description.actuators import CouplingDescription
@@ -235,3 +236,30 @@ def test_wrong_values_are_refused():
     with pytest.raises(sb.UnknownNameError, match='moto'):
         arm.robot.actuators['moto']
     assert len(ALL) == len(arm.robot.actuators)
+
+
+@pytest.mark.parametrize(('limit', 'pressed'), [(20.0, 20.0), (1e3, 100.0)])
+def test_servos_press_on_contacts_with_their_force(limit, pressed):
+    """Press a finger on a wall: with the force limit, or with the stiffness times the error."""
+    finger = link('finger').replace(
+        '</link>', '<collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+    )
+    slide = joint('slide', 'world', 'finger', 'prismatic', (1, 0, 0))
+    drive = {
+        'name': 'press',
+        'joint': 'slide',
+        'type': 'position',
+        'kp': 1000,
+        'kd': 50,
+        'force_range': [-limit, limit],
+    }
+    world = sb.World(gravity=(0.0, 0.0, 0.0))
+    own = world.load_urdf(
+        robot(link('world', 0.0), finger, slide), extra_joints={'actuators': [drive]}
+    )
+    world.add_body(sb.Box((0.2, 1.0, 1.0)), motion='static', position=(0.25, 0.0, 0.0))
+    own.actuators['press'].control = 0.15
+    world.step(1000)
+    assert own.actuators['press'].force == pytest.approx(pressed, rel=1e-6)
+    assert abs(world.contacts[0].force[0]) == pytest.approx(pressed, rel=1e-6)
+    assert own.q[0] == pytest.approx(0.05, abs=1e-6)
