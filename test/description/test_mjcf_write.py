@@ -14,6 +14,8 @@ import sim_bridge as sb
 from sim_bridge import dynamics
 from sim_bridge.description.actuators import (
     ActuatorDescription,
+    CouplingDescription,
+    CouplingTransmission,
     CrankTransmission,
     JointTransmission,
     SiteFrame,
@@ -430,6 +432,7 @@ def test_actuators_have_the_forces_of_the_original(tmp_path):
             'wrist', SiteTransmission(site, reference), (1.0, 0.0, 0.0, 0.0, 0.5, 0.0)
         ),
         ActuatorDescription('crank', CrankTransmission(site, reference, 2.0), (1.5,)),
+        ActuatorDescription('pull', CouplingTransmission('pair'), (2.0,), bias=(0.0, -3.0, -0.2)),
         ActuatorDescription(
             'slow',
             JointTransmission('a'),
@@ -444,14 +447,17 @@ def test_actuators_have_the_forces_of_the_original(tmp_path):
         joint('b', 'prismatic', 'one', 'two', TILTED, Z),
     ]
     description = replace(
-        describe([link('world', 0.0), link('one'), link('two')], joints), actuators=actuators
+        describe([link('world', 0.0), link('one'), link('two')], joints),
+        actuators=actuators,
+        couplings=(CouplingDescription('pair', ('a', 'b'), (0.5, -2.0), 3.0, 0.4, (-0.1, 0.2)),),
     )
     robot = sb.World(gravity=(0.0, 0.0, -9.81)).add_robot(description)
     model, data = in_mujoco(description, tmp_path)
-    assert (model.nu, model.na) == (6, 1)
+    assert (model.nu, model.na, model.ntendon) == (7, 1, 1)
+    np.testing.assert_array_equal(model.tendon_lengthspring, [(-0.1, 0.2)])
     rng = np.random.default_rng(8)
     for _ in range(4):
-        robot.controls = data.ctrl[:] = rng.normal(size=6)
+        robot.controls = data.ctrl[:] = rng.normal(size=7)
         robot.actuators['slow'].activation = data.act[0] = rng.uniform(0.0, 1.0)
         at_random_state(robot, model, data, rng)
         for number, actuator in enumerate(robot.actuators.values()):

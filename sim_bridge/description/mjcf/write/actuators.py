@@ -8,6 +8,8 @@ from xml.etree.ElementTree import Element, SubElement
 
 from sim_bridge.description.actuators import (
     ActuatorDescription,
+    CouplingDescription,
+    CouplingTransmission,
     CrankTransmission,
     JointTransmission,
     Range,
@@ -30,6 +32,17 @@ def write_motors(actuators: Element, parts: Iterable[tuple[JointDescription, str
         if least != greatest:
             motor = SubElement(actuators, 'motor', name=name, joint=name)
             _write_range(motor, 'ctrl', (least, greatest))
+
+
+def write_couplings(tendons: Element, couplings: Iterable[CouplingDescription]) -> None:
+    """Add a fixed tendon for every coupling."""
+    for coupling in couplings:
+        fixed = SubElement(tendons, 'fixed', name=coupling.name)
+        fixed.set('stiffness', number(coupling.stiffness))
+        fixed.set('damping', number(coupling.damping))
+        fixed.set('springlength', numbers(coupling.spring_range))
+        for joint, factor in zip(coupling.joints, coupling.factors, strict=True):
+            SubElement(fixed, 'joint', joint=joint, coef=number(factor))
 
 
 def frames_of(transmission: Transmission) -> tuple[SiteFrame, ...]:
@@ -74,6 +87,8 @@ class ActuatorWriter:
         chosen, name = actuator.transmission, actuator.name
         if isinstance(chosen, JointTransmission):
             return {'jointinparent' if chosen.in_parent else 'joint': chosen.joint}
+        if isinstance(chosen, CouplingTransmission):
+            return {'tendon': chosen.coupling}
         if isinstance(chosen, CrankTransmission):
             return {
                 'cranksite': self._site(f'{name}_pin', chosen.pin),

@@ -9,7 +9,12 @@ from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
 from sim_bridge.description.mechanism.loops import link_poses
-from sim_bridge.description.mjcf.write.actuators import ActuatorWriter, frames_of, write_motors
+from sim_bridge.description.mjcf.write.actuators import (
+    ActuatorWriter,
+    frames_of,
+    write_couplings,
+    write_motors,
+)
 from sim_bridge.description.mjcf.write.geometry import GeometryWriter
 from sim_bridge.description.mjcf.write.joints import is_held, Part, write_joint
 from sim_bridge.description.mjcf.write.loops import LoopWriter, write_held, write_mimic
@@ -196,7 +201,11 @@ class _Writer:
             self._root.remove(equality)
 
     def _write_actuators(self) -> None:
-        """Add the robot's actuators; motors at the joints of a robot without any."""
+        """Add couplings and actuators; motors at the joints of a robot without actuators."""
+        tendons = Element('tendon')
+        write_couplings(tendons, self._robot.couplings)
+        if len(tendons):
+            self._root.append(tendons)
         actuators = Element('actuator')
         if not self._robot.actuators:
             write_motors(actuators, self._parts)

@@ -57,6 +57,8 @@ def note_left_out(robot: RobotDescription, findings: Findings) -> None:
         (len(robot.sensors), 'sensor'),
         (len(robot.drives), 'drive'),
         (len(robot.crawlers), 'crawler'),
+        (len(robot.actuators), 'actuator'),
+        (len(robot.couplings), 'coupling'),
     ):
         if things:
             findings.warning('unsupported', whole, f'left out: {counted(things, word)}')
