@@ -127,3 +127,39 @@ def test_keyframes_are_named_states():
         np.testing.assert_allclose(np.concatenate([link.w, link.v]), moved, atol=1e-12)
     with pytest.raises(sb.UnknownNameError, match='home'):
         robot.set_keyframe('hom')
+
+
+_HAND = """
+<mujoco><option timestep="2e-4" integrator="implicit"/><worldbody><body name="palm">
+  <geom size="0.05" contype="0" conaffinity="0"/>
+  <body name="near" pos="0 0 0.1"><joint name="a" axis="0 1 0" damping="0.02"/>
+    <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" contype="0" conaffinity="0"/>
+    <body name="far" pos="0.2 0 0"><joint name="b" axis="0 1 0" ref="0.1" damping="0.02"/>
+      <geom type="capsule" fromto="0 0 0 0.2 0 0" size="0.02" contype="0" conaffinity="0"/>
+    </body></body></body></worldbody>
+  <tendon><fixed name="flexor" stiffness="3" damping="0.2" springlength="0.05 0.2">
+      <joint joint="a" coef="0.5"/><joint joint="b" coef="-0.3"/></fixed></tendon>
+  <actuator><motor name="pull" tendon="flexor" gear="2"/>
+    <position name="hold" tendon="flexor" kp="4"/></actuator></mujoco>"""
+
+
+def test_fixed_tendons_are_couplings_and_move_as_in_mujoco():
+    """Have a tendon's length and force, and follow MuJoCo's path with spring and actuators."""
+    model = mujoco.MjModel.from_xml_string(_HAND)
+    data = mujoco.MjData(model)
+    world = sb.World(time_step=2e-4)
+    robot = world.load_urdf(_HAND)
+    assert robot.description.report.ok and not robot.description.report.findings
+    data.qpos[:], data.ctrl[:] = [0.4, -0.3], [0.2, 0.3]
+    robot.q, robot.controls = data.qpos, data.ctrl
+    mujoco.mj_forward(model, data)
+    for name, own in robot.actuators.items():
+        theirs = data.actuator(name)
+        numbers = (own.length, own.velocity, own.force)
+        expected = [float(each[0]) for each in (theirs.length, theirs.velocity, theirs.force)]
+        np.testing.assert_allclose(numbers, expected, rtol=1e-9, atol=1e-9)
+    mujoco.mj_step(model, data, 1500)
+    world.step(1500)
+    # MuJoCo is of first order in the step
+    np.testing.assert_allclose(robot.q, data.qpos, atol=1e-3)
+    assert np.abs(data.qpos - [0.4, -0.3]).max() > 0.1

@@ -326,12 +326,13 @@ def test_elements_without_simulation_are_named(tmp_path):
     path.write_text("""<mujoco><option density="1.2" viscosity="0.1" wind="1 0 0">
 <flag limit="disable"/></option>
 <custom><numeric name="n" data="1"/><text name="t" data="x"/></custom>
-<worldbody><body name="a"><joint name="j" axis="0 1 0"/><joint name="k"/>
+<worldbody><site name="w"/><body name="a"><joint name="j" axis="0 1 0"/><joint name="k"/>
 <geom size="0.1" margin="0.01"/><site name="s"/></body></worldbody>
-<tendon><fixed name="pull"><joint joint="j" coef="1"/></fixed></tendon>
+<tendon><spatial name="long"><site site="s"/><site site="w"/></spatial>
+<fixed name="pull" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>
 <equality><tendon name="rope" tendon1="pull"/>
 <joint name="off" joint1="j" joint2="k" active="false"/></equality>
-<actuator><motor name="m" tendon="pull"/></actuator>
+<actuator><motor name="m" tendon="long"/></actuator>
 <sensor><velocimeter name="v" site="s"/><touch name="t" site="s"/></sensor></mujoco>""")
     _, report = read(path)
     assert report.ok
@@ -342,12 +343,13 @@ def test_elements_without_simulation_are_named(tmp_path):
         ('option', 'wind'): 0,
         ('option/flag', 'limit'): 0,
         ('geom', 'margin'): 5,
-        ('tendon', 'pull'): 6,
-        ('equality', 'rope'): 7,
-        ('equality', 'off'): 8,
-        ('actuator', 'm'): 9,
-        ('sensor', 'v'): 10,
-        ('sensor', 't'): 10,
+        ('tendon', 'long'): 6,
+        ('tendon', 'pull'): 7,
+        ('equality', 'rope'): 8,
+        ('equality', 'off'): 9,
+        ('actuator', 'm'): 10,
+        ('sensor', 'v'): 11,
+        ('sensor', 't'): 11,
     }
 
 

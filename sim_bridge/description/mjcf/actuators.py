@@ -6,12 +6,13 @@ The law of `description.actuators` is MuJoCo's, so the compiled numbers are take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 
 import numpy as np
 
 from sim_bridge.description.actuators import (
     ActuatorDescription,
+    CouplingTransmission,
     CrankTransmission,
     DYNAMICS,
     ENDLESS,
@@ -23,6 +24,7 @@ from sim_bridge.description.actuators import (
 )
 from sim_bridge.description.mjcf.compiled import CompiledModel
 from sim_bridge.description.mjcf.notes import Notes
+from sim_bridge.description.mjcf.tendons import is_fixed, joints_of_tendon
 from sim_bridge.description.model import JointDescription, JointType, Pose
 
 _JOINTS = {'joint': False, 'jointinparent': True}
@@ -38,7 +40,10 @@ _UNUSUAL = {
 def why_unsupported(model: CompiledModel, number: int) -> str:
     """Return the reason for an actuator without simulation; '' for one that is simulated."""
     transmission = model.words('actuator_trntype')[number]
-    if transmission not in (*_JOINTS, *_AT_SITES):
+    if transmission == 'tendon':
+        if not is_fixed(model, int(model['actuator_trnid'][number, 0])):
+            return 'actuators on spatial tendons are not simulated'
+    elif transmission not in (*_JOINTS, *_AT_SITES):
         return f'actuators on a {transmission} are not simulated'
     for array, allowed in (
         ('actuator_dyntype', DYNAMICS),
@@ -58,7 +63,8 @@ class Actuators:
     """
     Actuators of one robot.
 
-    links: link names by body. base: the root link and its pose in the world, if it is fixed.
+    links: link names by body. couplings: names of its fixed tendons. base: the root link and its
+    pose in the world, if it is fixed.
     """
 
     def __init__(
@@ -66,12 +72,13 @@ class Actuators:
         model: CompiledModel,
         links: Mapping[int, str],
         joints: Mapping[str, JointDescription],
+        couplings: Container[str],
         base: tuple[str, Pose] | None,
         notes: Notes,
     ):
         """Start without actuators; the arguments are the robot's parts."""
         self._model, self._links, self._joints = model, links, joints
-        self._base, self._notes = base, notes
+        self._couplings, self._base, self._notes = couplings, base, notes
 
     def read(self) -> Iterator[ActuatorDescription]:
         """Yield the actuators whose joint or site is on the robot."""
@@ -84,6 +91,9 @@ class Actuators:
 
     def _is_own(self, number: int) -> bool:
         first = int(self._model['actuator_trnid'][number, 0])
+        if self._model.words('actuator_trntype')[number] == 'tendon':
+            joints = joints_of_tendon(self._model, first)
+            return any(self._model['jnt_bodyid'][joint] in self._links for joint in joints)
         kind = 'jnt' if self._model.words('actuator_trntype')[number] in _JOINTS else 'site'
         return int(self._model[f'{kind}_bodyid'][first]) in self._links
 
@@ -97,6 +107,8 @@ class Actuators:
                 self._notes.left_out('actuator', number, 'free joints have no actuators here')
                 return None
             return JointTransmission(name, _JOINTS[word])
+        if word == 'tendon':
+            return self._tendon(number, one)
         frames = [self._site(site) for site in (one, other) if site >= 0]
         if None in frames:
             message = 'acts between two robots; actuators act within one robot'
@@ -106,6 +118,13 @@ class Actuators:
         if word == 'site':
             return SiteTransmission(*found)
         return CrankTransmission(found[0], found[1], float(model['actuator_cranklength'][number]))
+
+    def _tendon(self, number: int, tendon: int) -> Transmission | None:
+        name = self._model.name('tendon', tendon)
+        if name not in self._couplings:
+            self._notes.left_out('actuator', number, f'its tendon {name!r} is not simulated')
+            return None
+        return CouplingTransmission(name)
 
     def _site(self, site: int) -> SiteFrame | None:
         """Return a site as a frame of the robot; one of the world needs a fixed base."""

@@ -7,6 +7,7 @@ import numpy as np
 from sim_bridge.description.mjcf import equalities, sensors
 from sim_bridge.description.mjcf.actuators import why_unsupported
 from sim_bridge.description.mjcf.notes import Notes
+from sim_bridge.description.mjcf.tendons import is_fixed
 from sim_bridge.description.report import Place
 
 _REFUSED = {
@@ -50,7 +51,8 @@ def _name_actuation(notes: Notes) -> None:
         elif why_unsupported(model, number):
             notes.left_out('actuator', number, why_unsupported(model, number))
     for number in range(model.count('tendon')):
-        notes.left_out('tendon', number, 'tendons are not simulated')
+        if not is_fixed(model, number):
+            notes.left_out('tendon', number, 'spatial tendons are not simulated')
 
 
 def _name_options(notes: Notes) -> None:

@@ -25,6 +25,7 @@ from sim_bridge.description.mjcf.joints import free_joint, joints_of
 from sim_bridge.description.mjcf.keyframes import keyframes_of
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.sensors import with_devices
+from sim_bridge.description.mjcf.tendons import couplings_of
 from sim_bridge.description.model import (
     Inertial,
     JointDescription,
@@ -149,6 +150,8 @@ class _Robot:
             apart=self._maker.contacts.apart,
             constraints=tuple(loops_of(model, self._names, self._notes)),
         )
+        couplings = tuple(couplings_of(model, description.joints, self._notes))
+        description = replace(description, couplings=couplings)
         description = replace(description, actuators=tuple(self._actuators(description)))
         keyframes = tuple(keyframes_of(model, self._names, description))
         description = replace(description, keyframes=keyframes)
@@ -157,7 +160,10 @@ class _Robot:
     def _actuators(self, description: RobotDescription) -> Iterator[ActuatorDescription]:
         is_fixed = description.is_welded
         base = (description.root, description.base_pose) if is_fixed else None
-        return Actuators(self._model, self._names, description.joints, base, self._notes).read()
+        names = {each.name for each in description.couplings}
+        return Actuators(
+            self._model, self._names, description.joints, names, base, self._notes
+        ).read()
 
     def _base_pose(self) -> Pose:
         model, root = self._model, self._tree.root
