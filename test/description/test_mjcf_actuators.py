@@ -163,3 +163,32 @@ def test_fixed_tendons_are_couplings_and_move_as_in_mujoco():
     # MuJoCo is of first order in the step
     np.testing.assert_allclose(robot.q, data.qpos, atol=1e-3)
     assert np.abs(data.qpos - [0.4, -0.3]).max() > 0.1
+
+
+_FISH = """
+<mujoco><option timestep="1e-4" gravity="0 0 0" density="900" viscosity="0.5" wind="0.4 -0.2 0.1"
+  integrator="RK4"/><worldbody>
+  <body name="body"><freejoint/>
+    <geom name="hull" type="ellipsoid" size="0.3 0.1 0.15" fluidshape="ellipsoid"/>
+    <body name="tail" pos="-0.3 0 0"><joint name="wag" axis="0 0 1" pos="0.05 0 0"/>
+      <geom type="box" size="0.1 0.02 0.05" pos="-0.1 0 0" euler="20 0 30"/>
+      <body name="fin" pos="-0.2 0 0" euler="0 0 20">
+        <geom type="capsule" fromto="0 0 0 -0.1 0 0.02" size="0.02" fluidshape="ellipsoid"
+          fluidcoef="0.4 0.2 1 0.8 0.9"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_bodies_feel_the_medium_of_mujoco():
+    """Swim as MuJoCo's bodies: inertia model and ellipsoids, in moving water."""
+    model = mujoco.MjModel.from_xml_string(_FISH)
+    data = mujoco.MjData(model)
+    world = sb.World(time_step=1e-4, gravity=(0.0, 0.0, 0.0))
+    robot = world.load_urdf(_FISH)
+    assert robot.description.report.ok and not robot.description.report.findings
+    data.qvel[:] = [0.5, 0.3, -0.2, 0.0, 0.0, 1.5, 4.0]
+    robot.set_base_velocity(data.qvel[:3], data.qvel[3:6])
+    robot.joint('wag').dq = data.qvel[6]
+    mujoco.mj_step(model, data, 3000)
+    world.step(3000)
+    np.testing.assert_allclose(robot.root_link.p, data.qpos[:3], atol=2e-5)
+    assert robot.joint('wag').q == pytest.approx(data.qpos[7], abs=2e-4)
+    assert np.linalg.norm(data.qpos[:3] - 0.3 * np.array([0.5, 0.3, -0.2])) > 0.02

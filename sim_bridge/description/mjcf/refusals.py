@@ -56,15 +56,7 @@ def _name_actuation(notes: Notes) -> None:
 
 
 def _name_options(notes: Notes) -> None:
-    model, place = notes.model, Place('option')
-    for name in ('density', 'viscosity'):
-        if model.option(name):
-            message = 'forces of the medium are not simulated; a force field of the world is'
-            notes.findings.warning(
-                'not-simulated', place, message, name, f'{model.option(name):g}'
-            )
-    if np.any(model.option('wind')) and model.option('density'):
-        notes.findings.warning('not-simulated', place, 'wind needs the medium', 'wind')
+    model = notes.model
     for flag, message in _DISABLED.items():
         if flag in model.texts['disabled']:
             place = Place('option/flag')

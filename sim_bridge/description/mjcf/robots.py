@@ -20,6 +20,7 @@ from sim_bridge.description.mjcf.actuators import Actuators
 from sim_bridge.description.mjcf.compiled import CompiledModel, pose_of
 from sim_bridge.description.mjcf.contacts import Contacts
 from sim_bridge.description.mjcf.equalities import loops_of, with_mimics
+from sim_bridge.description.mjcf.fluids import fields_of
 from sim_bridge.description.mjcf.geometry import Geoms
 from sim_bridge.description.mjcf.joints import free_joint, joints_of
 from sim_bridge.description.mjcf.keyframes import keyframes_of
@@ -151,7 +152,8 @@ class _Robot:
             constraints=tuple(loops_of(model, self._names, self._notes)),
         )
         couplings = tuple(couplings_of(model, description.joints, self._notes))
-        description = replace(description, couplings=couplings)
+        fields = tuple(fields_of(model, self._names)) if self._moves() else ()
+        description = replace(description, couplings=couplings, force_fields=fields)
         description = replace(description, actuators=tuple(self._actuators(description)))
         keyframes = tuple(keyframes_of(model, self._names, description))
         description = replace(description, keyframes=keyframes)
@@ -164,6 +166,9 @@ class _Robot:
         return Actuators(
             self._model, self._names, description.joints, names, base, self._notes
         ).read()
+
+    def _moves(self) -> bool:
+        return self._tree.joint_count > 0
 
     def _base_pose(self) -> Pose:
         model, root = self._model, self._tree.root
