@@ -40,8 +40,8 @@ GYM = ('gymnasium>=1.1,<2',)
 SWEEP = ('pyarrow>=17',)
 RAY = ('ray>=2.40',)
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
-# reads MJCF files
-MJCF = ('mujoco>=3.2',)
+# reads MJCF files; earlier ones have other fields
+MJCF = ('mujoco>=3.17',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
     'and implementation_name == "cpython" and python_version < "3.15"'

@@ -21,6 +21,10 @@ os.environ['MUJOCO_GL'] = 'disable'
 import mujoco
 import numpy as np
 
+_OLDEST = (3, 17)
+if tuple(map(int, mujoco.__version__.split('.')[:2])) < _OLDEST:
+    raise ImportError(f'needs MuJoCo 3.17 or later, and {mujoco.__version__} is installed')
+
 # includes, meshes, textures and height fields may be in any folder
 MAY_READ = True
 

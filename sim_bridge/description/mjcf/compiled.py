@@ -27,6 +27,7 @@ from sim_bridge.foundation.rotation import matrix_from_quaternion
 LIMITS = Limits(seconds=60.0, memory_bytes=6 << 30, answer_bytes=1 << 30)
 
 _READER = 'sim_bridge.foreign.mjcf_reader'
+_NOT_USABLE = 'ImportError: '
 _TYPES = frozenset(
     np.dtype(each).str
     for each in (
@@ -272,6 +273,9 @@ def _compile(source: Source, findings: Findings) -> CompiledModel | None:
 
 def _report(text: str, findings: Findings) -> None:
     """Add MuJoCo's refusal, with its line."""
+    if text.startswith(_NOT_USABLE):
+        findings.error('mujoco-missing', Place('mujoco'), text.removeprefix(_NOT_USABLE))
+        return
     for prefix in ('ValueError: ', 'FatalError: ', 'Error: ', 'XML Error: '):
         text = text.removeprefix(prefix)
     found = _PLACED.search(text)
