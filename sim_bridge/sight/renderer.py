@@ -17,6 +17,7 @@ from sim_bridge.foundation.srgb import srgb_from_linear
 from sim_bridge.sight.bands import Band, Bands
 from sim_bridge.sight.canvas import Canvas
 from sim_bridge.sight.exposure import Exposure
+from sim_bridge.sight.flow import flow_of
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.lines import Lines
 from sim_bridge.sight.optics import Optics
@@ -101,16 +102,9 @@ class Renderer:
         `exposure.draw_of`, for the noise. Raises InvalidValueError for arrays with other shapes or
         numbers that are not finite.
         """
-        camera = np.ascontiguousarray(camera, float).reshape(1, -1)
-        poses = np.ascontiguousarray(poses, float)
-        if camera.shape != (1, 12) or not np.isfinite(camera).all():
-            raise InvalidValueError('camera', camera, '12 finite numbers')
-        if poses.ndim != 2 or poses.shape[1] != 12 or len(poses) < self.scenery.bodies:
-            raise InvalidValueError(
-                'poses', f'array of shape {poses.shape}', f'({self.scenery.bodies}, 12) numbers'
-            )
+        camera, poses = self._checked(camera, poses)
         np.copyto(self._camera, camera)
-        np.copyto(self._poses, poses[: self.scenery.bodies])
+        np.copyto(self._poses, poses)
         self._is_shaded = False
         self._image_noise = self._exposure.image_noise(draw)
         self._depth_noise = self._exposure.depth_noise(draw)
@@ -226,9 +220,36 @@ class Renderer:
         """Return (height, width) uint16 instance by pixel, 0 for none."""
         return self._of_visuals(self.scenery.instance)
 
+    def flow(self, camera: FloatArray, poses: FloatArray) -> np.ndarray:
+        """
+        Return (height, width, 2) float32 pixels that surfaces moved right and down since then.
+
+        camera, poses: at an earlier instant, as for `render`. nan: see `flow_of`.
+        """
+        camera, poses = self._checked(camera, poses)
+        return flow_of(
+            self.scenery.geometry,
+            self.optics,
+            self.picture,
+            (self._camera[0], self._poses),
+            (camera[0], poses),
+        )
+
     def close(self) -> None:
         """End the threads."""
         self._bands.close()
+
+    def _checked(self, camera: FloatArray, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the camera's pose (1, 12) and the bodies' poses; raises as `render`."""
+        camera = np.ascontiguousarray(camera, float).reshape(1, -1)
+        poses = np.ascontiguousarray(poses, float)
+        if camera.shape != (1, 12) or not np.isfinite(camera).all():
+            raise InvalidValueError('camera', camera, '12 finite numbers')
+        if poses.ndim != 2 or poses.shape[1] != 12 or len(poses) < self.scenery.bodies:
+            raise InvalidValueError(
+                'poses', f'array of shape {poses.shape}', f'({self.scenery.bodies}, 12) numbers'
+            )
+        return camera, poses[: self.scenery.bodies]
 
     def _of_visuals(self, values: np.ndarray) -> np.ndarray:
         """Return a number for each pixel; values: (n,) by visual; 0 without visual."""
