@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from sim_bridge.description.scene.waypoints import Waypoints
@@ -29,3 +31,8 @@ class WaypointMotion:
             # at the start, after a round, and after a reset
             robot.set_base_pose(now.position, quaternion_from_matrix(now.rotation))
         robot.move_to(after.position, quaternion_from_matrix(after.rotation))
+
+
+def functions_beside_files(functions: Iterable[tuple[str, object]]) -> list[tuple[str, object]]:
+    """Return the functions with their roles, without motions that a world file gives again."""
+    return [each for each in functions if not isinstance(each[1], WaypointMotion)]

@@ -9,6 +9,7 @@ import pytest
 
 import sim_bridge as sb
 from sim_bridge.foreign.fuel import cached
+from sim_bridge.ros.params.robot_parameters import robots_of, world_parameters
 
 MASS = '<inertial><mass>2</mass></inertial>'
 BOX = '<geometry><box><size>1 1 1</size></box></geometry>'
@@ -342,3 +343,23 @@ def test_parts_that_are_not_simulated_are_named(load):
     )
     named = {each.element.rpartition('/')[2] for each in scene.report.not_simulated}
     assert named == {'plugin', 'audio', 'road', 'fog', 'pressure'}
+
+
+def test_the_nodes_parameters_are_those_of_the_physics(tmp_path):
+    """Set rate and real-time factor; leave joints free as in Gazebo; start no controller."""
+    arm = (
+        f'<model name="arm">{BODY}<link name="k">{MASS}</link><joint name="j" type="revolute">'
+        '<parent>l</parent><child>k</child></joint></model>'
+    )
+    path = tmp_path / 'w.sdf'
+    path.write_text(
+        '<sdf version="1.9"><world name="w"><physics><max_step_size>0.002</max_step_size>'
+        f'<real_time_factor>0.5</real_time_factor></physics>{arm}{GROUND}</world></sdf>'
+    )
+    assert world_parameters(str(path)) == {
+        'rate': pytest.approx(500.0),
+        'real_time_factor': 0.5,
+        'hold_until_first_command': False,
+    }
+    (robot,) = robots_of(str(path), '')
+    assert (robot.namespace, robot.controller) == ('arm', 'none')

@@ -93,8 +93,10 @@ def world_parameters(world: str) -> dict[str, object]:
     values: dict[str, object] = {}
     if scene.time_step is not None:
         values['rate'] = 1.0 / scene.time_step
-    if format_of(find_scene(world)) is SDF:
-        # as in Gazebo, joints move freely before the first command
+    described = [each.description for each in scene.robots if each.description is not None]
+    is_controlled = any(each.controller_managers for each in described)
+    if format_of(find_scene(world)) is SDF and not is_controlled:
+        # as in Gazebo, joints without controllers move freely before the first command
         values['hold_until_first_command'] = False
     if scene.real_time_factor is not None:
         values['real_time_factor'] = scene.real_time_factor

@@ -25,6 +25,7 @@ from sim_bridge.ros.session.robot_interface import RobotInterface
 from sim_bridge.ros.wire.messages import pack_stamp
 from sim_bridge.simulation.rollback import all_or_nothing
 from sim_bridge.world.changes import apply_changes
+from sim_bridge.world.waypoints import functions_beside_files
 
 if TYPE_CHECKING:
     import sim_bridge as sb
@@ -161,7 +162,7 @@ class Simulator:
             [each.trajectories for each in self.interfaces if each.trajectories.is_active],
         )
         if self._simulation.runner.calls_python:
-            self.journal.note_functions(world.functions)
+            self.journal.note_functions(functions_beside_files(world.functions))
         events = self.world_interface.contact_events
         mouse_drag = self.mouse_drag
         if not following and not events.is_wanted and not mouse_drag.is_busy:

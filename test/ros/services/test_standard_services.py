@@ -138,7 +138,7 @@ REFUSED_SPAWNS = {
     'unknown robot': (2, {'resource': 'pendulun'}, "Did you mean 'pendulum'"),
     'missing file': (2, {'resource': '/nowhere/robot.urdf'}, '/nowhere/robot.urdf'),
     'nothing': (104, {'resource': ''}, 'URDF text'),
-    'another format': (103, {'resource': '<sdf version="1.9"/>'}, '<robot>'),
+    'another format': (103, {'resource': '<svg version="1.1"/>'}, '<robot>'),
     'broken': (106, {'resource': '<robot name="x"><link name="a"></robot>'}, 'XML'),
     'broken, of whatever format': (106, {'resource': '<sdf version="1.9"'}, 'XML'),
     'no element': (106, {'resource': '< robot/>'}, 'XML'),
@@ -334,7 +334,7 @@ def test_features_are_those_of_the_version(start):
     for version in ('1.5', '2.1'):
         simulation = start(version, paused=True)
         features = simulation('GetSimulatorFeatures')['features']
-        formats = ['urdf', 'xacro', 'sdf', 'world', 'body', 'wrl', 'openplx']
+        formats = ['urdf', 'xacro', 'sdf', 'mjcf', 'body', 'wrl', 'openplx']
         assert features['spawn_formats'] == formats
         offered[version] = set(features['features'])
         spawnables = simulation('GetSpawnables', sources=['moon'])
