@@ -1,7 +1,7 @@
 """
 World resources of simulation_interfaces: their names, texts, files and errors.
 
-A world is a scene file (YAML or a Choreonoid project), an OpenPLX file, a shipped scene
+A world is a scene file (YAML, SDF, MJCF or a Choreonoid project), an OpenPLX file, a shipped scene
 gallery/NAME, or the text of a YAML scene.
 """
 
