@@ -328,6 +328,7 @@ def test_elements_without_simulation_are_named(tmp_path):
 <custom><numeric name="n" data="1"/><text name="t" data="x"/></custom>
 <worldbody><site name="w"/><body name="a"><joint name="j" axis="0 1 0"/><joint name="k"/>
 <geom size="0.1" margin="0.01"/><site name="s"/></body></worldbody>
+<contact><exclude name="across" body1="world" body2="a"/></contact>
 <tendon><spatial name="long"><site site="s"/><site site="w"/></spatial>
 <fixed name="pull" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>
 <equality><tendon name="rope" tendon1="pull"/>
@@ -340,13 +341,14 @@ def test_elements_without_simulation_are_named(tmp_path):
     assert named == {
         ('option/flag', 'limit'): 0,
         ('geom', 'margin'): 5,
-        ('tendon', 'long'): 6,
-        ('tendon', 'pull'): 7,
-        ('equality', 'rope'): 8,
-        ('equality', 'off'): 9,
-        ('actuator', 'm'): 10,
-        ('sensor', 'v'): 11,
-        ('sensor', 't'): 11,
+        ('exclude', 'across'): 6,
+        ('tendon', 'long'): 7,
+        ('tendon', 'pull'): 8,
+        ('equality', 'rope'): 9,
+        ('equality', 'off'): 10,
+        ('actuator', 'm'): 11,
+        ('sensor', 'v'): 12,
+        ('sensor', 't'): 12,
     }
 
 

@@ -65,6 +65,12 @@ def _name_options(notes: Notes) -> None:
 
 def _name_contact_details(notes: Notes) -> None:
     model = notes.model
+    roots = model['body_rootid']
+    for number, signature in enumerate(model['exclude_signature'].tolist()):
+        one, other = int(signature) >> 16, int(signature) & 0xFFFF
+        if max(one, other) < len(roots) and roots[one] != roots[other]:
+            message = 'excludes bodies of two robots; exclusions hold within one robot'
+            notes.left_out('exclude', number, message)
     for array, attribute, message in (
         ('geom_margin', 'margin', 'contacts begin at the surface, without margin'),
         ('geom_surfacevel', 'surfacevel', 'moving surfaces are not simulated'),
