@@ -186,6 +186,7 @@ def test_axes_are_in_the_frame_of_their_version(version, axis, expected):
     ],
 )
 def test_joint_types_are_those_of_the_engine(word, kind):
+    """Map each joint word to its type."""
     axes = '<axis><xyz>1 0 0</xyz></axis>'
     axes += '<axis2><xyz>0 1 0</xyz></axis2>' if word in ('universal', 'revolute2') else ''
     axes = '' if word in ('fixed', 'ball') else axes
@@ -326,6 +327,7 @@ def test_joints_to_the_world_hold_the_robot():
 
 
 def test_a_static_model_is_fixed_and_has_no_joints():
+    """Weld the root, and fix all other links to it."""
     content = link('a') + link('b', '<pose>0 0 1 0 0 0</pose>') + joint('j', 'revolute', 'a', 'b')
     description = sb.load_description(model('<static>true</static>' + content))
     assert description.is_welded and description.fixed_base
@@ -333,6 +335,7 @@ def test_a_static_model_is_fixed_and_has_no_joints():
 
 
 def test_missing_inertials_have_the_values_of_the_reference():
+    """Take 1 kg and 1 kg m² with a warning."""
     description = sb.load_description(model('<link name="a"/>'))
     inertial = description.links['a'].inertial
     assert inertial.mass == 1.0
@@ -375,6 +378,7 @@ def test_inertia_is_computed_from_collisions():
     ],
 )
 def test_defects_are_named(content, code):
+    """Refuse a model with one defect, by its code."""
     with pytest.raises(sb.DescriptionError) as caught:
         sb.load_description(model(content))
     assert code in [finding.code for finding in caught.value.report.errors]

@@ -71,11 +71,13 @@ def material_of(surface):
     ],
 )
 def test_shapes_have_their_volume(geometry, volume):
+    """Compare with closed forms."""
     (placed,) = shapes_of(sb.load_description(model(link(collision(geometry)))))
     assert placed.shape.mass_properties(1.0).mass == pytest.approx(volume)
 
 
 def test_a_concave_polyline_keeps_its_triangles():
+    """Collide with the triangles instead of the convex hull."""
     corners = ((0, 0), (2, 0), (2, 2), (1, 0.5), (0, 2))
     points = ''.join(f'<point>{x} {y}</point>' for x, y in corners)
     text = model(link(collision(f'<polyline>{points}<height>1</height></polyline>')))
@@ -114,6 +116,7 @@ def test_a_height_map_has_the_heights_of_its_picture(tmp_path):
 
 
 def test_meshes_are_found_beside_the_file_with_scale_and_part(tmp_path):
+    """Locate a relative mesh file."""
     (tmp_path / 'meshes').mkdir()
     (tmp_path / 'meshes' / 'm.obj').write_text('')
     mesh = (
@@ -138,6 +141,7 @@ def test_meshes_are_found_beside_the_file_with_scale_and_part(tmp_path):
     ],
 )
 def test_a_defective_collision_is_left_out_and_named(geometry):
+    """Warn instead of refusing the robot."""
     description = sb.load_description(model(link(collision(geometry))))
     assert not description.links['a'].collisions
     assert [each.omits for each in description.report.findings] == ['collision']
@@ -157,6 +161,7 @@ def test_an_empty_geometry_has_no_shape():
 
 
 def test_friction_is_that_of_ode_before_bullet():
+    """Prefer the first engine if both are given."""
     bullet = '<bullet><friction>0.1</friction><friction2>0.2</friction2></bullet>'
     ode = '<ode><mu>0.7</mu><mu2>0.4</mu2><fdir1>0 1 0</fdir1></ode>'
     placed, codes = material_of(f'<friction>{ode}{bullet}</friction>')
@@ -176,6 +181,7 @@ def test_torsional_friction_is_a_torque_by_the_patch():
 
 
 def test_slip_bounce_and_springs_are_those_of_the_material():
+    """Read the remaining contact parameters."""
     placed, codes = material_of(
         '<friction><ode><slip1>0.01</slip1><slip2>0.01</slip2></ode></friction>'
         '<bounce><restitution_coefficient>0.6</restitution_coefficient></bounce>'
@@ -203,6 +209,7 @@ def test_bounces_reach_the_height_of_their_coefficient():
 
 
 def test_collisions_without_contact_are_sensors():
+    """Report contacts without forces."""
     flag = '<contact><collide_without_contact>1</collide_without_contact></contact>'
     placed, _ = material_of(flag)
     assert placed.sensor
@@ -232,18 +239,21 @@ def test_collisions_of_one_link_have_their_own_materials():
     ],
 )
 def test_contact_parameters_without_effect_are_named(surface):
+    """Warn about each parameter."""
     _, codes = material_of(surface)
     assert codes == ['not-simulated']
 
 
 @pytest.mark.parametrize(('of_model', 'of_link', 'expected'), [(1, None, 1), (1, 0, 0), (0, 1, 1)])
 def test_self_collision_of_a_link_comes_before_that_of_the_model(of_model, of_link, expected):
+    """Prefer the nearer tag."""
     own = '' if of_link is None else f'<self_collide>{of_link}</self_collide>'
     text = model(f'<self_collide>{of_model}</self_collide>{link(own)}')
     assert sb.load_description(text).links['a'].contact.self_collide is bool(expected)
 
 
 def test_gravity_and_wind_are_switches_of_links():
+    """Read both switches."""
     text = model('<enable_wind>1</enable_wind>' + link('<gravity>0</gravity>'))
     found = sb.load_description(text).links['a']
     assert (found.gravity, found.enable_wind) == (False, True)
@@ -265,12 +275,14 @@ def test_gravity_and_wind_are_switches_of_links():
     ],
 )
 def test_colours_are_those_of_the_material(more, color):
+    """Read colours by number and by script."""
     text = model(link(f'<visual name="v">{more}{SPHERE}</visual>'))
     (visual,) = sb.load_description(text).links['a'].visuals
     assert visual.color == pytest.approx(color)
 
 
 def test_the_albedo_map_is_the_texture(tmp_path):
+    """Locate a relative picture."""
     (tmp_path / 'wood.png').write_bytes(b'')
     pbr = '<material><pbr><metal><albedo_map>wood.png</albedo_map></metal></pbr></material>'
     (tmp_path / 'm.sdf').write_text(model(link(f'<visual name="v">{pbr}{SPHERE}</visual>')))
@@ -312,6 +324,7 @@ def test_sensors_of_links_are_read(word):
 
 
 def test_a_force_torque_sensor_of_a_joint_is_on_it():
+    """Place the sensor on its joint."""
     text = model(
         link('')
         + link('', 'b')
@@ -338,6 +351,7 @@ def test_poses_of_sensors_count_from_any_frame():
 
 
 def test_a_sensor_on_an_unknown_frame_is_left_out():
+    """Warn instead of refusing the robot."""
     sensor = '<sensor name="s" type="imu"><pose relative_to="x">0 0 0 0 0 0</pose></sensor>'
     description = sb.load_description(model(link(sensor)))
     assert not description.sensors
@@ -345,6 +359,7 @@ def test_a_sensor_on_an_unknown_frame_is_left_out():
 
 
 def test_sensors_of_nested_models_have_names_of_their_own():
+    """Keep equal names apart."""
     sensor = '<sensor name="imu" type="imu"/>'
     inner = ''.join(f'<model name="{name}">{link(sensor)}</model>' for name in ('l', 'r'))
     found = sb.load_description(model(inner)).sensors
@@ -389,6 +404,7 @@ def test_plugins_of_an_include_belong_to_the_model(tmp_path):
 
 
 def test_parts_of_links_that_are_not_simulated_are_named():
+    """Warn about each part."""
     parts = ('light', 'projector', 'audio_sink', 'audio_source', 'particle_emitter')
     more = (
         '<kinematic>1</kinematic><velocity_decay><linear>0.1</linear></velocity_decay>'
@@ -404,6 +420,7 @@ def test_parts_of_links_that_are_not_simulated_are_named():
     'word', ['logical_camera', 'rfid', 'rfidtag', 'transceiver', 'air_speed', 'thermal']
 )
 def test_sensors_of_other_types_are_named(word):
+    """Warn about each type."""
     description = sb.load_description(model(link(f'<sensor name="s" type="{word}"/>')))
     (finding,) = description.report.findings
     assert (finding.code, finding.value) == ('unsupported-sensor', word)
@@ -424,6 +441,7 @@ def test_a_robot_from_sdf_has_a_urdf_for_its_frames():
 
 
 def test_several_models_in_a_file_are_chosen_by_name():
+    """Load one by name; refuse an open choice."""
     text = (
         '<sdf version="1.11"><world name="w">'
         + ''.join(f'<model name="{name}">{link("", name)}</model>' for name in 'ab')

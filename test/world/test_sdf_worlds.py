@@ -128,6 +128,7 @@ def test_a_file_that_includes_itself_ends(tmp_path):
 
 
 def test_a_defect_in_an_included_file_names_the_file_and_its_line(load, tmp_path):
+    """Give the place in the included file."""
     (tmp_path / 'part.sdf').write_text(
         '<sdf version="1.9"><model name="part">\n<link name="l"><pose relative_to="x"/></link>'
         '</model></sdf>'
@@ -242,6 +243,7 @@ def test_bit_masks_exclude_contacts(load):
 
 
 def test_a_saved_state_gives_the_poses(load):
+    """Restore the saved pose, as Gazebo Classic does."""
     world, _ = load(
         box('b') + '<state world_name="w"><model name="b"><pose>5 6 7 0 0 0</pose></model></state>'
     )
@@ -300,6 +302,7 @@ def test_merged_parts_have_the_names_of_the_model(tmp_path):
 
 
 def test_namespaces_are_those_of_the_names(load):
+    """Make a valid namespace from the name."""
     _, scene = load(box('my robot', more='<plugin filename="libx.so" name="x"/>'))
     assert scene.robots[0].namespace == 'my_robot'
 
@@ -320,6 +323,7 @@ def test_numbers_of_other_solvers_are_accepted(load):
 
 
 def test_a_skin_is_seen_and_stands_without_waypoints(load, tmp_path):
+    """Show the skin at the actor's pose."""
     (tmp_path / 'walk.dae').write_text('')
     world, scene = load(
         '<actor name="a"><pose>1 2 3 0 0 0</pose><skin><filename>walk.dae</filename>'
