@@ -60,10 +60,12 @@ class Shading:
     def __init__(self, scenery: Scenery, optics: Optics, lighting: Lighting, side: int):
         """Make room; side: of the grid of samples."""
         self._scenery, self._optics, self._lighting, self._side = scenery, optics, lighting, side
-        self._turns = np.stack([each.turn.T for each in optics.views])
-        domains = np.abs([each.domain for each in optics.views])
-        self._reach = float(domains.max())
-        self._across = float(domains.max(axis=0)[:2].max() + domains.max(axis=0)[2:].max())
+        # a lens whose cutoff lies between its pixels has no views
+        self._turns = np.array([each.turn.T for each in optics.views]).reshape(-1, 3, 3)
+        domains = np.abs([each.domain for each in optics.views]).reshape(-1, 4)
+        greatest = domains.max(axis=0, initial=0.0)
+        self._reach = float(greatest.max())
+        self._across = float(greatest[:2].max() + greatest[2:].max())
         self._seen = np.zeros((len(scenery.boxes.owner), BOX_SIZE))
         self._placed = np.zeros((len(scenery.visuals), 12))
         self._camera = np.zeros((1, 12))

@@ -22,7 +22,7 @@ COMMANDS = {source: commands for source, commands in shown_commands() if command
 # the user's own files: robots, scenes, studies, parameter files, tables, bags
 PLACEHOLDERS = re.compile(
     r'(?:your(?:_robot|_world)?|my|crane|bag|robot|robust|push|pushes|tuning|efforts|on_a_rig)\b.*\.\w+'
-    r'|package://bot/.*|swing|before|after|run|monday|tuesday'
+    r'|package://bot/.*|swing|before|after|run|monday|tuesday|tag/scene.yaml'
 )
 
 # bags that are shown without the command that records them

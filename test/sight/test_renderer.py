@@ -11,6 +11,7 @@ import pytest
 from visual_twins import twin_of
 
 import sim_bridge as sb
+from sim_bridge.description.cameras import CameraDescription
 from sim_bridge.engine.data.lens import BROWN, EQUIDISTANT, PINHOLE
 from sim_bridge.engine.image.make_lens import intrinsics_of, make_lens
 from sim_bridge.foundation.errors import InvalidValueError
@@ -179,3 +180,16 @@ def test_coplanar_surfaces_show_the_first_one(second):
     is_top = (first.visual == 0) & (np.abs(first.normals() @ rotation[:, 2] - 1.0) < 1e-6)
     assert is_top.sum() > 100
     assert (picture.visual[is_top] == 0).all()
+
+
+def test_a_lens_without_rays_sees_nothing():
+    """Render black, no depth and no points if the cutoff lies between the pixels."""
+    world = sb.World()
+    world.add_body(sb.Box((1.0, 1.0, 1.0)), position=(0.0, 0.0, 1.0))
+    camera = CameraDescription(
+        size=(41, 40), lens='equidistant', intrinsics=(30.0, 30.0, 19.5, 0.0, 0.0), cutoff=0.002
+    )
+    where = (3.0, 0.0, 2.0), (0.0, 0.0, 1.0), camera
+    assert not world.render(*where).any()
+    assert np.isinf(world.render(*where, 'depth')).all()
+    assert np.isnan(world.render(*where, 'points')).all()

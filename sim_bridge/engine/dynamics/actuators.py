@@ -208,7 +208,7 @@ def set_efforts(table, in_step):
     for actuator in range(model.actuator.shape[0]):
         kind = model.actuator[actuator, TRANSMISSION]
         if kind == JOINTS:
-            add_effort(model, ws, actuator, in_step, 1.0)
+            apply_force(model, ws, actuator, in_step, 1.0)
         elif kind < WRENCH:
             moment = ball_moment(model, ws, actuator)
             for k in range(3):
@@ -217,7 +217,7 @@ def set_efforts(table, in_step):
 
 
 @kernel
-def add_effort(model, ws, actuator, in_step, sign):
+def apply_force(model, ws, actuator, in_step, sign):
     """
     Add the joints' efforts for the present side; sign: -1 to remove them.
 
@@ -305,9 +305,9 @@ def switch_sides(table):
         force = force_at_end(model, state, ws, actuator, h)
         side = side_beyond(model.actuator_law[actuator], force, _SLACK)
         if side != ws.actuator_side[actuator]:
-            add_effort(model, ws, actuator, True, -1.0)
+            apply_force(model, ws, actuator, True, -1.0)
             ws.actuator_side[actuator] = side
-            add_effort(model, ws, actuator, True, 1.0)
+            apply_force(model, ws, actuator, True, 1.0)
             changed += 1
     return changed
 

@@ -8,7 +8,7 @@ from sim_bridge.compiler.arrays import Float32Cube, Float32Matrix, FloatCube, UI
 from sim_bridge.compiler.entry import entry
 from sim_bridge.compiler.kernel import kernel
 from sim_bridge.engine.data.noise import PixelNoise
-from sim_bridge.engine.data.picture import Picture
+from sim_bridge.engine.data.picture import NOTHING, Picture
 from sim_bridge.engine.image.noise import is_noisy, noise_at
 from sim_bridge.engine.math.vec3 import load3, scale, store3
 
@@ -90,7 +90,8 @@ def fill_points(
 def _depth(picture, ray, near, noise, v, u):
     """Return a pixel's depth along the optical axis, as `fill_depth`."""
     distance = picture.distance[v, u]
-    if not distance < math.inf:
+    # without a view, `finish` has not set the distance
+    if not distance < math.inf or picture.item[v, u] == NOTHING:
         return math.inf
     depth = distance * ray[v, u, 2]
     if depth < near:
