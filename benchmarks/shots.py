@@ -1,4 +1,4 @@
-"""Pictures that cameras of all engines take: meshes of a real robot on the ground, one lamp."""
+"""Pictures for the cameras in all engines: meshes of a real robot on the ground, one lamp."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sim_bridge.foreign.appearance import read_appearance
 FAR = 10.0
 """Greatest depth in a picture [m]."""
 SUN = (0.3, 0.4, -1.0)
-"""Direction of the light."""
+"""Light direction."""
 _ROW = 6  # meshes side by side
 _SPACING = 0.25  # m
 _CORNER = (-0.6, -0.4, 0.3)  # place of the first mesh [m]
@@ -56,7 +56,7 @@ class Shot:
 
     @property
     def vertical_angle(self) -> float:
-        """Vertical angle of view [rad]."""
+        """Vertical view angle [rad]."""
         return 2.0 * float(np.arctan(0.5 * self.size[1] / self.focal))
 
 
@@ -83,7 +83,7 @@ def shots(scale: float = 1.0) -> dict[str, Shot]:
 
 
 def _cassie() -> tuple[Mesh, ...]:
-    """Return the 13 meshes of Cassie, side by side."""
+    """Return Cassie's 13 meshes, side by side."""
     folder = example_robot('cassie_description/meshes')
     found = []
     for number, path in enumerate(sorted(folder.glob('*.stl'))):
@@ -95,7 +95,7 @@ def _cassie() -> tuple[Mesh, ...]:
 
 
 def _ball(position: tuple[float, float, float]) -> Mesh:
-    """Return a ball of 0.15 m."""
+    """Return a ball, 0.15 m in radius."""
     rings, sectors = _BALL
     polar, turn = np.meshgrid(
         np.linspace(0.0, np.pi, rings), np.arange(sectors) * 2.0 * np.pi / sectors, indexing='ij'

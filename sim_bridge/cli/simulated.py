@@ -87,7 +87,9 @@ def add_description(parser: argparse.ArgumentParser) -> None:
 def add_model(parser: argparse.ArgumentParser) -> None:
     """Add `--model`."""
     parser.add_argument(
-        '--model', metavar='NAME', help='the model in an OpenPLX file (default: the last one)'
+        '--model',
+        metavar='NAME',
+        help='the model in a file with several (OpenPLX: by default the last one)',
     )
 
 

@@ -71,7 +71,7 @@ class SiteTransmission:
 @dataclass(frozen=True, eq=False)
 class CrankTransmission:
     """
-    Slider-crank: a rod between a crank pin and a slider that moves along z of its frame.
+    Slider-crank: a rod between a crank pin and a slider that moves along its frame's z axis.
 
     pin: frame whose origin is the pin. slider: frame whose z axis is the slider's way. rod_length:
     [m]. The length is the slider's position times the gear.
@@ -95,7 +95,7 @@ Transmission = JointTransmission | SiteTransmission | CrankTransmission | Coupli
 @dataclass(frozen=True)
 class CouplingDescription:
     """
-    Linear coupling of one-axis joints: a fixed tendon.
+    Linear coupling between one-axis joints: a fixed tendon.
 
     name: unique among the robot's couplings. joints, factors: the length is the sum of the joint
     positions times the factors. stiffness, damping: a spring and a damper on the length.

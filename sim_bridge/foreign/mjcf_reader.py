@@ -28,7 +28,7 @@ if tuple(map(int, mujoco.__version__.split('.')[:2])) < _OLDEST:
 # includes, meshes, textures and height fields may be in any folder
 MAY_READ = True
 
-# arrays of the model by the beginning of their names
+# model arrays by the beginning of their names
 _KEPT = (
     'actuator_', 'body_', 'cam_', 'dof_', 'eq_', 'exclude_', 'geom_', 'hfield_', 'jnt_', 'key_',
     'light_', 'mat_', 'mesh_face', 'mesh_path', 'mesh_pos', 'mesh_quat', 'mesh_scale',
@@ -38,7 +38,7 @@ _KEPT = (
 # large or unused
 _LEFT_OUT = frozenset({'tex_data', 'geom_aabb', 'mesh_facenormal', 'body_user', 'geom_user'})
 _COUNTS = ('nq', 'nv', 'nu', 'na', 'nflex', 'nskin', 'nplugin', 'nmocap')
-# lists of elements in a specification, by the word for names in the compiled model
+# element lists in a specification, by the word for names in the compiled model
 _ELEMENTS = {
     'body': 'bodies', 'jnt': 'joints', 'geom': 'geoms', 'site': 'sites', 'cam': 'cameras',
     'light': 'lights', 'flex': 'flexes', 'mesh': 'meshes', 'skin': 'skins', 'hfield': 'hfields',
@@ -132,14 +132,14 @@ def _arrays(model: Any) -> Iterator[tuple[str, np.ndarray]]:
 
 
 def _names(model: Any, kind: str) -> Iterator[str]:
-    """Names of all elements of one kind, '' for those without a name."""
+    """Names by element for one kind, '' for none."""
     for start in getattr(model, f'name_{kind}adr', ()):
         end = model.names.index(b'\0', start)
         yield _text(model.names[start:end])
 
 
 def _lines(model: Any, spec: Any, kind: str) -> list[int]:
-    """Lines of all elements of one kind; 0 if unknown."""
+    """Lines by element for one kind; 0 if unknown."""
     count = len(getattr(model, f'name_{kind}adr', ()))
     lines = [0] * count
     for element in getattr(spec, _ELEMENTS[kind], ()):
@@ -177,7 +177,7 @@ def _moved(spec: Any) -> list[bool]:
 
 
 def _paths(model: Any, kind: str) -> list[str]:
-    """Files of meshes, textures or height fields, '' for those without a file."""
+    """Mesh, texture or height field files, '' for none."""
     found = []
     paths = bytes(getattr(model, 'paths', b''))
     for start in getattr(model, f'{kind}_pathadr', ()):
@@ -201,7 +201,7 @@ def _text(value: Any) -> str:
 
 class _Sources:
     """
-    XML files of a model, in order, and the places of the elements in them.
+    A model's XML files, in order, and the element places in them.
 
     elements: for each file, its elements in order: tag, line, name ('' if none). Elements in
     _SECTIONS have the section's tag. MuJoCo gives lines of the main file alone.

@@ -1,4 +1,4 @@
-"""Linear coupling of a robot's joints in a world: a fixed tendon."""
+"""Linear coupling between a robot's joints in a world: a fixed tendon."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from sim_bridge.robots.owners import Robot
 
 class Coupling(DeclaredAttributes):
     """
-    Sum of joint positions times factors, with a spring and a damper; see docs/actuators.md.
+    Joint positions times factors, summed, with a spring and a damper; see docs/actuators.md.
 
     Lengths, velocities and forces belong to the present state.
     """
@@ -27,7 +27,7 @@ class Coupling(DeclaredAttributes):
     internal_names = DeclaredAttributes.internal_names | {'place'}
 
     def __init__(self, robot: Robot, number: int, description: CouplingDescription):
-        """Make the view of a robot's coupling; only robots call this. number: its index."""
+        """Make the view; only robots call this. number: the coupling's index."""
         self.robot: Final = robot
         self.description: Final = description
         self.name: Final = description.name
@@ -48,23 +48,23 @@ class Coupling(DeclaredAttributes):
 
     @property
     def length(self) -> float:
-        """Sum of the joint positions times the factors [rad or m]."""
+        """Joint positions times factors, summed [rad or m]."""
         return self._sum(self.robot.q)
 
     @property
     def velocity(self) -> float:
-        """Rate of the length [rad/s or m/s]."""
+        """Length rate [rad/s or m/s]."""
         return self._sum(self.robot.dq)
 
     @property
     def force(self) -> float:
-        """Force of spring and damper [N m or N]; a joint feels it times its factor."""
+        """Spring and damper force [N m or N]; a joint feels it times its factor."""
         workspace = self.robot.simulation.observation.observer().workspace
         return float(workspace.actuator_force[self._row()])
 
     @property
     def stiffness(self) -> float:
-        """Stiffness of the spring [N m/rad or N/m]; can be set."""
+        """Spring stiffness [N m/rad or N/m]; can be set."""
         return -float(self._law()[engine.BIAS + 1])
 
     @stiffness.setter
@@ -73,7 +73,7 @@ class Coupling(DeclaredAttributes):
 
     @property
     def damping(self) -> float:
-        """Coefficient of the damper [N m s/rad or N s/m]; can be set."""
+        """Damper coefficient [N m s/rad or N s/m]; can be set."""
         return -float(self._law()[engine.BIAS + 2])
 
     @damping.setter
@@ -85,7 +85,7 @@ class Coupling(DeclaredAttributes):
         return float(np.dot(self.description.factors, values[numbers]))
 
     def _row(self) -> int:
-        # the rows of couplings follow those of the robot's actuators
+        # coupling rows follow the robot's actuator rows
         self.robot.simulation.cache.settle()
         slot = self.robot.slot
         return int(slot.part.at.actuator + len(slot.description.actuators) + self._number)

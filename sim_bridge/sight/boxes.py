@@ -44,7 +44,7 @@ class ObjectBox(NamedTuple):
 
 
 class BoxFinder:
-    """Finds the boxes of one scenery in one camera's pictures."""
+    """Finds the boxes for one scenery in one camera's pictures."""
 
     def __init__(self, scenery: Scenery, optics: Optics):
         """Group the visuals by object and label."""
@@ -106,7 +106,7 @@ class BoxFinder:
         return self._group[:-1] == number + 1
 
     def _full(self, number: int, camera: FloatArray, poses: FloatArray) -> Rectangle:
-        """Return the rectangle of a picture with this object alone."""
+        """Return the rectangle in a picture with this object alone."""
         optics, picture, rows = self._optics, self._picture, (0, self._optics.height)
         alone = np.where(self._members(number), WHOLE, IGNORED)
         scenery = self._scenery
@@ -133,7 +133,7 @@ class BoxFinder:
     def _in_space(
         self, number: int, camera: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return centre, orientation and size in the axes of the object's first body."""
+        """Return centre, orientation and size in the first body's axes."""
         (members,) = np.nonzero(self._members(number))
         axes = self._axes(int(members[0]))
         ends = [self._ends(int(each), axes) for each in members]
@@ -148,7 +148,7 @@ class BoxFinder:
         return middle, quaternion_from_matrix(turn.T @ axes), size
 
     def _axes(self, visual: int) -> FloatArray:
-        """Return the axes (3, 3) of the body that carries a visual, in the world."""
+        """Return the axes (3, 3) of a visual's body in the world."""
         geometry = self._scenery.geometry
         placed = self._placed[visual, :9].reshape(3, 3)
         return placed @ geometry.frame[visual, :9].reshape(3, 3).T

@@ -39,7 +39,7 @@ _WORLD = """
 
 @pytest.fixture
 def shop(tmp_path):
-    """Return the path of a world with a robot, an object and scenery."""
+    """Return the path to a world with a robot, an object and scenery."""
     path = tmp_path / 'shop.xml'
     path.write_text(_WORLD)
     return path
@@ -72,7 +72,7 @@ def test_a_world_has_its_robots_objects_and_scenery(shop):
 
 
 def test_rays_meet_planes_and_height_fields_where_mujoco_meets_them(shop):
-    """Have the ground of MuJoCo: a plane, and the heights of a field."""
+    """Have MuJoCo's ground: a plane, and a height field."""
     model = mujoco.MjModel.from_xml_path(str(shop))
     data = mujoco.MjData(model)
     mujoco.mj_forward(model, data)
@@ -97,7 +97,7 @@ def test_the_greater_friction_of_two_geoms_acts(shop):
 
 
 def test_lights_and_cameras_of_the_world_are_there(shop):
-    """Make lamps of lights, and a device of a camera fixed to the world."""
+    """Make lamps from lights, and a device from a camera fixed to the world."""
     world = sb.World()
     world.load_scene(shop)
     sun, lamp = world.surroundings.lamps
@@ -223,7 +223,7 @@ def test_sensors_measure_as_in_mujoco():
 
 
 def test_sensors_have_the_noise_of_the_file():
-    """Read the deviation of a sensor's noise, for each of its numbers."""
+    """Read a sensor's noise deviation, for each number."""
     text = _SENSORS.replace('name="push"', 'name="push" noise="0.2"')
     found = {each.name: each.noise for each in sb.load_description(text).sensors}
     assert {channel: each.stddev for channel, each in found['push'].items()} == {
@@ -233,7 +233,7 @@ def test_sensors_have_the_noise_of_the_file():
 
 
 def test_rangefinders_look_along_their_site():
-    """Measure the distance along z of a site, up to the cutoff."""
+    """Measure the distance along a site's z axis, up to the cutoff."""
     world = sb.World()
     world.add_body(sb.Box((1, 1, 1)), motion='static', position=(2.0, 0.0, 0.5))
     robot = world.load_urdf("""<mujoco><worldbody><body name="a" pos="0 0 1">
@@ -247,7 +247,7 @@ def test_rangefinders_look_along_their_site():
 
 
 def test_a_camera_has_the_view_of_mujocos():
-    """Look along -z of the camera's frame, with the vertical field of view."""
+    """Look along -z in the camera's frame, with the vertical field of view."""
     description = sb.load_description(_SENSORS)
     model = mujoco.MjModel.from_xml_string(_SENSORS)
     data = mujoco.MjData(model)

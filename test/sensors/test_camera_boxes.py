@@ -1,4 +1,4 @@
-"""Labels, instances and boxes of cameras in the library."""
+"""Labels, instances and boxes in the library."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in
 
 
 def seeing(world, **settings):
-    """Return a camera at the origin of a world that looks along x, after its first sample."""
+    """Return a camera at the world's origin, looking along x, after its first sample."""
     settings = {'size': SIZE, 'outputs': OUTPUTS, **settings}
     camera = world.add_camera(
         (0, 0, 0), (1, 0, 0), 'eye', camera=sb.CameraDescription(**settings), update_rate=100.0
@@ -29,7 +29,7 @@ def seeing(world, **settings):
 
 
 def turned_box(world, **keys):
-    """Add a box of 0.2 x 0.4 x 0.6 m, turned about two axes, in front of the camera."""
+    """Add a box, 0.2 x 0.4 x 0.6 m, turned about two axes, in front of the camera."""
     quaternion = np.array([0.2, 0.1, 0.4, 0.9])
     return world.add_body(
         sb.Box((0.2, 0.4, 0.6)),
@@ -56,7 +56,7 @@ def test_boxes_are_around_opencvs_projection(lens):
     optical = np.stack([-corners[:, 1], -corners[:, 2], corners[:, 0]], 1)
     pixels = cv2.projectPoints(optical, np.zeros(3), np.zeros(3), camera.K, camera.D)[0][:, 0]
     expected = [*(pixels.min(axis=0)), *(pixels.max(axis=0))]
-    # corners between two pixel centres cover none of them
+    # corners between two pixel centres cover neither
     assert box.full == pytest.approx(expected, abs=1.0)
     found = CORNERS * box.size @ matrix_from_quaternion(box.orientation).T + box.position
     assert box.size == pytest.approx((0.2, 0.4, 0.6), abs=1e-12)
@@ -88,7 +88,7 @@ def test_hidden_parts_are_in_the_whole_box_alone():
 
 
 def test_round_shapes_have_tight_boxes_on_a_robot():
-    """Unite the visuals of all links of a robot, in the axes of its first link."""
+    """Unite the visuals on all links, in the first link's axes."""
     cylinder = '<geometry><cylinder radius="0.1" length="0.4"/></geometry>'
     body = (
         f'<visual><origin rpy="{math.pi / 2} 0 0"/>{cylinder}</visual>'
@@ -130,7 +130,7 @@ def test_nothing_has_a_box_without_a_label():
 
 
 def test_boxes_need_the_output():
-    """Name the outputs of a camera without boxes, and refuse wrong labels."""
+    """Name a camera's outputs without boxes, and refuse wrong labels."""
     world = sb.World()
     camera = seeing(world, outputs=('labels',))
     with pytest.raises(UnknownNameError, match="'boxes'.*labels"):

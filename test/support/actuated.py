@@ -1,4 +1,4 @@
-"""An arm with all kinds of actuators, and its twin in MuJoCo."""
+"""An arm with every kind of actuator, and its twin in MuJoCo."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Drive:
     """
     One actuator in both forms.
 
-    where: attributes of the transmission in MJCF. transmission: the same here. law: further
+    where: transmission attributes in MJCF. transmission: the same here. law: further
     attributes here, by the names of ActuatorDescription.
     """
 
@@ -113,7 +113,7 @@ def at_site(name, reference='', **law):
 
 
 def on_crank(name, rod=2.0, **law):
-    """Return an actuator on a slider that pushes a pin of the boom."""
+    """Return an actuator on a slider that pushes a pin on the boom."""
     where = f'cranksite="pin" slidersite="rail" cranklength="{rod}"'
     return Drive(name, where, CrankTransmission(site('pin'), site('rail'), rod), **law)
 
@@ -234,7 +234,7 @@ class Arm:
                 actuator.activation = self.data.act[number] = rng.uniform(-0.3, 0.3)
 
     def activations(self):
-        """Return the activations of actuators with dynamics, here and in MuJoCo's order."""
+        """Return the activations here and in MuJoCo's order."""
         names = [name for name in self.robot.actuators if self.model.actuator(name).actadr[0] >= 0]
         return np.array([self.robot.actuators[name].activation for name in names])
 

@@ -29,7 +29,7 @@ from sim_bridge.description.model import JointDescription, JointType, Pose
 
 _JOINTS = {'joint': False, 'jointinparent': True}
 _AT_SITES = ('site', 'slidercrank')
-# features of newer versions without counterpart, by array
+# newer features without counterpart, by array
 _UNUSUAL = {
     'actuator_armature': 'armature',
     'actuator_damping': 'damping',
@@ -61,9 +61,9 @@ def why_unsupported(model: CompiledModel, number: int) -> str:
 
 class Actuators:
     """
-    Actuators of one robot.
+    Actuators for one robot.
 
-    links: link names by body. couplings: names of its fixed tendons. base: the root link and its
+    links: link names by body. couplings: its fixed tendon names. base: the root link and its
     pose in the world, if it is fixed.
     """
 
@@ -127,7 +127,7 @@ class Actuators:
         return CouplingTransmission(name)
 
     def _site(self, site: int) -> SiteFrame | None:
-        """Return a site as a frame of the robot; one of the world needs a fixed base."""
+        """Return a site as a frame on the robot; a site in the world needs a fixed base."""
         model = self._model
         body, pose = int(model['site_bodyid'][site]), model.pose('site', site)
         if body in self._links:

@@ -1,4 +1,4 @@
-"""A model compiled by MuJoCo: checked arrays, names and places of its elements."""
+"""A model compiled by MuJoCo: checked arrays, element names and places."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ _TYPES = frozenset(
         np.bool_,
     )
 )
-# tag of an element in files, by the word for its kind; '' for kinds with many tags
+# element tag in files, by the word for its kind; '' for kinds with many tags
 _TAGS = {
     'jnt': 'joint', 'cam': 'camera', 'tex': 'texture', 'mat': 'material', 'eq': 'equality',
 }  # fmt: skip
-# arrays of indices, by the array with one row for each element they point to
+# index arrays, by the array with one row for each element they point to
 _INDICES = {
     'body_parentid': 'body_pos', 'body_weldid': 'body_pos', 'body_rootid': 'body_pos',
     'jnt_bodyid': 'body_pos', 'geom_bodyid': 'body_pos', 'site_bodyid': 'body_pos',
@@ -75,7 +75,7 @@ class CompiledModel:
         return self.arrays[name]
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return an array, or the default if this version of MuJoCo has none of this name."""
+        """Return an array, or the default if this MuJoCo version lacks it."""
         return self.arrays.get(name, default)
 
     def words(self, array: str) -> Sequence[str]:
@@ -84,12 +84,12 @@ class CompiledModel:
         return words
 
     def count(self, kind: str) -> int:
-        """Return the number of elements of a kind, by MuJoCo's abbreviation."""
+        """Return a kind's element count, by MuJoCo's abbreviation."""
         return len(self.texts['names'][kind])
 
     @cached_property
     def _given_names(self) -> dict[str, list[str]]:
-        """Names by kind, of the kinds asked for; elements without a name get one."""
+        """Names by requested kind; elements without a name get one."""
         return {}
 
     def _names_of(self, kind: str) -> list[str]:
@@ -136,9 +136,9 @@ class CompiledModel:
     @cached_property
     def _named(self) -> dict[tuple[str, str], tuple[str, int]]:
         """
-        Files ('' for the main file) and lines of named elements, by tag and name.
+        Files ('' for the main file) and lines by tag and name, for named elements.
 
-        MuJoCo knows the lines of most elements in the main file alone.
+        MuJoCo knows most lines in the main file alone.
         """
         found: dict[tuple[str, str], tuple[str, int]] = {}
         main, *_ = files = self.texts['files']
@@ -151,7 +151,7 @@ class CompiledModel:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """Full paths of all files, main file first; none of a text itself."""
+        """Full paths to all files, main file first; a text has none."""
         found = [] if self.label == '<string>' else list(map(str, self.texts['files']))
         for kind in ('mesh', 'texture', 'hfield'):
             located = (self.file(str(name)) for name in self.texts[f'{kind}_files'] if name)
@@ -159,7 +159,7 @@ class CompiledModel:
         return tuple(dict.fromkeys(found))
 
     def file(self, name: str) -> Path | None:
-        """Return a located mesh or texture file, None if there is none of this name."""
+        """Return a located mesh or texture file, None for an unknown name."""
         base = Path(self.texts['files'][0]).parent
         for folder in (base, *(base / str(each) for each in self.texts['folders'])):
             path = folder / name
@@ -177,7 +177,7 @@ class CompiledModel:
 
     @cached_property
     def children(self) -> list[list[int]]:
-        """Child bodies of each body, in file order."""
+        """Child bodies by body, in file order."""
         found: list[list[int]] = [[] for _ in range(self.count('body'))]
         for body, parent in enumerate(self['body_parentid'].tolist()):
             if body:
@@ -185,7 +185,7 @@ class CompiledModel:
         return found
 
     def of_body(self, kind: str, body: int) -> list[int]:
-        """Return the elements of a kind on a body: 'jnt', 'geom', 'site', 'cam' or 'light'."""
+        """Return a body's elements by kind: 'jnt', 'geom', 'site', 'cam' or 'light'."""
         return self._of_bodies(kind)[body]
 
     def _of_bodies(self, kind: str) -> list[list[int]]:
@@ -205,7 +205,7 @@ def pose_of(position: np.ndarray, quaternion: np.ndarray) -> Pose:
     return pose
 
 
-# the model compiled last, with the state of its files: a file is asked for its kind, then read
+# the model compiled last, with its file states: a file is asked for its kind, then read
 _last: list[tuple[str, tuple[Any, ...], CompiledModel]] = []
 
 
@@ -226,7 +226,7 @@ def compile_mjcf(source: Source, findings: Findings) -> CompiledModel | None:
 
 
 def _state_of(model: CompiledModel) -> tuple[Any, ...]:
-    """Return times and sizes of all files of a model."""
+    """Return times and sizes for all files in a model."""
     states: list[Any] = []
     for path in model.files:
         try:

@@ -24,7 +24,7 @@ _TORSION, _ROLLING = 4, 6
 
 
 class Contacts:
-    """Contact rules of one model."""
+    """Contact rules in one model."""
 
     def __init__(self, model: CompiledModel, notes: Notes):
         """Read the rules; name contact parameters without simulation."""
@@ -60,7 +60,7 @@ class Contacts:
 
     @cached_property
     def apart(self) -> tuple[tuple[str, str], ...]:
-        """Pairs of groups whose geoms do not collide."""
+        """Group pairs without collision."""
         shown = {name: geom for geom, name in self._group_names.items()}
         found = []
         for one, other in combinations_with_replacement(shown, 2):
@@ -75,7 +75,7 @@ class Contacts:
         return (one, other) in self._pairs or (other, one) in self._pairs
 
     def separated(self) -> Iterator[tuple[int, int]]:
-        """Yield the pairs of bodies without contact: excluded ones, parents and children."""
+        """Yield the body pairs without contact: excluded ones, parents and children."""
         model = self._model
         # two body numbers in one
         for signature in model['exclude_signature'].tolist():
@@ -95,7 +95,7 @@ class Contacts:
                     yield other, body
 
     def material(self, geom: int) -> Material:
-        """Return the surface material of a geom."""
+        """Return a geom's surface material."""
         if geom not in self._materials:
             self._materials[geom] = self._material(geom)
         return self._materials[geom]
@@ -113,7 +113,7 @@ class Contacts:
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """Surface materials of all geoms that collide."""
+        """Surface materials for all colliding geoms."""
         found = {self.material(geom).name: self.material(geom) for geom in self._group_names}
         return tuple(found.values())
 
@@ -121,7 +121,7 @@ class Contacts:
         """
         Yield MuJoCo's contact parameters for each two materials.
 
-        The greater number of each two acts, or that of the geom with the higher priority.
+        The greater number acts, or the number with the higher priority.
         """
         shown = {self.material(geom).name: geom for geom in self._group_names}
         named = {frozenset((self.material(a).name, self.material(b).name)) for a, b in self._pairs}

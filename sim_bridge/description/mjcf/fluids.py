@@ -18,7 +18,7 @@ from sim_bridge.description.force_fields import RobotField
 from sim_bridge.description.mjcf.compiled import CompiledModel
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 
-# columns of geom_fluid
+# columns in geom_fluid
 _SHARE, _COEFFICIENTS, _MASS, _INERTIA = 0, slice(1, 6), slice(6, 9), slice(9, 12)
 
 
@@ -61,7 +61,7 @@ def _ellipsoid(model: CompiledModel, geom: int) -> dict[str, Any]:
 
 
 def _semiaxes(model: CompiledModel, geom: int) -> tuple[float, float, float]:
-    """Return the semiaxes of the ellipsoid in place of a geom [m]."""
+    """Return the semiaxes for a geom's ellipsoid [m]."""
     kind, size = model.words('geom_type')[geom], model['geom_size'][geom].astype(float)
     if kind == 'sphere':
         size = np.full(3, size[0])

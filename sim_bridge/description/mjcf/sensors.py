@@ -74,7 +74,7 @@ _ELSEWHERE = {
 def with_devices(
     description: RobotDescription, model: CompiledModel, links: Mapping[int, str], notes: Notes
 ) -> RobotDescription:
-    """Return a robot with the sensors and cameras of its bodies. links: link names by body."""
+    """Return a robot with its bodies' sensors and cameras. links: link names by body."""
     made = _Devices(description, model, links, notes)
     found: dict[str, SensorDescription] = {}
     for sensor in (*made.sensors(), *made.cameras()):
@@ -86,7 +86,7 @@ def with_devices(
 
 
 def name_unplaced(model: CompiledModel, notes: Notes) -> None:
-    """Name the sensors without a device: those of other elements than sites."""
+    """Name the sensors without a device: those not at sites."""
     for number, word in enumerate(model.words('sensor_type')):
         if word in _AT_SITES:
             continue
@@ -98,7 +98,7 @@ def name_unplaced(model: CompiledModel, notes: Notes) -> None:
 
 
 class _Devices:
-    """Devices of one robot."""
+    """Devices for one robot."""
 
     def __init__(
         self,

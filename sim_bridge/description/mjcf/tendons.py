@@ -1,4 +1,4 @@
-"""Fixed tendons of MJCF models as linear couplings of joints."""
+"""Fixed tendons in MJCF models as linear joint couplings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sim_bridge.description.mjcf.compiled import CompiledModel
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.model import JointDescription, ONE_AXIS
 
-# features of tendons without simulation, by array; named where the value is not 0
+# tendon features without simulation, by array; named where the value is not 0
 _UNUSUAL = {
     'tendon_limited': 'range',
     'tendon_actfrclimited': 'actuatorfrcrange',
@@ -24,7 +24,7 @@ _UNUSUAL = {
 
 
 def is_fixed(model: CompiledModel, tendon: int) -> bool:
-    """Return whether a tendon is a sum of joint positions."""
+    """Return whether a tendon sums joint positions."""
     first, count = int(model['tendon_adr'][tendon]), int(model['tendon_num'][tendon])
     return all(word == 'joint' for word in model.words('wrap_type')[first : first + count])
 
@@ -42,7 +42,7 @@ def joints_of_tendon(model: CompiledModel, tendon: int) -> dict[int, float]:
 def couplings_of(
     model: CompiledModel, joints: Mapping[str, JointDescription], notes: Notes
 ) -> Iterator[CouplingDescription]:
-    """Yield the fixed tendons on the joints of one robot."""
+    """Yield the fixed tendons on one robot's joints."""
     for tendon in filter(lambda each: is_fixed(model, each), range(model.count('tendon'))):
         factors = {
             model.name('jnt', joint): factor

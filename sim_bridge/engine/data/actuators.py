@@ -15,8 +15,8 @@ from sim_bridge.engine.math.spatial import FRAME_SIZE
 
 # columns in Model.actuator
 TRANSMISSION, DYNAMICS = range(2)
-# transmissions. JOINTS: L is the sum of positions times factors, times the gear. BALL_JOINT: L is
-# the gear's product with the rotation vector; the gear is in axes of the child, or of the parent
+# transmissions. JOINTS: L is positions times factors, summed, times the gear. BALL_JOINT: L is
+# the gear's product with the rotation vector; the gear is in child axes, or in parent axes
 # (BALL_IN_PARENT). WRENCH: force and torque at a place, in its axes; L is 0. PLACES: position and
 # rotation vector of a place in the axes of another one. CRANK: slider position for a crank pin
 JOINTS, BALL_JOINT, BALL_IN_PARENT, WRENCH, PLACES, CRANK = range(6)
@@ -38,8 +38,8 @@ CONTROL_LOWER, CONTROL_UPPER, FORCE_LOWER, FORCE_UPPER = range(6, 10)
 ACTIVATION_LOWER, ACTIVATION_UPPER, TIME_CONSTANT = range(10, 13)
 REST_LOWER, REST_UPPER = range(13, 15)
 ACTUATOR_LAW_SIZE = 15
-# columns in Workspace.actuator_line: force at the position of mid-step and the velocity of the
-# start; its loss per length and per rate of length; shares of these losses that are implicit; sum
+# columns in Workspace.actuator_line: force at the mid-step position and the start
+# velocity; its loss per length and per rate of length; shares of these losses that are implicit; sum
 # of squared factors over the joints' inertias; these inertias
 BASE, STIFFNESS, DAMPING, SPRING_SHARE, DAMPER_SHARE, MOBILITY, INERTIAS = range(7)
 LINE_SIZE = INERTIAS + MOST_TERMS

@@ -17,10 +17,10 @@ import numpy as np
 
 _LEAST_SLOTS, _SLOTS_PER_CAMERA = 64, 4
 _POSE_SIZE = 12
-# first numbers of the file: frames written and read, values of a frame's poses, slots
+# first numbers in the file: frames written and read, pose values in a frame, slots
 _WRITTEN, _READ, _SIZE, _SLOTS = range(4)
 _HEAD = 8
-# first numbers of a slot: camera, stamp, time of writing
+# first numbers in a slot: camera, stamp, write time
 _SLOT_HEAD = 3
 
 
@@ -28,7 +28,7 @@ class Frame(NamedTuple):
     """
     Poses at a camera's sample.
 
-    camera: number in the scene. stamp: [ns]. written: monotonic time of writing [ns]. poses: (n,
+    camera: number in the scene. stamp: [ns]. written: monotonic write time [ns]. poses: (n,
     12) frames of all links and sensors.
     """
 
@@ -64,7 +64,7 @@ class Ring:
 
     def write(self, camera: int, stamp: int, poses: np.ndarray) -> int:
         """
-        Add a frame; return the camera of an unread frame that it replaces, -1 for none.
+        Add a frame; return the camera whose unread frame it replaces, -1 for none.
 
         poses: (12 n,).
         """

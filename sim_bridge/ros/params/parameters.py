@@ -139,12 +139,14 @@ class SimulatorParameters:
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: a shipped one by its name, a URDF, xacro or OpenPLX file by its path '
-        f'or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot '
+        'Robot to simulate: a shipped one by its name, a URDF, xacro, SDF, MJCF or OpenPLX file by '
+        f'its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot '
         "besides the world's",
     )
     openplx_model: str = parameter(
-        '', 'Model in the OpenPLX file of `robot`; empty for the last one'
+        '',
+        'Model in the file `robot`: in OpenPLX empty for the last one, in SDF and MJCF for the '
+        'only one',
     )
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'

@@ -351,6 +351,7 @@ def _described(
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
         package_paths=parameters.package_paths,
         strict=parameters.strict,
+        model=parameters.openplx_model,
     )
 
 
