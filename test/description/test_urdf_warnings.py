@@ -508,6 +508,7 @@ def test_every_code_of_the_sources_is_tested(repository):
         'unsupported',
         'camera-frame',
         'optical-link',
+        'unknown-coupling',
     }
     assert codes >= elsewhere
     tables = (ERRORS, WARNINGS, LOOP_ERRORS, LOOP_WARNINGS)

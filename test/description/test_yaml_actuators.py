@@ -109,6 +109,7 @@ def test_defects_of_couplings_are_named(keys, words):
         ({}, 'must be given'),
         ({'joint': 'joint_1', 'site': {'link': 'base'}}, 'one of them'),
         ({'joint': 'joint_x'}, 'joint_x'),
+        ({'coupling': 'pair_x'}, 'pair_x'),
         ({'joint': 'imu_joint'}, 'without a coordinate'),
         ({'site': {'link': 'tool'}, 'gear': [0] * 6}, 'tool'),
         ({'site': {'link': 'base'}, 'gear': 2}, 'list of 6'),

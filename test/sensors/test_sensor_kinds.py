@@ -26,7 +26,7 @@ from sim_bridge.sensors.sampling import FAMILIES
 
 
 def test_a_sensor_kind_is_named_in_few_files(repository):
-    """Name magnetometers in record, kernel, class, topic row and list of public names alone."""
+    """Name magnetometers in record, kernel, class, topic row, public names and file readers."""
     package = repository / 'sim_bridge'
     files = [path for pattern in ('*.py', '*.pyi') for path in package.rglob(pattern)]
     found = {
@@ -36,6 +36,9 @@ def test_a_sensor_kind_is_named_in_few_files(repository):
     }
     assert found == {
         '__init__.pyi',
+        # MuJoCo's sensor of this name, and the field of SDF worlds
+        'description/mjcf/sensors.py',
+        'description/scene/sdf/models.py',
         'description/sensor_kinds.py',
         'ros/publish/sensor_topics.py',
         'sensors/place_readings.py',

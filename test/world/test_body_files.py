@@ -64,7 +64,7 @@ links:
 """
     path.write_text(text.replace('TRACK', track))
     world = sb.World()
-    low = world.load_body(path, 'low', True)
+    low = world.load_body(path, 'low', base='fixed')
     high = world.load_body(path, 'high', position=(0, 0, 0.2))
     low.crawler('T').speed, high.crawler('T').speed = 0.2, 0.3
     world.step(500)

@@ -38,8 +38,8 @@ CONTROL_LOWER, CONTROL_UPPER, FORCE_LOWER, FORCE_UPPER = range(6, 10)
 ACTIVATION_LOWER, ACTIVATION_UPPER, TIME_CONSTANT = range(10, 13)
 REST_LOWER, REST_UPPER = range(13, 15)
 ACTUATOR_LAW_SIZE = 15
-# columns in Workspace.actuator_line: force at the mid-step position and the start
-# velocity; its loss per length and per rate of length; shares of these losses that are implicit; sum
-# of squared factors over the joints' inertias; these inertias
+# columns in Workspace.actuator_line: force at the mid-step position and the start velocity; its
+# loss per length and per length rate; implicit shares of these losses; squared factors over the
+# joints' inertias, summed; these inertias
 BASE, STIFFNESS, DAMPING, SPRING_SHARE, DAMPER_SHARE, MOBILITY, INERTIAS = range(7)
 LINE_SIZE = INERTIAS + MOST_TERMS

@@ -139,9 +139,9 @@ class SimulatorParameters:
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: a shipped one by its name, a URDF, xacro, SDF, MJCF or OpenPLX file by '
-        f'its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no robot '
-        "besides the world's",
+        'Robot to simulate: a shipped one by its name, a URDF, xacro, SDF, MJCF or OpenPLX file '
+        f'by its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no '
+        "robot besides the world's",
     )
     openplx_model: str = parameter(
         '',

@@ -85,7 +85,7 @@ def test_every_default_is_accepted_and_described(table):
         ('position', 'here', 'a list of 0 or 3 finite numbers'),
         ('joints', ('a', 1), 'a list of texts'),
         ('joints', 'elbow', 'a list of texts'),
-        ('base', 'floating', "one of 'auto', 'fixed', 'free'"),
+        ('base', 'floating', "one of 'file', 'auto', 'fixed', 'free'"),
         ('command_timeout_policy', 'stop', "one of 'zero', 'hold', 'last'"),
         ('orientation', (0.0, 0.0, 0.0, 0.0), 'a unit quaternion'),
         ('xacro_args', ('prefix=a',), 'name:=value'),

@@ -342,7 +342,7 @@ KINDS = {
     'obj': Kind(_make_mesh('obj'), _run_mesh('obj'), 8, 'obj'),
     'dae': Kind(_make_mesh('dae'), _run_mesh('dae'), 8, 'dae'),
     'camera_sdf': Kind(cameras.make_sdf, cameras.run_sdf, 15, 'urdf'),
-    'camera_yaml': Kind(cameras.make_yaml, cameras.run_yaml, 15, 'yaml'),
+    'camera_yaml': Kind(cameras.make_yaml, cameras.run_yaml, 40, 'yaml'),
     'textured_mesh': Kind(cameras.make_textured, cameras.run_textured, 8, 'bin'),
     'bag': Kind(recordings.make, recordings.run, 20, 'mcap'),
     'commands': Kind(command_messages.make, command_messages.run, 25, 'json'),
