@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from pathlib import Path
 import shutil
@@ -238,8 +239,10 @@ def wait_until(condition):
 
 
 def remove(path):
-    """Remove a bag."""
-    shutil.rmtree(path.parent)
+    """Remove a bag, whose writer may rename a file meanwhile."""
+    while path.parent.exists():
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(path.parent)
 
 
 def truncate(path):
