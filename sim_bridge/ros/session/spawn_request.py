@@ -39,11 +39,12 @@ class SpawnRequest:
     """
     A request to spawn a robot, an object or an OpenPLX scene.
 
-    resource: a shipped robot's name; a URDF, xacro, MJCF or OpenPLX file, its URI, or its text;
-    `file.openplx#Model` for a model other than the last one. name: '' for the description's own
-    name. allow_renaming: whether to add a number to a name in use. namespace: prefix for topics
-    and frames; '' for the robot's name, '/' for none. position [m] and orientation (x y z w): pose
-    of the root link or the scene in `frame`; frame: '' for the world.
+    resource: a shipped robot's name; a robot file, its URI, or its text, in a format of
+    `description.formats`; `file.openplx#Model` for a model other than the last one. name: '' for
+    the description's own name. allow_renaming: whether to add a number to a name in use.
+    namespace: prefix for topics and frames; '' for the robot's name, '/' for none. position [m]
+    and orientation (x y z w): pose of the root link or the scene in `frame`; frame: '' for the
+    world.
     """
 
     resource: str
