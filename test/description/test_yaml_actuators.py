@@ -131,5 +131,5 @@ def test_defects_are_named(keys, words):
 
 def test_names_are_unique():
     """Refuse two actuators with one name."""
-    with pytest.raises(sb.DescriptionError, match='exists already'):
+    with pytest.raises(sb.DescriptionError, match='has this name'):
         sb.load_description('arm', extra_joints={'actuators': [ON_JOINT, ON_JOINT]})

@@ -61,13 +61,8 @@ def read_actuators(
     document: Section, description: RobotDescription
 ) -> Iterator[ActuatorDescription]:
     """Yield a document's actuators on a robot, without those with errors."""
-    taken = {actuator.name for actuator in description.actuators}
-    for section in document.list_of_sections('actuators'):
-        name = section.text('name', '', required=True)
-        section.rename(f'actuator.{name}')
-        if name in taken:
-            section.error('name', name, 'an actuator with this name exists already')
-        taken.add(name)
+    taken = [actuator.name for actuator in description.actuators]
+    for name, section in document.named_sections('actuators', 'actuator', taken):
         transmission = _transmission(section, description)
         law = _law(section)
         gear = _gear(section, transmission, description)

@@ -25,13 +25,8 @@ def read_couplings(
     document: Section, description: RobotDescription
 ) -> Iterator[CouplingDescription]:
     """Yield a document's couplings on a robot, without those with errors."""
-    taken = {coupling.name for coupling in description.couplings}
-    for section in document.list_of_sections('couplings'):
-        name = section.text('name', '', required=True)
-        section.rename(f'coupling.{name}')
-        if name in taken:
-            section.error('name', name, 'a coupling with this name exists already')
-        taken.add(name)
+    taken = [coupling.name for coupling in description.couplings]
+    for name, section in document.named_sections('couplings', 'coupling', taken):
         joints = section.texts('joints') or ()
         if not joints:
             section.error('joints', '', 'must list the joints')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import math
 from pathlib import Path
 import re
@@ -240,6 +240,23 @@ class Section:
             return []
         inner = [outer._inner(name, outer._take(name)) for name in outer._content]
         return [section for section in inner if section is not None]
+
+    def named_sections(
+        self, key: str, kind: str, taken: Iterable[str]
+    ) -> Iterator[tuple[str, Section]]:
+        """
+        Yield the sections in a list, with the name in each, called KIND.NAME in messages.
+
+        taken: names in use; a name given twice is an error.
+        """
+        names = set(taken)
+        for section in self.list_of_sections(key):
+            name = section.text('name', '', required=True)
+            section.rename(f'{kind}.{name}')
+            if name in names:
+                section.error('name', name, f'another {kind} has this name')
+            names.add(name)
+            yield name, section
 
     def list_of_sections(self, key: str) -> list[Section]:
         """Return the sections in a list."""
