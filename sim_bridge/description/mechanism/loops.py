@@ -65,7 +65,7 @@ def link_poses(
     poses = {description.root: Pose()}
     for joint in parents_first(description):
         parent = poses[joint.parent]
-        moved = _moved(joint, positions.get(joint.name, 0.0))
+        moved = motion_of(joint, positions.get(joint.name, 0.0))
         position = joint.origin.position + joint.origin.rotation @ moved.position
         poses[joint.child] = (
             Pose(
@@ -118,7 +118,7 @@ def mobility(description: RobotDescription) -> Mobility:
     return Mobility(freedoms, len(rows), independent)
 
 
-def _moved(joint: JointDescription, position: float) -> Pose:
+def motion_of(joint: JointDescription, position: float) -> Pose:
     """Return the child link's pose in the joint frame at a joint position."""
     if joint.type is JointType.PRISMATIC:
         return Pose(joint.axis * position)

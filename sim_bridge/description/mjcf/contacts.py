@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.collision_bits import group_of
 from sim_bridge.description.mjcf.compiled import CompiledModel
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.shapes.material import ContactMaterial, Material
 
 # contact dimensions from which torsional and rolling friction act
 _TORSION, _ROLLING = 4, 6
+_MASKS, _BITS = ('contype', 'conaffinity'), 0xFFFFFFFF
 
 
 class Contacts:
@@ -53,9 +55,10 @@ class Contacts:
     def _group_names(self) -> dict[int, str]:
         names = {}
         for geom in filter(self.collides, range(self._model.count('geom'))):
-            bits = f'{self._model["geom_contype"][geom]}/{self._model["geom_conaffinity"][geom]}'
+            name = group_of(*(int(self._model[f'geom_{each}'][geom]) & _BITS for each in _MASKS))
+            # the rules of a pair belong to its two geoms alone
             own = f' {self._model.name("geom", geom)}' if geom in self._paired else ''
-            names[geom] = f'mjcf {bits}{own}'
+            names[geom] = f'{name}{own}'
         return names
 
     @cached_property

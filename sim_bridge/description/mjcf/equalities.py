@@ -18,6 +18,7 @@ from sim_bridge.description.model import (
     ConstraintDescription,
     ConstraintType,
     JointDescription,
+    JointType,
     Mimic,
     ONE_AXIS,
     Pose,
@@ -85,6 +86,9 @@ def with_mimics(
         follower = model.name('jnt', int(model['eq_obj1id'][number]))
         if follower not in found:
             continue
+        if int(model['eq_obj2id'][number]) < 0:
+            found[follower] = _locked(model, number, found[follower], notes)
+            continue
         mimic = _mimic(model, number, found, notes)
         if mimic is not None:
             found[follower] = replace(found[follower], mimic=mimic)
@@ -94,13 +98,24 @@ def with_mimics(
     return found
 
 
+def _locked(
+    model: CompiledModel, number: int, joint: JointDescription, notes: Notes
+) -> JointDescription:
+    """Return a joint held at one position, by its limits."""
+    if joint.type not in ONE_AXIS:
+        notes.left_out('eq', number, 'locks a joint with several axes')
+        return joint
+    start = model['qpos0'][model['jnt_qposadr'][model['eq_obj1id'][number]]]
+    position = float(start) + float(model['eq_data'][number, 0])
+    limits = replace(joint.limits, lower=position, upper=position)
+    kind = JointType.REVOLUTE if joint.type is JointType.CONTINUOUS else joint.type
+    return replace(joint, type=kind, limits=limits)
+
+
 def _mimic(
     model: CompiledModel, number: int, joints: Mapping[str, JointDescription], notes: Notes
 ) -> Mimic | None:
     one, other = (int(model[f'eq_obj{side}id'][number]) for side in (1, 2))
-    if other < 0:
-        notes.left_out('eq', number, 'locks one joint; set its range instead')
-        return None
     names = [model.name('jnt', joint) for joint in (one, other)]
     if names[1] not in joints:
         notes.left_out('eq', number, 'couples two robots; couplings hold within one robot')

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from sim_bridge.description.collision_bits import pairs_apart
 from sim_bridge.description.formats import SDF
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mechanism.constraints import attach
@@ -51,7 +52,8 @@ def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | N
     description = read_model(entity, library)
     if description.root:
         description = replace(description, xml=urdf_text(description))
-    return replace(description, files=library.paths), label
+    apart = pairs_apart(description.links.values())
+    return replace(description, files=library.paths, apart=apart), label
 
 
 def _chosen(file: SdfFile, library: Library, name: str) -> Entity | None:

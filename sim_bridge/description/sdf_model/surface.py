@@ -6,6 +6,7 @@ import math
 import re
 from typing import Any
 
+from sim_bridge.description.collision_bits import ALL_BITS, group_of
 from sim_bridge.description.model import ContactDescription
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.report import Findings
@@ -16,7 +17,6 @@ _RIGID = 1e12
 _FRICTION = Numbers(minimum=0.0, infinite=True)
 _MASKS = Numbers(minimum=0.0)
 _HEXADECIMAL = re.compile(r'0[xX][0-9a-fA-F]{1,8}')
-ALL_BITS = 0xFFFF
 # effective radius of a round contact patch under constant pressure, times its friction
 PATCH = 3.0 * math.pi / 16.0
 # greatest approach velocity [m/s] that is meant as no threshold
@@ -170,22 +170,3 @@ def _mask(tags: Tags, tag: str, usual: int) -> int:
     if _HEXADECIMAL.fullmatch(text):
         return int(text, 16) & ALL_BITS
     return int(tags.number(tag, usual, _MASKS)) & ALL_BITS
-
-
-def group_of(category: int, collide: int) -> str:
-    """Return the collision group's name for two bit masks."""
-    return f'bits_{category:04x}_{collide:04x}'
-
-
-def bits_of(group: str) -> tuple[int, int] | None:
-    """Return category and collide bits in a group's name; None for other groups."""
-    kind, *bits = group.split('_')
-    if kind != 'bits' or len(bits) != 2:
-        return None
-    return int(bits[0], 16), int(bits[1], 16)
-
-
-def are_apart(first: str, second: str) -> bool:
-    """Return whether two groups' bit masks exclude contact, by the reference's rule."""
-    a, b = ([int(word, 16) for word in name.split('_')[1:]] for name in (first, second))
-    return not (a[0] & b[1] or b[0] & a[1])

@@ -9,9 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from sim_bridge.description.formats import URDF
+from sim_bridge.description.losses import Format, note_losses
 from sim_bridge.description.model import (
     ContactDescription,
+    GeometryDescription,
     JointDescription,
+    JointDynamics,
+    JointLimits,
     JointType,
     LinkDescription,
     ONE_AXIS,
@@ -22,6 +26,18 @@ from sim_bridge.description.urdf.write import urdf_text
 from sim_bridge.foundation.names import counted, free_name
 
 _WORLD = 'world'
+FORMAT = Format(
+    'URDF',
+    {
+        JointDescription: frozenset(('mimic',)),
+        JointLimits: frozenset(('velocity',)),
+        JointDynamics: frozenset(('damping', 'friction')),
+        GeometryDescription: frozenset(('color',)),
+        # links that do not collide are counted as excluded pairs
+        ContactDescription: frozenset(('self_collide',)),
+    },
+)
+"""Properties held by a written URDF."""
 # joint types written by their own names; a piston becomes two joints
 _WRITTEN = (*ONE_AXIS, JointType.FIXED, JointType.FLOATING, JointType.PISTON)
 
@@ -84,26 +100,9 @@ def _note_left_out(
         if joint.type not in _WRITTEN:
             message = f'URDF has no joint of type {joint.type.value!r}'
             findings.error('unsupported', place, message)
-        for part, is_given in (
-            ('armature', bool(joint.dynamics.armature)),
-            ('spring', bool(joint.dynamics.stiffness)),
-        ):
-            if is_given:
-                message = f'URDF has no counterpart for its {part}: it will move differently'
-                findings.warning('unsupported', place, message)
     whole = Place('robot', robot.name)
-    for things, word in (
-        (robot.sensors, 'sensor'),
-        (robot.drives, 'drive'),
-        (robot.crawlers, 'crawler'),
-        (robot.force_fields, 'force field'),
-        (robot.actuators, 'actuator'),
-        (apart, 'excluded pair'),
-    ):
+    for things, word in ((robot.sensors, 'sensor'), (apart, 'excluded pair')):
         if things:
             message = f'left out: {counted(len(things), word)}'
             findings.warning('unsupported', whole, message)
-    for link in robot.links.values():
-        if link.contact != ContactDescription():
-            place = Place('link', link.name, link.line)
-            findings.warning('unsupported', place, 'its contact parameters are left out')
+    note_losses(robot, FORMAT, findings)

@@ -103,6 +103,16 @@ class _Writer:
                 self._geometry(element, kind, placed.shape, pose)
 
     def _described(self, link: Element, tag: str, geometry: GeometryDescription) -> None:
+        first = len(link)
+        self._shape(link, tag, geometry)
+        if tag == 'visual' and geometry.color is not None:
+            for element in link[first:]:
+                if element.tag == tag:
+                    # a name is required, and means nothing without a text
+                    material = SubElement(element, 'material', name='')
+                    SubElement(material, 'color', rgba=_numbers(geometry.color))
+
+    def _shape(self, link: Element, tag: str, geometry: GeometryDescription) -> None:
         if geometry.kind == 'heightmap':
             link.append(_comment(f'{tag} left out: the height map {geometry.filename}'))
             return

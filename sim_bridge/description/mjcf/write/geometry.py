@@ -6,8 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
+from sim_bridge.description.collision_bits import ALL_BITS, Bits, bits_of, has_rules, MUJOCO_BITS
 from sim_bridge.description.mjcf.write.text import number, numbers, placed
-from sim_bridge.description.model import ContactDescription, GeometryDescription, LinkDescription
+from sim_bridge.description.model import (
+    ContactDescription,
+    GeometryDescription,
+    LinkDescription,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import free_name
@@ -29,37 +35,43 @@ class GeometryWriter:
     """
     Writer for geoms and their mesh files.
 
-    folder: the MJCF file's folder; None: meshes without a readable file are left out.
+    folder: the MJCF file's folder; None: meshes without a readable file are left out. default:
+    contype and conaffinity of shapes without collision groups.
     """
 
-    def __init__(self, assets: Element, folder: Path | None, findings: Findings) -> None:
+    def __init__(
+        self, assets: Element, folder: Path | None, default: Bits, findings: Findings
+    ) -> None:
         self._assets, self._folder, self._findings = assets, folder, findings
+        self._default = default
         self._meshes: dict[tuple[str, tuple[float, ...], str], str] = {}
         self._names: set[str] = set()
 
     def write(self, body: Element, link: LinkDescription) -> None:
         """Add a link's visuals and collision shapes to its body."""
+        # a geom that is seen and touched gives its name to the collision, for contacts
+        touched = {each.name for each in link.collisions} - {''}
         for number_, visual in enumerate(link.visuals):
             place = Place('link/visual', link.name, visual.line)
             geom = self._geom(body, visual, place)
             if geom is not None:
                 geom.attrib |= {'contype': '0', 'conaffinity': '0', 'group': _VISUAL_GROUP}
-                self._name(geom, visual.name or f'{link.name}_visual_{number_}')
+                own = f'{visual.name}_visual' if visual.name in touched else visual.name
+                self._name(geom, own or f'{link.name}_visual_{number_}')
                 if visual.color is not None:
                     geom.set('rgba', numbers(visual.color))
-                if visual.texture:
-                    self._lose(place, 'texture')
         for number_, collision in enumerate(link.collisions):
             place = Place('link/collision', link.name, collision.line)
             geom = self._geom(body, collision, place)
             if geom is not None:
                 geom.set('group', _COLLISION_GROUP)
                 self._name(geom, collision.name or f'{link.name}_collision_{number_}')
-                self._contact(geom, collision.contact or link.contact, place)
+                contact = collision.contact or link.contact
+                _write_contact(geom, contact)
+                if contact.enabled and not contact.is_sensor:
+                    self._write_bits(geom, collision, place)
                 if collision.material is not None:
                     _write_material(geom, collision.material)
-                if collision.groups:
-                    self._lose(place, 'collision groups')
 
     def _name(self, geom: Element, wanted: str) -> None:
         name = free_name(wanted, self._names.__contains__)
@@ -120,31 +132,45 @@ class GeometryWriter:
             return str(file)
         return str(file.relative_to(self._folder.resolve()))
 
-    def _contact(self, geom: Element, contact: ContactDescription, place: Place) -> None:
-        if contact.friction is not None or contact.spinning_friction is not None:
-            sliding = 1.0 if contact.friction is None else contact.friction
-            spinning = contact.spinning_friction or 0.0
-            geom.set('friction', numbers((sliding, spinning, 0.0)))
-            geom.set('condim', '4' if spinning else '3')
-        if contact.is_sensor or not contact.enabled:
-            geom.attrib |= {'contype': '0', 'conaffinity': '0'}
-        if contact.friction2 not in (None, contact.friction):
-            self._lose(place, 'friction of the second direction')
-        for part in (
-            'direction',
-            'stiffness',
-            'damping',
-            'max_velocity',
-            'layer',
-            'restitution',
-            'slip',
-        ):
-            if getattr(contact, part) is not None:
-                self._lose(place, f'contact parameter {part!r}')
+    def _write_bits(self, geom: Element, collision: GeometryDescription, place: Place) -> None:
+        """Set contype and conaffinity, left out at MuJoCo's defaults."""
+        bits = self._default
+        if collision.groups:
+            own = bits_of(next(iter(collision.groups)))
+            if own is None or len(collision.groups) > 1:
+                self._lose(place, 'collision groups')
+            else:
+                bits = own
+        if bits != MUJOCO_BITS:
+            # MuJoCo reads signed numbers
+            names = ('contype', 'conaffinity')
+            geom.attrib |= {
+                name: str(each - (1 << 32) if each >> 31 else each)
+                for name, each in zip(names, bits, strict=True)
+            }
 
     def _lose(self, place: Place, part: str) -> None:
         message = f'MJCF has no counterpart for its {part}: left out'
         self._findings.warning('unsupported', place, message)
+
+
+def default_bits(robot: RobotDescription) -> Bits:
+    """
+    Return contype and conaffinity for a robot's shapes without collision groups.
+
+    Beside shapes with bit masks, such a shape has all of SDF's 16 bits.
+    """
+    return (ALL_BITS, ALL_BITS) if has_rules(robot.links.values()) else MUJOCO_BITS
+
+
+def _write_contact(geom: Element, contact: ContactDescription) -> None:
+    if contact.friction is not None or contact.spinning_friction is not None:
+        sliding = 1.0 if contact.friction is None else contact.friction
+        spinning = contact.spinning_friction or 0.0
+        geom.set('friction', numbers((min(sliding, _GREATEST_FRICTION), spinning, 0.0)))
+        geom.set('condim', '4' if spinning else '3')
+    if contact.is_sensor or not contact.enabled:
+        geom.attrib |= {'contype': '0', 'conaffinity': '0'}
 
 
 def _write_material(geom: Element, material: Material) -> None:

@@ -67,11 +67,14 @@ def parts_of(joint: JointDescription) -> Iterator[Part]:
             yield Part(suffix, word, stage.axis, stage.limits, stage.dynamics)
 
 
-def write_joint(body: Element, joint: JointDescription, body_pose: Pose) -> list[tuple[str, Part]]:
+def write_joint(
+    body: Element, joint: JointDescription, body_pose: Pose, start: float = 0.0
+) -> list[tuple[str, Part]]:
     """
     Add a joint to a body below it; return its MuJoCo joints, with their names.
 
-    body_pose: the body's frame in the joint frame, with all coordinates at 0.
+    body_pose: the body's frame in the moved joint frame, initially. start: initial position of a
+    one-axis joint, at which the body is placed: MuJoCo's `ref`.
     """
     turn = body_pose.rotation.T
     anchor = body_pose.inverse.position
@@ -83,6 +86,8 @@ def write_joint(body: Element, joint: JointDescription, body_pose: Pose) -> list
             element.set('pos', numbers(anchor))
         if part.axis is not None:
             element.set('axis', numbers(turn @ part.axis))
+        if start:
+            element.set('ref', number(start))
         _write_limits(element, part.limits)
         _write_dynamics(element, part.dynamics)
         written.append((name, part))

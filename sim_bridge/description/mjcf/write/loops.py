@@ -24,11 +24,12 @@ _HINGE_WIDTH = 0.1
 _WORLD = ''
 
 
-def write_mimic(equality: Element, joint: JointDescription) -> None:
-    """Add a mimic rule."""
+def write_mimic(equality: Element, joint: JointDescription, starts: Mapping[str, float]) -> None:
+    """Add a mimic rule. starts: initial positions by joint, from which MuJoCo's rule counts."""
     rule = joint.mimic
     if rule is not None:
-        polynomial = numbers((rule.offset, rule.multiplier, 0.0, 0.0, 0.0))
+        offset = rule.position(starts.get(rule.joint, 0.0)) - starts.get(joint.name, 0.0)
+        polynomial = numbers((offset, rule.multiplier, 0.0, 0.0, 0.0))
         SubElement(
             equality,
             'joint',
@@ -40,7 +41,7 @@ def write_mimic(equality: Element, joint: JointDescription) -> None:
 
 
 def write_held(equality: Element, name: str, position: float) -> None:
-    """Hold a joint at a position [rad or m]."""
+    """Hold a joint at a position, relative to the initial one [rad or m]."""
     polynomial = numbers((position, 0.0, 0.0, 0.0, 0.0))
     SubElement(equality, 'joint', name=f'{name}_held', joint1=name, polycoef=polynomial)
 
@@ -49,18 +50,20 @@ class LoopWriter:
     """
     Writer for loop joints.
 
-    bodies: elements by link name, '' for the world. poses: link poses in the world at the initial
-    positions.
+    bodies: elements by link name, '' for the world. poses: link poses in the world with all joints
+    at 0. initial: link poses at the initial positions.
     """
 
     def __init__(
         self,
         bodies: Mapping[str, Element],
         poses: Mapping[str, Pose],
+        initial: Mapping[str, Pose],
         root: Element,
         findings: Findings,
     ) -> None:
         self._bodies, self._poses = bodies, {**poses, _WORLD: Pose()}
+        self._initial = {**initial, _WORLD: Pose()}
         self._root, self._findings = root, findings
 
     def write(self, loop: ConstraintDescription) -> None:
@@ -119,7 +122,7 @@ class LoopWriter:
         self, loop: ConstraintDescription, first: FloatArray, second: FloatArray
     ) -> None:
         """Keep a tendon between both anchors at its length."""
-        one, two = self._poses[loop.link1], self._poses[loop.link2]
+        one, two = self._initial[loop.link1], self._initial[loop.link2]
         ends = one.position + one.rotation @ first, two.position + two.rotation @ second
         length = float(np.linalg.norm(ends[1] - ends[0]))
         kept = length if loop.distance is None else loop.distance

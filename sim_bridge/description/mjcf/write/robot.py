@@ -3,34 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-import math
 from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from sim_bridge.description.mechanism.loops import link_poses
+from sim_bridge.description.losses import Format, note_losses
+from sim_bridge.description.mechanism.loops import link_poses, motion_of
 from sim_bridge.description.mjcf.write.actuators import (
     ActuatorWriter,
     frames_of,
     write_couplings,
     write_motors,
 )
-from sim_bridge.description.mjcf.write.geometry import GeometryWriter
+from sim_bridge.description.mjcf.write.geometry import default_bits, GeometryWriter
 from sim_bridge.description.mjcf.write.joints import is_held, Part, write_joint
+from sim_bridge.description.mjcf.write.keyframes import write_keyframe
 from sim_bridge.description.mjcf.write.loops import LoopWriter, write_held, write_mimic
 from sim_bridge.description.mjcf.write.sensors import write_sensor
 from sim_bridge.description.mjcf.write.text import number, numbers, placed
 from sim_bridge.description.model import (
+    ContactDescription,
+    GeometryDescription,
     JointDescription,
+    JointDynamics,
+    JointLimits,
     JointType,
     LinkDescription,
+    ONE_AXIS,
     Pose,
     RobotDescription,
 )
 from sim_bridge.description.report import Findings, Place, Report
-from sim_bridge.foundation.names import counted
+from sim_bridge.shapes.material import Material
 
 _WORLD = 'world'
+FORMAT = Format(
+    'MJCF',
+    {
+        RobotDescription: frozenset(('actuators', 'couplings', 'keyframes', 'positions')),
+        LinkDescription: frozenset(('gravity',)),
+        JointDescription: frozenset(('mimic', 'suspension')),
+        JointLimits: frozenset(('lower_effort',)),
+        JointDynamics: frozenset(('damping', 'friction', 'armature', 'stiffness')),
+        GeometryDescription: frozenset(('color', 'groups')),
+        # links that do not collide are written as excluded pairs
+        ContactDescription: frozenset(
+            ('friction', 'spinning_friction', 'is_sensor', 'enabled', 'self_collide')
+        ),
+        Material: frozenset(('friction', 'spinning_friction', 'rolling_friction')),
+    },
+)
+"""Properties held by a written MJCF file."""
 
 
 def mjcf_text(
@@ -84,7 +107,7 @@ class _Writer:
         )
         assets = SubElement(self._root, 'asset')
         self._world = SubElement(self._root, 'worldbody')
-        self._geometry = GeometryWriter(assets, folder, findings)
+        self._geometry = GeometryWriter(assets, folder, default_bits(description), findings)
         self._bodies: dict[str, Element] = {'': self._world}
         self._parts: list[tuple[JointDescription, str, Part]] = []
         self._children: dict[str, list[JointDescription]] = {}
@@ -113,12 +136,13 @@ class _Writer:
         self._write_contacts(apart)
         self._write_equality()
         self._write_actuators()
+        self._write_keyframes()
         sensors = Element('sensor')
         for sensor in robot.sensors:
             write_sensor(self._bodies, sensors, sensor, self._findings)
         if len(sensors):
             self._root.append(sensors)
-        self._note_left_out()
+        note_losses(robot, FORMAT, self._findings)
         ElementTree.indent(self._root)
         return ElementTree.tostring(self._root, encoding='unicode') + '\n'
 
@@ -158,12 +182,12 @@ class _Writer:
         tail = Pose()
         for joint in reversed(chain):
             frames.append(joint.child_pose @ tail)
-            tail = joint.origin @ frames[-1]
+            tail = joint.origin @ motion_of(joint, self._start(joint)) @ frames[-1]
         placed(body, tail)
         for joint, frame in zip(chain, reversed(frames), strict=True):
             if joint.type is not JointType.FIXED:
-                self._parts += [(joint, *each) for each in write_joint(body, joint, frame)]
-                self._note_joint(joint)
+                start = self._start(joint)
+                self._parts += [(joint, *each) for each in write_joint(body, joint, frame, start)]
         self._write_link(body, link)
 
     def _write_link(self, body: Element, link: LinkDescription) -> None:
@@ -189,12 +213,15 @@ class _Writer:
     def _write_equality(self) -> None:
         equality = SubElement(self._root, 'equality')
         for joint, name, part in self._parts:
-            write_mimic(equality, joint)
+            write_mimic(equality, joint, self._robot.positions)
             if is_held(part.limits):
-                write_held(equality, name, part.limits.lower)
+                write_held(equality, name, part.limits.lower - self._start(joint))
         base = Pose() if self._robot.root == _WORLD else self._robot.base_pose
-        poses = {name: base @ pose for name, pose in link_poses(self._robot).items()}
-        loops = LoopWriter(self._bodies, poses, self._root, self._findings)
+        at_zero, initial = (
+            {name: base @ pose for name, pose in link_poses(self._robot, starts).items()}
+            for starts in ({}, self._robot.positions)
+        )
+        loops = LoopWriter(self._bodies, at_zero, initial, self._root, self._findings)
         for loop in self._robot.constraints:
             loops.write(loop)
         if not len(equality):
@@ -215,33 +242,13 @@ class _Writer:
         if len(actuators):
             self._root.append(actuators)
 
-    def _note_joint(self, joint: JointDescription) -> None:
-        place = Place('joint', joint.name, joint.line)
-        limits = (joint.limits, joint.limits2)
-        dynamics = (joint.dynamics, joint.dynamics2)
-        for part, is_given in (
-            ('velocity limit', any(math.isfinite(each.velocity) for each in limits)),
-            ('safety_controller', joint.safety is not None),
-            (
-                'friction against backward motion',
-                any(each.frictions[0] != each.frictions[1] for each in dynamics),
-            ),
-            ('friction by load', any(each.bearing for each in dynamics)),
-        ):
-            if is_given:
-                message = f'MJCF has no counterpart for its {part}: left out'
-                self._findings.warning('unsupported', place, message)
+    def _write_keyframes(self) -> None:
+        keyframes = Element('keyframe')
+        for keyframe in self._robot.keyframes:
+            write_keyframe(keyframes, keyframe, self._robot, self._world, self._findings)
+        if len(keyframes):
+            self._root.append(keyframes)
 
-    def _note_left_out(self) -> None:
-        robot = self._robot
-        whole = Place('robot', robot.name)
-        for things, word in (
-            (robot.drives, 'drive'),
-            (robot.crawlers, 'crawler'),
-            (robot.force_fields, 'force field'),
-            (robot.batteries, 'battery'),
-            (robot.controller_managers, 'controller manager'),
-        ):
-            if things:
-                message = f'left out: {counted(len(things), word)}'
-                self._findings.warning('unsupported', whole, message)
+    def _start(self, joint: JointDescription) -> float:
+        """Return a one-axis joint's initial position [rad or m]; 0 for others."""
+        return self._robot.positions.get(joint.name, 0.0) if joint.type in ONE_AXIS else 0.0

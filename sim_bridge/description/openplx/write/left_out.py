@@ -4,15 +4,35 @@ from __future__ import annotations
 
 import math
 
+from sim_bridge.description.losses import Format, note_losses
 from sim_bridge.description.model import (
     ConstraintDescription,
     ContactDescription,
     JointDescription,
+    JointDynamics,
+    JointLimits,
     JointType,
+    LinkDescription,
     RobotDescription,
 )
 from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.names import counted
+
+# refused below, or held
+_OF_DYNAMICS = ('damping', 'friction', 'armature', 'stiffness', 'back_friction', 'bearing')
+FORMAT = Format(
+    'OpenPLX',
+    {
+        LinkDescription: frozenset(('gravity',)),
+        JointDescription: frozenset(('mimic', 'safety', 'suspension')),
+        JointLimits: frozenset(('velocity', 'lower_effort')),
+        JointDynamics: frozenset(_OF_DYNAMICS),
+        # links that do not collide are written as disabled pairs
+        ContactDescription: frozenset(('self_collide',)),
+    },
+    has_visuals=False,
+)
+"""Properties held by a written OpenPLX model, or checked by `check_joint`."""
 
 
 def check_joint(
@@ -52,23 +72,11 @@ def note_left_out(robot: RobotDescription, findings: Findings) -> None:
     """Report the omitted parts of a robot."""
     whole = Place('robot', robot.name)
     visuals = sum(len(link.visuals) for link in robot.links.values())
-    for things, word in (
-        (visuals, 'visual'),
-        (len(robot.sensors), 'sensor'),
-        (len(robot.drives), 'drive'),
-        (len(robot.crawlers), 'crawler'),
-        (len(robot.actuators), 'actuator'),
-        (len(robot.couplings), 'coupling'),
-    ):
-        if things:
-            findings.warning('unsupported', whole, f'left out: {counted(things, word)}')
+    for number, word in ((visuals, 'visual'), (len(robot.sensors), 'sensor')):
+        if number:
+            findings.warning('unsupported', whole, f'left out: {counted(number, word)}')
+    note_losses(robot, FORMAT, findings)
     for link in robot.links.values():
-        place = Place('link', link.name, link.line)
-        if link.contact != ContactDescription():
-            findings.warning(
-                'unsupported',
-                place,
-                'its contact parameters are left out: friction and stiffness are the defaults',
-            )
         if not link.gravity:
+            place = Place('link', link.name, link.line)
             findings.error('unsupported', place, 'OpenPLX has no body without gravity')

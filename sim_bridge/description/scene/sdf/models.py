@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from itertools import combinations_with_replacement
 from types import MappingProxyType
 
+from sim_bridge.description.collision_bits import pairs_apart
 from sim_bridge.description.controllers import NO_CONTROLLER
 from sim_bridge.description.force_fields import Wind
 from sim_bridge.description.mechanism.base import FIXED, FREE
@@ -23,7 +23,6 @@ from sim_bridge.description.sdf.plugins import check_plugins
 from sim_bridge.description.sdf_model.document import Entity, Library
 from sim_bridge.description.sdf_model.load import read_model
 from sim_bridge.description.sdf_model.scope import build_scope, Scope
-from sim_bridge.description.sdf_model.surface import are_apart
 from sim_bridge.description.sdf_model.tags import Tags
 from sim_bridge.description.sensor_kinds import MAGNETOMETER
 from sim_bridge.description.urdf.write import urdf_text
@@ -159,16 +158,12 @@ class WorldModels:
 
     def apart(self) -> tuple[tuple[str, str], ...]:
         """Return collision group pairs with bit masks excluding contact."""
-        groups = {
-            group
+        return pairs_apart(
+            link
             for robot in self._robots
             if robot.description is not None
             for link in robot.description.links.values()
-            for shape in link.collisions
-            for group in shape.groups
-        }
-        pairs = combinations_with_replacement(sorted(groups), 2)
-        return tuple(pair for pair in pairs if are_apart(*pair))
+        )
 
 
 def _in_physics(description: RobotDescription, physics: Physics) -> RobotDescription:

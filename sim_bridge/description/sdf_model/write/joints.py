@@ -52,15 +52,13 @@ def write_joint(model: Element, joint: JointDescription, findings: Findings) -> 
     element = _element(model, joint.name, kind, joint.parent, joint.child)
     add_pose(element, joint.child_pose.inverse)
     if joint.type is JointType.BALL:
-        _note_lost(joint.dynamics, place, findings)
+        if joint.dynamics.damping:
+            # a ball's damping is that of its axis, whose direction has no meaning
+            _axis(element, 'axis', joint.axis, JointLimits(), joint.dynamics)
     elif kind != 'fixed':
         _axis(element, 'axis', joint.axis, joint.limits, joint.dynamics, joint.mimic)
-        _note_lost(joint.dynamics, place, findings)
         if joint.axis2 is not None:
             _axis(element, 'axis2', joint.axis2, joint.limits2, joint.dynamics2)
-            _note_lost(joint.dynamics2, place, findings)
-    if joint.safety is not None:
-        _lose('safety_controller', place, findings)
 
 
 def write_loop(

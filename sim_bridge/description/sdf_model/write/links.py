@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element, SubElement
 
+from sim_bridge.description.collision_bits import ALL_BITS, Bits, bits_of
 from sim_bridge.description.model import ContactDescription, GeometryDescription, LinkDescription
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.description.sdf_model.surface import bits_of, PATCH
+from sim_bridge.description.sdf_model.surface import PATCH
 from sim_bridge.description.sdf_model.write.text import add, add_pose, numbers
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import free_name
@@ -31,11 +33,12 @@ class LinkWriter:
     """
     Writer for links.
 
-    folder: the SDF file's folder; None: triangles without a file are left out.
+    folder: the SDF file's folder; None: triangles without a file are left out. has_groups:
+    whether the shapes' collision groups are written.
     """
 
-    def __init__(self, folder: Path | None, findings: Findings) -> None:
-        self._folder, self._findings = folder, findings
+    def __init__(self, folder: Path | None, has_groups: bool, findings: Findings) -> None:
+        self._folder, self._has_groups, self._findings = folder, has_groups, findings
 
     def write(self, element: Element, link: LinkDescription) -> None:
         """Add a link's mass properties and shapes to its element."""
@@ -60,9 +63,25 @@ class LinkWriter:
                 own.set('name', name)
                 add_pose(own, shape.pose)
                 if tag == 'visual':
-                    self._material(own, shape, place)
+                    self._material(own, shape)
                 else:
-                    _surface(own, shape.contact or link.contact, shape.groups)
+                    contact = contact_of(shape, link)
+                    _surface(own, contact, self._masks(shape, contact, place))
+
+    def _masks(
+        self, shape: GeometryDescription, contact: ContactDescription, place: Place
+    ) -> Bits | None:
+        """Return category and mask; None for SDF's defaults."""
+        if not contact.enabled:
+            return 0, 0
+        if not shape.groups or not self._has_groups:
+            return None
+        bits = bits_of(next(iter(shape.groups)))
+        if bits is None or len(shape.groups) > 1 or max(bits) > ALL_BITS:
+            message = 'SDF has no counterpart for its collision groups: left out'
+            self._findings.warning('unsupported', place, message)
+            return None
+        return bits
 
     def _inertial(self, element: Element, link: LinkDescription) -> None:
         own = link.inertial
@@ -110,27 +129,49 @@ class LinkWriter:
 
     def _mesh(self, shape: GeometryDescription) -> tuple[str, tuple[float, ...]]:
         if shape.surface is None:
-            # package:// and model:// stay; a relative path started at the robot's file
-            is_uri = '://' in shape.filename or not shape.path
-            return shape.filename if is_uri else str(Path(shape.path).resolve()), shape.size
+            return _uri(shape.filename, shape.path), shape.size
         if self._folder is None:
             raise InvalidValueError('mesh', shape.filename, 'a folder for its STL file')
         folder = self._folder.resolve()
         file = stl_file(TriangleMesh(*shape.surface), folder / 'meshes')
         return str(file.relative_to(folder)), (1.0, 1.0, 1.0)
 
-    def _material(self, visual: Element, shape: GeometryDescription, place: Place) -> None:
+    def _material(self, visual: Element, shape: GeometryDescription) -> None:
+        material = Element('material')
         if shape.color is not None:
             color = numbers(shape.color)
-            material = SubElement(visual, 'material')
             add(material, 'ambient', color)
             add(material, 'diffuse', color)
         if shape.texture:
-            message = 'its texture is left out of the written SDF'
-            self._findings.warning('unsupported', place, message, 'texture', shape.texture)
+            metal = SubElement(SubElement(material, 'pbr'), 'metal')
+            add(metal, 'albedo_map', _uri(shape.texture, shape.texture_path))
+        if len(material):
+            visual.append(material)
 
 
-def _surface(collision: Element, contact: ContactDescription, groups: frozenset[str]) -> None:
+def contact_of(shape: GeometryDescription, link: LinkDescription) -> ContactDescription:
+    """Return a collision shape's contact parameters, with those of its material."""
+    contact, own = shape.contact or link.contact, shape.material
+    if own is None:
+        return contact
+    return replace(
+        contact,
+        friction=own.friction,
+        friction2=own.friction2,
+        restitution=own.restitution or None,
+        spinning_friction=own.spinning_friction or None,
+        slip=own.slip or None,
+    )
+
+
+def _uri(filename: str, path: str) -> str:
+    """Return a file's URI; a relative path starts at the robot's file, not at the written one."""
+    # package:// and model:// stay
+    is_uri = '://' in filename or not path
+    return filename if is_uri else str(Path(path).resolve())
+
+
+def _surface(collision: Element, contact: ContactDescription, masks: Bits | None) -> None:
     """Add contact parameters; SDF gives them to each collision."""
     surface = Element('surface')
     _friction(surface, contact)
@@ -141,8 +182,8 @@ def _surface(collision: Element, contact: ContactDescription, groups: frozenset[
     own = Element('contact')
     if contact.is_sensor:
         add(own, 'collide_without_contact', 'true')
-    masks = [bits_of(each) for each in groups] if contact.enabled else [(0, 0)]
-    for category, collide in filter(None, masks):
+    if masks is not None:
+        category, collide = masks
         add(own, 'collide_bitmask', str(collide))
         add(own, 'category_bitmask', str(category))
     laws = {tag: getattr(contact, name) for name, tag in _CONTACT.items()}

@@ -8,18 +8,49 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
+from sim_bridge.description.collision_bits import has_rules
+from sim_bridge.description.losses import Format, note_losses
 from sim_bridge.description.mechanism.loops import link_poses
-from sim_bridge.description.model import ConstraintDescription, JointDescription, RobotDescription
+from sim_bridge.description.model import (
+    ConstraintDescription,
+    ContactDescription,
+    GeometryDescription,
+    JointDescription,
+    JointDynamics,
+    JointLimits,
+    LinkDescription,
+    RobotDescription,
+)
 from sim_bridge.description.report import Findings, Place, Report
 from sim_bridge.description.sdf_model.write.joints import write_joint, write_loop
 from sim_bridge.description.sdf_model.write.links import LinkWriter
 from sim_bridge.description.sdf_model.write.sensors import write_sensor
 from sim_bridge.description.sdf_model.write.text import add, add_pose
-from sim_bridge.foundation.names import counted, free_name
+from sim_bridge.foundation.names import free_name
+from sim_bridge.shapes.material import Material
 
 _VERSION = '1.11'
 _NAMESPACE = 'http://gazebosim.org/schema'
 _WORLD = 'world'
+_OF_CONTACT = ('friction', 'friction2', 'restitution', 'slip', 'spinning_friction')
+FORMAT = Format(
+    'SDF',
+    {
+        LinkDescription: frozenset(('gravity', 'enable_wind')),
+        JointDescription: frozenset(('mimic',)),
+        JointLimits: frozenset(('velocity',)),
+        JointDynamics: frozenset(('damping', 'friction', 'stiffness')),
+        GeometryDescription: frozenset(('color', 'texture', 'groups')),
+        ContactDescription: frozenset(
+            (
+                *_OF_CONTACT, 'direction', 'stiffness', 'damping', 'max_velocity', 'layer',
+                'self_collide', 'is_sensor', 'enabled',
+            )
+        ),
+        Material: frozenset(_OF_CONTACT),
+    },
+)  # fmt: skip
+"""Properties held by a written SDF model."""
 
 
 def sdf_text(
@@ -90,6 +121,9 @@ def _text(
     # the prefix of `gz:expressed_in`
     root = Element('sdf', {'version': _VERSION, 'xmlns:gz': _NAMESPACE})
     model = SubElement(root, 'model', name=robot.name)
+    if all(link.contact.self_collide is None for link in robot.links.values()):
+        # here links collide by default, in SDF they do not
+        add(model, 'self_collide', 'true')
     links = _write_links(model, robot, folder, findings)
     if (fixed_base or robot.is_welded) and robot.root != _WORLD:
         _weld(model, robot)
@@ -101,7 +135,7 @@ def _text(
     joints = {each.get('name', ''): each for each in model.findall('joint')}
     for sensor in robot.sensors:
         write_sensor(links, joints, sensor, findings)
-    _note_left_out(robot, findings)
+    note_losses(robot, FORMAT, findings)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding='unicode') + '\n'
 
@@ -111,7 +145,7 @@ def _write_links(
 ) -> dict[str, Element]:
     """Add all links except the world, each with its pose relative to its parent link."""
     carried: dict[str, JointDescription] = {each.child: each for each in robot.joints.values()}
-    writer = LinkWriter(folder, findings)
+    writer = LinkWriter(folder, has_rules(robot.links.values()), findings)
     links = {}
     for link in robot.links.values():
         if link.name == _WORLD and link.name == robot.root:
@@ -137,18 +171,3 @@ def _weld(model: Element, robot: RobotDescription) -> None:
     joint = SubElement(model, 'joint', name=name, type='fixed')
     add(joint, 'parent', _WORLD)
     add(joint, 'child', robot.root)
-
-
-def _note_left_out(robot: RobotDescription, findings: Findings) -> None:
-    whole = Place('robot', robot.name)
-    for things, word in (
-        (robot.drives, 'drive'),
-        (robot.crawlers, 'crawler'),
-        (robot.force_fields, 'force field'),
-        (robot.actuators, 'actuator'),
-        (robot.batteries, 'battery'),
-        (robot.controller_managers, 'controller manager'),
-    ):
-        if things:
-            message = f'left out: {counted(len(things), word)}'
-            findings.warning('unsupported', whole, message)
