@@ -19,12 +19,18 @@ _LONGEST_VALUE = 60
 _LONGEST_MESSAGE = 2000
 _LINES_SHOWN = 8
 _WORDS_SHOWN = 6
+_NAMES_SHOWN = 8
 
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
-    """Return the message for an unknown name, with the closest known name."""
+    """Return the message for an unknown name, with the closest known name, or the first ones."""
+    known = list(known)
     close = close_match(name, known)
     hint = f'; did you mean {close!r}?' if close else ''
+    if known and not close:
+        shown = ', '.join(map(brief, known[:_NAMES_SHOWN]))
+        hint = f'; there {"is" if len(known) == 1 else "are"} {shown}'
+        hint += f' and {len(known) - _NAMES_SHOWN} more' if len(known) > _NAMES_SHOWN else ''
     return f'no {kind} has this name{hint}'
 
 

@@ -48,7 +48,8 @@ _NO_SCENE = (
     'arguments and parameters'
 )
 
-_PACKAGE_SCHEMES = ('package://', 'model://')
+_MODEL_SCHEME = 'model://'
+_PACKAGE_SCHEMES = ('package://', _MODEL_SCHEME)
 STRING = '<string>'
 """Source of a description given as text."""
 # file naming the SDF files of a model, and the newest version that is read
@@ -257,6 +258,11 @@ def explain_unresolved(
         return f'{shortened(rest)} leads out of package {brief(package)}'
     package_paths = tuple(package_paths)
     if find_package(package, base, package_paths) is None:
+        if uri.startswith(_MODEL_SCHEME):
+            return (
+                f'model {brief(package)} is not found; name the folder around it with a package '
+                'path, or in GZ_SIM_RESOURCE_PATH'
+            )
         return explain_missing(package)
     for candidate in _candidates(uri, base, package_paths):
         if _is(Path.is_file, candidate.path):

@@ -14,6 +14,7 @@ from sim_bridge.description.resources import (
     resolve_uri,
     STRING,
 )
+from sim_bridge.description.sdf_model import included_urdf
 from sim_bridge.description.urdf import xacro_file
 from sim_bridge.description.xml.document import Element, MOST_ELEMENTS, parse_document, read_source
 from sim_bridge.description.xml.values import element_text
@@ -130,7 +131,14 @@ class Library:
         if document is None:
             return None, label
         root = document.root
-        if not is_main:
+        if not is_main and root.tag == included_urdf.ROOT:
+            converted = included_urdf.sdf_of_urdf(
+                name, document, self.xacro_args, self.package_paths, findings
+            )
+            if converted is None:
+                return None, label
+            root = converted
+        elif not is_main:
             for element in root.walk():
                 element.line = LineOfFile.of(element.line, name)
         if root.tag not in ROOTS:

@@ -34,6 +34,8 @@ WATER = 1000.0
 # parts of a link read elsewhere
 _ELSEWHERE = ('sensor', 'battery', 'pose', 'origin', 'plugin')
 _OTHERS = ('light', 'projector', 'audio_sink', 'audio_source', 'particle_emitter')
+# a `<collision>` with its shapes
+_Body = tuple[Element, list[GeometryDescription]]
 _MOMENTS = ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
 # which do not concern motion, or pictures here
 _OF_COLLISIONS = (
@@ -59,11 +61,10 @@ def build_link(
     findings = context.library.findings
     tags = Tags(node, Place('link', name, node.line), findings)
     usual = node.get('name')
-    collisions = [
-        shape
-        for number, each in enumerate(tags.findall('collision'))
-        for shape in _collision(each, tags, scope, usual, context, number)
+    bodies = [
+        (each, _collision(each, tags, scope, usual, context)) for each in tags.findall('collision')
     ]
+    collisions = [shape for _, shapes in bodies for shape in shapes]
     visuals = [
         shape
         for each in tags.findall('visual')
@@ -71,7 +72,7 @@ def build_link(
     ]
     if any(shape.kind == HEIGHTMAP for shape in visuals):
         visuals = _without_height_maps(visuals, collisions, tags)
-    inertial = _inertial(tags, scope, usual, collisions, context)
+    inertial = _inertial(tags, scope, usual, bodies, context)
     link = LinkDescription(
         name,
         inertial,
@@ -105,7 +106,7 @@ def _warn_of_decay(tags: Tags) -> None:
 
 
 def _collision(
-    node: Element, link: Tags, scope: Scope, usual: str, context: Context, number: int
+    node: Element, link: Tags, scope: Scope, usual: str, context: Context
 ) -> list[GeometryDescription]:
     """Return a collision's shapes; a defective one is left out with warnings."""
     own = Findings()
@@ -159,7 +160,7 @@ def _without_height_maps(
 
 
 def _inertial(
-    link: Tags, scope: Scope, usual: str, collisions: list[GeometryDescription], context: Context
+    link: Tags, scope: Scope, usual: str, bodies: list[_Body], context: Context
 ) -> Inertial | None:
     """Return the mass properties; 1 kg and 1 kg m², as in the reference, if absent."""
     tags = link.inside('inertial')
@@ -176,7 +177,7 @@ def _inertial(
         return None
     pose = scope.placed(tags, usual)
     if tags.node.get('auto').lower() in ('true', '1'):
-        return _from_shapes(link, tags, collisions)
+        return _from_shapes(link, tags, bodies)
     mass = tags.number('mass', 1.0)
     inner = tags.inside('inertia')
     numbers = {name: 1.0 if name[1] == name[2] else 0.0 for name in _MOMENTS}
@@ -190,24 +191,28 @@ def _inertial(
     return Inertial(mass, pose, inertia, tags.node.line)
 
 
-def _from_shapes(link: Tags, tags: Tags, collisions: list[GeometryDescription]) -> Inertial | None:
+def _from_shapes(link: Tags, tags: Tags, bodies: list[_Body]) -> Inertial | None:
     """Return the collisions' mass properties, scaled to a given mass."""
     usual = tags.number('density', WATER, POSITIVE)
-    densities = {
-        node.line: Tags(node, link.at(node), link.findings).number('density', usual, POSITIVE)
-        for node in link.node.findall('collision')
-    }
-    lines = sorted(densities)
+    solids = [
+        (each, Tags(node, link.at(node), link.findings).number('density', usual, POSITIVE))
+        for node, shapes in bodies
+        for each in _solid(shapes)
+    ]
+    if not solids:
+        message = 'auto needs a collision with a volume, and the link has none; give its mass'
+        tags.findings.error('bad-value', tags.place, message, 'auto', tags.node.get('auto'))
+        return None
     shapes, weights = [], []
     try:
-        for each in _solid(collisions):
+        for each, density in solids:
             placed = Placed(
                 _shape(each),
                 each.pose.position.tolist(),
                 quaternion_from_matrix(each.pose.rotation).tolist(),
             )
             shapes.append(placed)
-            weights.append(densities[max(line for line in lines if line <= each.line)])
+            weights.append(density)
         own = combined_mass_properties(shapes, weights)
     except InvalidValueError as err:
         tags.findings.error('bad-value', tags.place, f'auto: {err}')

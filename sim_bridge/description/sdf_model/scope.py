@@ -151,12 +151,18 @@ class Scope:
     def check(
         self, name: str, place: Place, attribute: str, findings: Findings | None = None
     ) -> None:
-        """Note an error for an unknown frame, among the given findings or the scope's."""
-        if not self.has(name) and name != WORLD:
-            known = [*self.frames, *self.models]
-            message = unknown('frame', name, known)
-            found = self.findings if findings is None else findings
-            found.error('unknown-frame', place, message, attribute, name)
+        """
+        Note an error for an unknown frame, among the given findings or the scope's.
+
+        Inside a model only the parent of a joint may be the world (SDF's pose frame semantics).
+        """
+        if self.has(name) or (name == WORLD and self.is_world):
+            return
+        message = unknown('frame', name, [*self.frames, *self.models, MODEL])
+        if name == WORLD:
+            message = 'inside a model only the parent of a joint can be the world'
+        found = self.findings if findings is None else findings
+        found.error('unknown-frame', place, message, attribute, name)
 
     # --- links -----------------------------------------------------------------------------------
 
@@ -218,12 +224,24 @@ def build_scope(
             message = 'is not simulated inside a model, left out'
             library.findings.warning('not-simulated', nested.place, message)
     scope.canonical = entity.element.get('canonical_link') or _first_link(scope)
+    if scope.canonical and scope.body_of(scope.canonical) is None:
+        _note_unknown_canonical(scope)
     for frame in scope.frames.values():
-        if frame.base not in _OWN:
+        # a child or a carrying frame is checked as such
+        if frame.base not in _OWN and frame.base != frame.attached:
             scope.check(frame.base, frame.place.child('pose', frame.place.line), 'relative_to')
         if frame.kind == _FRAME and frame.attached not in _OWN:
             scope.check(frame.attached, frame.place, 'attached_to')
     return scope
+
+
+def _note_unknown_canonical(scope: Scope) -> None:
+    """Note an error for a canonical link that is none; a model without links has none."""
+    links = [name for name, frame in scope.frames.items() if frame.kind == _LINK]
+    if scope.entity.element.get('canonical_link'):
+        message = unknown('link', scope.canonical, [*links, *scope.models])
+        place = scope.entity.place
+        scope.findings.error('unknown-link', place, message, 'canonical_link', scope.canonical)
 
 
 def _first_link(scope: Scope) -> str:
