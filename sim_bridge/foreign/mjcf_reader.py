@@ -49,7 +49,7 @@ _ELEMENTS = {
 }  # fmt: skip
 _OPTIONS = (
     'timestep', 'gravity', 'wind', 'magnetic', 'density', 'viscosity', 'o_margin', 'integrator',
-    'cone', 'impratio',
+    'cone', 'impratio', 'disableactuator',
 )  # fmt: skip
 # enumeration for an array's values; its numbers differ between versions
 _WORDS = {

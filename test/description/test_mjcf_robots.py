@@ -324,7 +324,7 @@ def test_elements_without_simulation_are_named(tmp_path):
     """Name each element that has no counterpart, once, with its line."""
     path = tmp_path / 'named.xml'
     path.write_text("""<mujoco><option density="1.2" viscosity="0.1" wind="1 0 0">
-<flag limit="disable"/></option>
+<flag sensor="disable" override="enable"/></option>
 <custom><numeric name="n" data="1"/><text name="t" data="x"/></custom>
 <worldbody><site name="w"/><body name="a"><joint name="j" axis="0 1 0"/><joint name="k"/>
 <geom size="0.1" margin="0.01"/><site name="s"/></body></worldbody>
@@ -339,7 +339,8 @@ def test_elements_without_simulation_are_named(tmp_path):
     assert report.ok
     named = {(each.element, each.name or each.attribute): each.line for each in report.findings}
     assert named == {
-        ('option/flag', 'limit'): 0,
+        ('option/flag', 'sensor'): 0,
+        ('option/flag', 'override'): 0,
         ('geom', 'margin'): 5,
         ('exclude', 'across'): 6,
         ('tendon', 'long'): 7,

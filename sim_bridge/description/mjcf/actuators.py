@@ -23,6 +23,7 @@ from sim_bridge.description.actuators import (
     Transmission,
 )
 from sim_bridge.description.mjcf.compiled import CompiledModel
+from sim_bridge.description.mjcf.flags import is_enabled
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.tendons import is_fixed, joints_of_tendon
 from sim_bridge.description.model import JointDescription, JointType, Pose
@@ -83,7 +84,8 @@ class Actuators:
     def read(self) -> Iterator[ActuatorDescription]:
         """Yield the actuators whose joint or site is on the robot."""
         for number in range(self._model.count('actuator')):
-            if why_unsupported(self._model, number) or not self._is_own(number):
+            is_left_out = bool(why_unsupported(self._model, number))
+            if is_left_out or not is_enabled(self._model, number) or not self._is_own(number):
                 continue
             transmission = self._transmission(number)
             if transmission is not None:

@@ -54,7 +54,9 @@ _INDICES = {
     'jnt_qposadr': 'qpos0', 'pair_geom1': 'geom_pos', 'pair_geom2': 'geom_pos',
 }  # fmt: skip
 _OPTIONAL = {'geom_matid': 'mat_rgba', 'site_matid': 'mat_rgba'}
-_PLACED = re.compile(r'[,\s]*(?:Element )?(?:name )?(?:\'[^\']*\',? )?(?:id \d+, )?line (\d+)')
+_PLACED = re.compile(
+    r'[,\s]*(?:Element )?(?:name )?(?:\'[^\']*\',? )?(?:id \d+, )?[Ll]ine (?:number=)?(\d+)'
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -312,10 +314,9 @@ def _split(head: Sequence[Any], data: bytes, at: int) -> dict[str, np.ndarray]:
 
 
 def _check(model: CompiledModel) -> None:
-    if not all(
-        np.isfinite(each).all() for each in model.arrays.values() if each.dtype.kind == 'f'
-    ):
-        raise ValueError('not finite')
+    for name, each in model.arrays.items():
+        if each.dtype.kind == 'f' and not np.isfinite(each).all():
+            raise ReadingError(f'some numbers are not finite as compiled, in {name} of mjModel')
     names, lines = model.texts['names'], model.texts['lines']
     for kind, pointed in (
         ('body', 'body_pos'), ('jnt', 'jnt_pos'), ('geom', 'geom_pos'), ('site', 'site_pos')

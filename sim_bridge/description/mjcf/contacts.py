@@ -88,10 +88,11 @@ class Contacts:
         members: dict[int, list[int]] = {}
         for body, head in enumerate(welded):
             members.setdefault(head, []).append(body)
+        is_filtered = 'filterparent' not in model.texts['disabled']
         for head, bodies in members.items():
             yield from combinations(bodies, 2)
             above = welded[parents[head]]
-            if head == 0 or above == 0:
+            if head == 0 or above == 0 or not is_filtered:
                 continue
             for body in bodies:
                 for other in members[above]:

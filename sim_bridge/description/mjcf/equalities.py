@@ -136,6 +136,8 @@ def _mimic(
 
 def name_others(model: CompiledModel, notes: Notes) -> None:
     """Name equalities without simulation."""
+    if not {'equality', 'constraint'}.isdisjoint(model.texts['disabled']):
+        return
     for number, kind in enumerate(model.words('eq_type')):
         if not model['eq_active0'][number]:
             notes.left_out('eq', number, 'is inactive at the beginning, and stays so', 'active')

@@ -8,6 +8,7 @@ from types import MappingProxyType
 
 from sim_bridge.description.mechanism import inertia
 from sim_bridge.description.mjcf.compiled import compile_mjcf, CompiledModel
+from sim_bridge.description.mjcf.flags import obeying_flags
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.refusals import refuse
 from sim_bridge.description.mjcf.robots import RobotMaker, Tree, trees_of
@@ -27,6 +28,7 @@ def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | N
     model = compile_mjcf(source, findings)
     if model is None:
         return None, label
+    model = obeying_flags(model)
     notes = Notes(model, findings)
     trees = trees_of(model)
     refuse(notes)

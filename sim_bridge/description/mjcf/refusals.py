@@ -6,26 +6,19 @@ import numpy as np
 
 from sim_bridge.description.mjcf import equalities, sensors
 from sim_bridge.description.mjcf.actuators import why_unsupported
+from sim_bridge.description.mjcf.flags import is_enabled
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.tendons import is_fixed
 from sim_bridge.description.report import Place
+from sim_bridge.foundation.names import counted
 
 _REFUSED = {
     'flex': 'deformable bodies (flex) are not simulated here',
     'plugin': "plugins are MuJoCo's own programs and do not run here",
 }
-# flags that change the whole simulation, when they are disabled or enabled
-_DISABLED = {
-    'constraint': 'constraints act',
-    'equality': 'equality constraints act',
-    'frictionloss': 'dry friction acts',
-    'limit': 'joint limits act',
-    'contact': 'contacts act',
-    'passive': 'springs and dampers act',
-    'spring': 'springs act',
-    'damper': 'dampers act',
-    'actuation': 'actuators act',
-}
+# flags without counterpart
+_DISABLED = {'sensor': 'sensors measure all the same'}
+_ENABLED = {'override': 'contacts have their own parameters all the same'}
 
 
 def refuse(notes: Notes) -> None:
@@ -45,9 +38,16 @@ def refuse(notes: Notes) -> None:
 
 def _name_actuation(notes: Notes) -> None:
     model = notes.model
+    if 'actuation' in model.texts['disabled']:
+        place = Place('option/flag')
+        message = f'disables {counted(model.count("actuator"), "actuator")}: left out'
+        notes.findings.warning('no-effect', place, message, 'actuation')
     for number, word in enumerate(model.words('actuator_dyntype')):
         if word == 'muscle' or model.words('actuator_gaintype')[number] == 'muscle':
             notes.refused('actuator', number, 'muscles are not simulated here')
+        elif not is_enabled(model, number):
+            if 'actuation' not in model.texts['disabled']:
+                notes.left_out('actuator', number, 'its group is disabled: left out', 'group')
         elif why_unsupported(model, number):
             notes.left_out('actuator', number, why_unsupported(model, number))
     for number in range(model.count('tendon')):
@@ -57,10 +57,10 @@ def _name_actuation(notes: Notes) -> None:
 
 def _name_options(notes: Notes) -> None:
     model = notes.model
-    for flag, message in _DISABLED.items():
-        if flag in model.texts['disabled']:
-            place = Place('option/flag')
-            notes.findings.warning('not-simulated', place, f'{message} all the same', flag)
+    for state, messages in (('disabled', _DISABLED), ('enabled', _ENABLED)):
+        for flag, message in messages.items():
+            if flag in model.texts[state]:
+                notes.findings.warning('not-simulated', Place('option/flag'), message, flag)
 
 
 def _name_contact_details(notes: Notes) -> None:

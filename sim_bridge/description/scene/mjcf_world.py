@@ -16,6 +16,7 @@ import numpy as np
 
 from sim_bridge.description.mechanism.base import FIXED, FREE
 from sim_bridge.description.mjcf.compiled import compile_mjcf, CompiledModel
+from sim_bridge.description.mjcf.flags import obeying_flags
 from sim_bridge.description.mjcf.load import finished, gravity_of, robot_name
 from sim_bridge.description.mjcf.notes import Notes
 from sim_bridge.description.mjcf.refusals import refuse
@@ -56,6 +57,7 @@ def read_world(source: Source, findings: Findings) -> SceneDescription | None:
     model = compile_mjcf(source, findings)
     if model is None:
         return None
+    model = obeying_flags(model)
     notes = Notes(model, findings)
     refuse(notes)
     return _World(model, notes, source).scene()
