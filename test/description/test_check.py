@@ -57,8 +57,8 @@ def test_errors_set_the_status(write, capsys):
         f"""{path}:2: error: joint 'j' type="hinge": unknown; the types are revolute"""
     )
     assert (
-        lines[1]
-        == f"""{path}:2: error: joint 'j' <child link="x">: no link has this name [unknown-link]"""
+        lines[1] == f"""{path}:2: error: joint 'j' <child link="x">: """
+        "no link has this name; there is 'l' [unknown-link]"
     )
     assert lines[2:] == [f'{path}: 2 errors']
 
@@ -101,7 +101,7 @@ def test_json_holds_every_finding(write, capsys):
         'attribute': 'link',
         'value': 'x',
         'line': 2,
-        'message': 'no link has this name',
+        'message': "no link has this name; there is 'l'",
     }
 
 
@@ -173,7 +173,8 @@ def test_defects_of_extra_joints(write, tmp_path, capsys):
     robot, extra = write(CHAIN), write(EXTRA.replace('link1: b', 'link1: c'), 'loops.yaml')
     assert run(robot, '--extra-joints', extra) == 1
     assert capsys.readouterr().out.splitlines() == [
-        f"""{extra}:2: error: joint 'rod' link1="c": no link has this name [unknown-link]""",
+        f"""{extra}:2: error: joint 'rod' link1="c": """
+        "no link has this name; there are 'world', 'a', 'b' [unknown-link]",
         f'{extra}: 1 error',
     ]
     assert run(robot, '--extra-joints', tmp_path / 'none.yaml') == 2

@@ -249,3 +249,44 @@ def test_a_written_urdf_has_the_colours(tmp_path):
     assert written is not None, report.to_text()
     other = sb.load_description(written)
     assert other.links['base'].visuals[0].color == pytest.approx((0.1, 0.2, 0.3, 0.4), abs=1e-7)
+
+
+@pytest.mark.parametrize('name', WRITERS)
+def test_a_robot_fixed_by_its_file_stays_fixed(name, tmp_path):
+    """Weld the base of a robot from MJCF in each format, at its place."""
+    text = """<mujoco model="post"><worldbody><body name="base" pos="0.1 0.2 0.3" euler="0 0 30">
+      <geom size="0.1"/><body name="arm" pos="0 0 0.2"><joint name="swing" axis="0 1 0"/>
+      <geom size="0.1" pos="0.2 0 0"/></body></body></worldbody></mujoco>"""
+    one = sb.load_description(text)
+    written, report = WRITERS[name](one, folder=tmp_path)
+    assert written is not None, report.to_text()
+    suffix = {'MJCF': 'xml', 'SDF': 'sdf', 'URDF': 'urdf', 'OpenPLX': 'openplx'}[name]
+    path = tmp_path / f'post.{suffix}'
+    path.write_text(written)
+    world = sb.World(gravity=(0.0, 0.0, -9.81))
+    if name == 'OpenPLX':
+        [robot] = world.load_openplx(path).robots
+        [swing] = robot.joint_names
+    else:
+        robot, swing = world.add_robot(sb.load_description(path)), 'swing'
+    other = sb.World(gravity=(0.0, 0.0, -9.81)).add_robot(one)
+    assert robot.fixed_base
+    robot.joint(swing).q = other.joint('swing').q = 0.4
+    for function in (sb.dynamics.mass_matrix, sb.dynamics.bias_forces):
+        np.testing.assert_allclose(function(robot), function(other), atol=1e-12)
+
+
+def test_limits_written_as_the_greatest_number_are_none():
+    """Read URDF's numbers for infinity back as no limit."""
+    robot = describe([link('base'), link('body')], [joint('a', 'prismatic', 'base')])
+    text, _ = urdf_file_text(replace(robot, format='SDF'))
+    assert '1.7976931348623157e+308' in text
+    assert sb.load_description(text).joints['a'].limits == JointLimits()
+
+
+def test_sensors_of_the_world_are_named_in_sdf():
+    """Name a sensor on the world link, which SDF gives to no model."""
+    sensor = SensorDescription('f', FORCE_TORQUE, 'world', settings=WrenchSettings())
+    robot = describe([link('world', 0.0), link('body')], [joint('a', 'revolute')])
+    _, report = sdf_text(replace(robot, sensors=(sensor,)))
+    assert "sensor 'f': it belongs to the world: left out" in report.to_text()

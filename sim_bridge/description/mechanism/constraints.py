@@ -56,6 +56,8 @@ TYPES = {kind.value: kind for kind in ConstraintType if kind is not ConstraintTy
 # sine of the angle between parallel axes; cosine of the angle between perpendicular axes
 _PARALLEL = 1e-6
 _RIGHT_ANGLE = 1e-3
+# numbers above it stand for infinity
+_GREATEST = 1e300
 
 
 @dataclass
@@ -137,6 +139,11 @@ def read_type(
     return kind
 
 
+def unlimited(value: float) -> float:
+    """Return infinity for the greatest numbers, which stand for it in formats without infinity."""
+    return math.copysign(math.inf, value) if abs(value) > _GREATEST else value
+
+
 def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) -> JointLimits:
     """
     Return the limits from checked numbers, named like JointLimits' fields.
@@ -144,12 +151,13 @@ def read_limits(values: Mapping[str, float], spot: Place, findings: Findings) ->
     A missing value means no limit. An effort or velocity of 0 means no limit too: files write 0
     for an unknown limit. A missing lower_effort is opposite to the effort.
     """
+    given = {name: unlimited(value) for name, value in values.items()}
     limits = JointLimits(
-        values.get('lower', -math.inf),
-        values.get('upper', math.inf),
-        values.get('effort') or math.inf,
-        values.get('velocity') or math.inf,
-        values.get('lower_effort'),
+        given.get('lower', -math.inf),
+        given.get('upper', math.inf),
+        given.get('effort') or math.inf,
+        given.get('velocity') or math.inf,
+        given.get('lower_effort'),
     )
     if limits.lower > limits.upper or limits.lower == math.inf or limits.upper == -math.inf:
         message = f'lower must be below upper, which is {limits.upper:g}'

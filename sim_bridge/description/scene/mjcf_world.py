@@ -23,7 +23,7 @@ from sim_bridge.description.mjcf.refusals import refuse
 from sim_bridge.description.mjcf.robots import RobotMaker, Tree, trees_of
 from sim_bridge.description.model import GeometryDescription, Pose, RobotDescription
 from sim_bridge.description.reader import Source
-from sim_bridge.description.report import Findings
+from sim_bridge.description.report import Findings, Place
 from sim_bridge.description.scene.mjcf_lights import light_of
 from sim_bridge.description.scene.model import (
     namespace_for,
@@ -86,10 +86,20 @@ class _World:
             apart=contacts.apart,
             bodies=bodies,
             robots=robots,
-            time_step=float(model.option('timestep')),
+            time_step=self._time_step(),
             light=light_of(model, self._notes),
             files=model.files,
         )
+
+    def _time_step(self) -> float | None:
+        """Return the time step [s]; None, with a warning, for one that no simulation can take."""
+        step = float(self._model.option('timestep'))
+        if step > 0.0:
+            return step
+        message = 'must be above 0; the usual step is taken'
+        place = Place('option')
+        self._notes.findings.warning('out-of-range', place, message, 'timestep', f'{step:g}')
+        return None
 
     def _robots(self) -> Iterator[SceneRobot]:
         scenery = self._scenery()

@@ -57,7 +57,8 @@ def urdf_file_text(
     as STL. apart: left out; URDF has no pairs without collision.
     """
     findings = Findings()
-    is_fixed = fixed_base and not description.fixed_base
+    # a URDF is fixed by its root link's name alone
+    is_fixed = (fixed_base or description.is_welded) and description.root != _WORLD
     if description.format == URDF.name and not is_fixed:
         return description.xml, findings.report(description.source)
     if is_fixed:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sim_bridge.description.mechanism.constraints import direction
+from sim_bridge.description.mechanism.constraints import direction, unlimited
 from sim_bridge.description.model import (
     JointDescription,
     JointDynamics,
@@ -101,9 +101,8 @@ def _limits(
             findings.warning('infinite-limit', place, message, name, element.get(name))
     lower, upper = _stops(parsed, kind, element, place, findings)
     effort = _cap(parsed.effort, 'effort', element, place, findings)
-    return JointLimits(
-        lower, upper, effort, _cap(parsed.velocity, 'velocity', element, place, findings)
-    )
+    velocity = _cap(parsed.velocity, 'velocity', element, place, findings)
+    return JointLimits(*map(unlimited, (lower, upper, effort, velocity)))
 
 
 def _stops(

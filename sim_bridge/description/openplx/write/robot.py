@@ -143,7 +143,7 @@ class _Writer:
         self, robot: RobotDescription, fixed_base: bool, folder: Path | None, findings: Findings
     ):
         self._robot, self._folder, self._findings = robot, folder, findings
-        self._is_fixed = fixed_base or robot.root == _WORLD
+        self._is_fixed = fixed_base or robot.fixed_base
         self._taken = set(_TAKEN)
         root = robot.links[robot.root]
         # a link representing only the world becomes the system itself, a fixed one

@@ -32,7 +32,10 @@ def write_sensor(
 ) -> None:
     """Add a sensor to its link or joint; a warning among the findings without a counterpart."""
     settings = sensor.settings
-    if sensor.kind is IMU:
+    if sensor.link not in links:
+        place = Place('sensor', sensor.name, sensor.line)
+        findings.warning('unsupported', place, 'it belongs to the world: left out')
+    elif sensor.kind is IMU:
         element = _element(links[sensor.link], sensor, 'imu')
         _noise(SubElement(element, 'imu'), sensor.noise)
     elif sensor.kind is FORCE_TORQUE and isinstance(settings, WrenchSettings):
