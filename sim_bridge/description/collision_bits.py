@@ -3,7 +3,7 @@ Collision groups from two bit masks, as in MJCF and SDF.
 
 Two shapes touch if the category of one and the mask of the other share a bit: `contype` and
 `conaffinity` in MJCF, `category_bitmask` and `collide_bitmask` in SDF. The group's name holds
-both numbers, so that groups from several files compare by their bits.
+both numbers: groups from several files compare by their bits.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def has_rules(links: Iterable[LinkDescription]) -> bool:
 
 
 def pairs_apart(links: Iterable[LinkDescription]) -> tuple[tuple[str, str], ...]:
-    """Return the pairs of collision groups on these links whose bit masks exclude contact."""
+    """Return the pairs of collision groups on these links without contact, by their bit masks."""
     groups = {group for link in links for shape in link.collisions for group in shape.groups}
     pairs = combinations_with_replacement(sorted(groups), 2)
     return tuple(pair for pair in pairs if are_apart(*pair))

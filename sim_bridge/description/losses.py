@@ -1,5 +1,5 @@
 """
-Properties of a robot that a written format cannot hold.
+Robot properties without a counterpart in a written format.
 
 Each writer declares the fields it holds; every other field of the description with a value is
 named. A field added to the description is therefore named by all writers until one writes it.
@@ -27,7 +27,7 @@ from sim_bridge.description.report import Findings, Place
 from sim_bridge.foundation.names import counted
 from sim_bridge.shapes.material import Material
 
-# fields that every writer reads, or that describe the file that was read
+# fields read by every writer, and fields about the source file
 STRUCTURE: Mapping[type, frozenset[str]] = {
     RobotDescription: frozenset(
         (
@@ -54,7 +54,7 @@ STRUCTURE: Mapping[type, frozenset[str]] = {
     ContactDescription: frozenset(('direction_link',)),
     Material: frozenset(('name', 'density', 'reduce', 'kind', 'contacts')),
 }  # fmt: skip
-# words for fields whose names are not words; robots' fields are counted
+# readable names for fields; robots' fields are counted
 _WORDS: Mapping[type, Mapping[str, str]] = {
     RobotDescription: {
         'positions': 'initial joint position',
@@ -82,7 +82,7 @@ _WORDS: Mapping[type, Mapping[str, str]] = {
 @dataclass(frozen=True)
 class Format:
     """
-    Format with the fields that its writer holds, beside those of `STRUCTURE`.
+    Format with the fields written by its writer, beside those of `STRUCTURE`.
 
     name: in findings. held: field names by description class. has_visuals: whether it holds
     visuals; the writer names them otherwise.
@@ -93,7 +93,7 @@ class Format:
     has_visuals: bool = True
 
     def lost(self, element: Any) -> Iterator[tuple[str, Any]]:
-        """Yield the fields of an element with values that the format cannot hold."""
+        """Yield an element's fields with values, without a counterpart in the format."""
         own = type(element)
         held = STRUCTURE[own] | self.held.get(own, frozenset())
         plain = _plain(element)
@@ -104,7 +104,7 @@ class Format:
 
 
 def note_losses(robot: RobotDescription, format_: Format, findings: Findings) -> None:
-    """Name every property of a robot that the format cannot hold, with its place."""
+    """Name every robot property without a counterpart in the format, with its place."""
     moved = {name: value for name, value in robot.positions.items() if value}
     for name, value in format_.lost(replace(robot, positions=moved)):
         word = _word(RobotDescription, name, name.removesuffix('s').replace('_', ' '))
@@ -153,7 +153,7 @@ def _word(owner: type, name: str, usual: str) -> str:
 
 
 def _plain(element: Any) -> Mapping[str, Any]:
-    """Return the values that change nothing, by field: the defaults, or another field's value."""
+    """Return the values without effect, by field: the defaults, or another field's value."""
     plain = {each.name: each.default for each in fields(element)}
     if isinstance(element, JointDynamics):
         return plain | {'back_friction': element.friction}

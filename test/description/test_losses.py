@@ -105,7 +105,7 @@ def test_properties_of_mjcf_survive_being_written_again():
 
 
 def test_friction_and_masks_of_mjcf_are_those_of_the_written_sdf(tmp_path):
-    """Read a model from MJCF back from SDF: friction by material, and the pairs that touch."""
+    """Read a model from MJCF back from SDF: friction by material, and the touching pairs."""
     sixteen = ROBOT.replace('-2147483648', '8')
     one = sb.load_description(sixteen)
     text, report = sdf_text(one, folder=tmp_path)
@@ -176,7 +176,7 @@ def test_a_written_force_sensor_names_another_sign(direction):
 
 
 def full_robot():
-    """Return a robot with a value in each property that some format lacks."""
+    """Return a robot with a value in each property missing in a format."""
     contact = ContactDescription(
         friction=0.5, friction2=0.3, direction=(1.0, 0.0, 0.0), stiffness=1e4, damping=10.0,
         max_velocity=0.2, layer=0.001, rolling_slip=(0.1, 0.0), restitution=0.5, slip=0.01,
@@ -208,7 +208,7 @@ def full_robot():
 
 @pytest.mark.parametrize('name', WRITERS)
 def test_every_property_is_written_or_named(name):
-    """Name each property that the format's table does not hold, of a robot with all of them."""
+    """Name each property outside the format's table, for a robot with all of them."""
     form = next(each for each in FORMATS if each.name == name)
     robot = full_robot()
     _, report = WRITERS[name](robot)
@@ -221,19 +221,19 @@ def test_every_property_is_written_or_named(name):
     lost = {each.message for each in own.report('').findings}
     assert lost < everything
     assert all(message in said for message in lost)
-    # the example robot has a value in each property; some share a word, such as damping
+    # the example robot has a value in each property; some share a word: damping
     assert len(everything) >= 31
 
 
 def test_declared_fields_exist():
-    """Find each field of the tables in its class, so that no table names an old one."""
+    """Find each field of the tables in its class: no table names an old one."""
     for table in (STRUCTURE, *(each.held for each in FORMATS)):
         for own, names in table.items():
             assert names <= {each.name for each in fields(own)}, own
 
 
 def test_a_robot_that_touches_itself_does_so_in_sdf(tmp_path):
-    """Write self_collide for URDF robots, whose links touch each other."""
+    """Write self_collide for URDF robots: their links touch each other."""
     path = tmp_path / 'arm.sdf'
     robot = describe([link('base'), link('body')], [joint('a', 'revolute', 'base')])
     path.write_text(sdf_text(robot)[0])
@@ -285,7 +285,7 @@ def test_limits_written_as_the_greatest_number_are_none():
 
 
 def test_sensors_of_the_world_are_named_in_sdf():
-    """Name a sensor on the world link, which SDF gives to no model."""
+    """Name a sensor on the world link; SDF models have none."""
     sensor = SensorDescription('f', FORCE_TORQUE, 'world', settings=WrenchSettings())
     robot = describe([link('world', 0.0), link('body')], [joint('a', 'revolute')])
     _, report = sdf_text(replace(robot, sensors=(sensor,)))

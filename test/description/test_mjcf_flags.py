@@ -1,4 +1,4 @@
-"""Flags of MJCF that disable parts of the physics, beside MuJoCo."""
+"""MJCF flags for disabled physics, compared with MuJoCo."""
 
 from __future__ import annotations
 

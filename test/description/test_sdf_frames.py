@@ -1,4 +1,4 @@
-"""SDF frames with sdformat's own numbers, references that sdformat refuses, included URDF."""
+"""SDF frames with sdformat's own numbers, references refused by sdformat, included URDF."""
 
 from __future__ import annotations
 

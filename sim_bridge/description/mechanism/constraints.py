@@ -140,7 +140,7 @@ def read_type(
 
 
 def unlimited(value: float) -> float:
-    """Return infinity for the greatest numbers, which stand for it in formats without infinity."""
+    """Return infinity for the greatest numbers: formats without infinity write these."""
     return math.copysign(math.inf, value) if abs(value) > _GREATEST else value
 
 

@@ -1,7 +1,7 @@
 """
-Flags of MJCF that disable a part of the physics: `option/flag`, `actuatorgroupdisable`.
+MJCF flags for disabled physics: `option/flag`, `actuatorgroupdisable`.
 
-The compiled arrays are changed as if the disabled part were not in the file, so that no reader
+The compiled arrays are changed as if the disabled part were not in the file: no other reader
 asks for flags.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from sim_bridge.description.mjcf.compiled import CompiledModel
 
-# arrays that become 0, by flag; 'constraint' disables all of the first group
+# arrays set to 0, by flag; 'constraint' disables all of the first group
 _CONSTRAINTS: Mapping[str, tuple[str, ...]] = {
     'limit': ('jnt_limited', 'tendon_limited'),
     'frictionloss': ('dof_frictionloss', 'tendon_frictionloss'),

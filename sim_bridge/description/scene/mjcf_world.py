@@ -92,7 +92,7 @@ class _World:
         )
 
     def _time_step(self) -> float | None:
-        """Return the time step [s]; None, with a warning, for one that no simulation can take."""
+        """Return the time step [s]; None, with a warning, for a step of 0."""
         step = float(self._model.option('timestep'))
         if step > 0.0:
             return step

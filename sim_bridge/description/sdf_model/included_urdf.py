@@ -18,7 +18,7 @@ from sim_bridge.description.urdf.load import read_robot
 from sim_bridge.description.xml.document import Document, Element, parse_document
 
 ROOT = 'robot'
-# written from the tags of `<gazebo>`, which are kept as they are
+# kept as written in `<gazebo>`
 _KEPT_TAGS = ('plugin', 'sensor')
 
 

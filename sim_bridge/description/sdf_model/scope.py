@@ -227,7 +227,7 @@ def build_scope(
     if scope.canonical and scope.body_of(scope.canonical) is None:
         _note_unknown_canonical(scope)
     for frame in scope.frames.values():
-        # a child or a carrying frame is checked as such
+        # children and carrying frames are checked elsewhere
         if frame.base not in _OWN and frame.base != frame.attached:
             scope.check(frame.base, frame.place.child('pose', frame.place.line), 'relative_to')
         if frame.kind == _FRAME and frame.attached not in _OWN:
@@ -236,7 +236,7 @@ def build_scope(
 
 
 def _note_unknown_canonical(scope: Scope) -> None:
-    """Note an error for a canonical link that is none; a model without links has none."""
+    """Note an error for an unknown canonical link."""
     links = [name for name, frame in scope.frames.items() if frame.kind == _LINK]
     if scope.entity.element.get('canonical_link'):
         message = unknown('link', scope.canonical, [*links, *scope.models])

@@ -33,7 +33,7 @@ FORMAT = Format(
         JointLimits: frozenset(('velocity',)),
         JointDynamics: frozenset(('damping', 'friction')),
         GeometryDescription: frozenset(('color',)),
-        # links that do not collide are counted as excluded pairs
+        # links without collision are counted as excluded pairs
         ContactDescription: frozenset(('self_collide',)),
     },
 )

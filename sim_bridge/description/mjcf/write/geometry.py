@@ -49,7 +49,7 @@ class GeometryWriter:
 
     def write(self, body: Element, link: LinkDescription) -> None:
         """Add a link's visuals and collision shapes to its body."""
-        # a geom that is seen and touched gives its name to the collision, for contacts
+        # one geom becomes a visual and a collision; contacts name the collision
         touched = {each.name for each in link.collisions} - {''}
         for number_, visual in enumerate(link.visuals):
             place = Place('link/visual', link.name, visual.line)
@@ -158,7 +158,7 @@ def default_bits(robot: RobotDescription) -> Bits:
     """
     Return contype and conaffinity for a robot's shapes without collision groups.
 
-    Beside shapes with bit masks, such a shape has all of SDF's 16 bits.
+    Beside shapes with bit masks, it has all of SDF's 16 bits.
     """
     return (ALL_BITS, ALL_BITS) if has_rules(robot.links.values()) else MUJOCO_BITS
 

@@ -74,7 +74,7 @@ def write_joint(
     Add a joint to a body below it; return its MuJoCo joints, with their names.
 
     body_pose: the body's frame in the moved joint frame, initially. start: initial position of a
-    one-axis joint, at which the body is placed: MuJoCo's `ref`.
+    one-axis joint, MuJoCo's `ref`; the body is placed there.
     """
     turn = body_pose.rotation.T
     anchor = body_pose.inverse.position

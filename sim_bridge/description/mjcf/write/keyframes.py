@@ -23,9 +23,9 @@ def write_keyframe(
     findings: Findings,
 ) -> None:
     """
-    Add a keyframe; a warning among the findings if it sets joints that are several in MJCF.
+    Add a keyframe; a warning among the findings if it sets joints with several MJCF joints.
 
-    world: the worldbody with all bodies, in whose order MuJoCo numbers the joints.
+    world: the worldbody with all bodies; MuJoCo numbers the joints in its order.
     """
     written = {each.get('name', '') for each in world.iter('joint')}
     lost = sorted(keyframe.positions.keys() - written)

@@ -25,7 +25,7 @@ _WORLD = ''
 
 
 def write_mimic(equality: Element, joint: JointDescription, starts: Mapping[str, float]) -> None:
-    """Add a mimic rule. starts: initial positions by joint, from which MuJoCo's rule counts."""
+    """Add a mimic rule. starts: initial positions by joint; MuJoCo's rule counts from there."""
     rule = joint.mimic
     if rule is not None:
         offset = rule.position(starts.get(rule.joint, 0.0)) - starts.get(joint.name, 0.0)

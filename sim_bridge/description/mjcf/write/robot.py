@@ -46,7 +46,7 @@ FORMAT = Format(
         JointLimits: frozenset(('lower_effort',)),
         JointDynamics: frozenset(('damping', 'friction', 'armature', 'stiffness')),
         GeometryDescription: frozenset(('color', 'groups')),
-        # links that do not collide are written as excluded pairs
+        # links without collision are written as excluded pairs
         ContactDescription: frozenset(
             ('friction', 'spinning_friction', 'is_sensor', 'enabled', 'self_collide')
         ),

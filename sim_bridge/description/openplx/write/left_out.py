@@ -27,7 +27,7 @@ FORMAT = Format(
         JointDescription: frozenset(('mimic', 'safety', 'suspension')),
         JointLimits: frozenset(('velocity', 'lower_effort')),
         JointDynamics: frozenset(_OF_DYNAMICS),
-        # links that do not collide are written as disabled pairs
+        # links without collision are written as disabled pairs
         ContactDescription: frozenset(('self_collide',)),
     },
     has_visuals=False,

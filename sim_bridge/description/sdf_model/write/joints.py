@@ -53,7 +53,7 @@ def write_joint(model: Element, joint: JointDescription, findings: Findings) -> 
     add_pose(element, joint.child_pose.inverse)
     if joint.type is JointType.BALL:
         if joint.dynamics.damping:
-            # a ball's damping is that of its axis, whose direction has no meaning
+            # SDF writes a ball's damping in its axis; the direction has no meaning
             _axis(element, 'axis', joint.axis, JointLimits(), joint.dynamics)
     elif kind != 'fixed':
         _axis(element, 'axis', joint.axis, joint.limits, joint.dynamics, joint.mimic)
