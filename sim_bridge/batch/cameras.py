@@ -15,8 +15,8 @@ from sim_bridge.sensors.cameras import (
     CameraSensor,
     check_output,
     draw_at,
+    expose,
     made_renderer,
-    optical_frame,
     picture_of,
 )
 from sim_bridge.sight.bands import Band, Bands
@@ -91,14 +91,14 @@ class BatchPictures:
             )
 
     def render(
-        self, output: str, worlds: IntArray, poses: FloatArray, steps: IntArray | None = None
+        self, output: str, worlds: IntArray, frames: FloatArray, steps: IntArray | None = None
     ) -> np.ndarray:
         """
         Return an output (k, height, width, …), for each world as from `CameraSensor`.
 
-        worlds: (k,) numbers. poses: (n, sites, 12) link and sensor frames. steps: (n,) their step
-        counts, for the noise; None for the present ones. Raises UnknownNameError for an unknown
-        output, InvalidValueError without worlds.
+        worlds: (k,) numbers. frames: (n, sites, 18) as in the cameras' samples. steps: (n,) their
+        step counts, for the noise; None for the present ones. Raises UnknownNameError for an
+        unknown output, InvalidValueError without worlds.
         """
         check_output(self._settings, output, self._name)
         if not len(worlds):
@@ -109,11 +109,11 @@ class BatchPictures:
 
         def work(thread: int, band: Band) -> None:
             for place in range(*band):
-                own = poses[worlds[place]]
+                own = frames[worlds[place]]
                 renderer = self._renderer(thread, sceneries[place])
                 world = int(worlds[place])
                 draw = draw_at(self._key_for(self._seeds[world]), int(at[world]), self._time_step)
-                renderer.render(optical_frame(own[self._site]), own, draw)
+                expose(renderer, own, self._site, draw)
                 found[place] = picture_of(renderer, output, self._settings)
 
         bands = Bands(len(worlds), self._threads, 1)

@@ -20,7 +20,7 @@ from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import real_array, truth
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.sensors.cameras import CameraSensor, POSE_SIZE
+from sim_bridge.sensors.cameras import CameraSensor, FRAME_SIZE
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 
@@ -288,12 +288,12 @@ class BatchCamera(BatchDevice):
         """
         which = numbers_in(where, self._rows.n)
         if truth('now', now):
-            poses, steps = np.ascontiguousarray(self._sites()[:, :, :POSE_SIZE]), None
+            frames, steps = self._sites()[:, :, :FRAME_SIZE], None
         else:
             self._pictures.check_sampled(which[self.sample_step[which] == UNSAMPLED])
-            poses = self._samples[:, 0].reshape(self._rows.n, -1, POSE_SIZE)
+            frames = self._samples[:, 0].reshape(self._rows.n, -1, FRAME_SIZE)
             steps = self.sample_step
-        return self._pictures.render(output, which, poses, steps)
+        return self._pictures.render(output, which, frames, steps)
 
 
 class BatchContacts(DeclaredAttributes):

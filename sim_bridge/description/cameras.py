@@ -1,5 +1,5 @@
 """
-Cameras: description, checks, and the numbers in sensor_msgs/CameraInfo.
+Cameras: description and checks.
 
 Pixel centres are whole numbers, as in OpenCV: the upper left pixel has its centre at (0, 0). The
 optical frame has z forward, x right and y down (REP 103); the sensor frame has x forward and z
@@ -8,26 +8,15 @@ up, as in SDF. Distortion coefficients are in OpenCV's order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 import math
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.polynomial.polynomial import polyadd, polyder, polymul, polysub
-
+from sim_bridge.description.lenses import FLAT, fold_radius, LENSES, LensModel, maps, radius_at
 from sim_bridge.description.report import Findings, Place
-from sim_bridge.engine.data.lens import (
-    BROWN,
-    EQUIDISTANT,
-    IDENTITY,
-    PINHOLE,
-    RADIAL,
-    SINE,
-    TANGENT,
-)
-from sim_bridge.foundation.arrays import FloatArray
+from sim_bridge.engine.data.lens import BROWN, RADIAL
 from sim_bridge.foundation.errors import InvalidValueError
 
 PICTURES = ('image', 'depth', 'points', 'labels', 'instances')
@@ -69,57 +58,14 @@ TOPICS = (
 COMPRESSIONS = ('jpeg', 'png')
 """Formats of compressed images."""
 MOST_PIXELS = 16_000_000
+MOST_EXPOSURE_S = 1.0
+"""Greatest exposure and readout time [s]."""
+MOST_BLUR_SAMPLES = 64
 
 OPTICAL_AXES = ((0.0, 0.0, 1.0), (-1.0, 0.0, 0.0), (0.0, -1.0, 0.0))
 """Rotation from the optical frame to the sensor frame: rpy (-pi/2, 0, -pi/2)."""
 
 
-class LensModel(NamedTuple):
-    """
-    A lens model's word in files.
-
-    model, function: in `engine.data.lens`. counts: allowed counts of distortion coefficients.
-    preset: coefficients of a model without its own. distortion_model: in CameraInfo,
-    '' if ROS has none. published: count of coefficients there.
-    """
-
-    model: int
-    function: int
-    counts: tuple[int, ...]
-    preset: tuple[float, ...] = ()
-    distortion_model: str = ''
-    published: int = 0
-
-
-LENSES: Mapping[str, LensModel] = MappingProxyType(
-    {
-        'pinhole': LensModel(PINHOLE, IDENTITY, (0,), (), 'plumb_bob', 5),
-        'plumb_bob': LensModel(BROWN, IDENTITY, (0, 4, 5), (), 'plumb_bob', 5),
-        'rational_polynomial': LensModel(BROWN, IDENTITY, (0, 8), (), 'rational_polynomial', 8),
-        'equidistant': LensModel(EQUIDISTANT, IDENTITY, (0, 4), (), 'equidistant', 4),
-        'stereographic': LensModel(RADIAL, TANGENT, (0,), (2.0, 2.0, 0.0)),
-        'equisolid_angle': LensModel(RADIAL, SINE, (0,), (2.0, 2.0, 0.0)),
-        'orthographic': LensModel(RADIAL, SINE, (0,), (1.0, 1.0, 0.0)),
-        'sine': LensModel(RADIAL, SINE, (3,)),
-        'tangent': LensModel(RADIAL, TANGENT, (3,)),
-        'angle': LensModel(RADIAL, IDENTITY, (3,)),
-    }
-)
-"""
-Lens models by word.
-
-The last three have SDF's custom function as their coefficients c1 c2 c3: the radius on the
-normalized image is c1 f(angle / c2 + c3).
-"""
-
-_FUNCTIONS: Mapping[int, tuple[Callable[[float], float], Callable[[float], float]]] = {
-    IDENTITY: (lambda phase: phase, lambda phase: 1.0),
-    SINE: (math.sin, math.cos),
-    TANGENT: (math.tan, lambda phase: 1.0 + math.tan(phase) ** 2),
-}
-_FLAT = (PINHOLE, BROWN)
-# share of a polynomial's greatest coefficient
-_NEGLIGIBLE = 1e-100
 _MOST_COEFFICIENT = 1e6
 _NO_PLACES: Mapping[str, Place] = MappingProxyType({})
 
@@ -159,13 +105,15 @@ class CameraDescription:
     the lens's coefficients; () for none. cutoff: greatest angle from the optical axis [rad], for
     lenses by angle. clip: nearest and farthest depth along the optical axis [m]. format: encoding
     of images, word in FORMATS. depth_format: word in DEPTH_FORMATS. samples: colour samples in
-    pixels at edges, in SAMPLES. gain: factor for the light. image_noise, depth_noise: of images,
-    and of depths and points. compression, jpeg_quality: of compressed images, word in
-    COMPRESSIONS, and from 1 to 100. latency: simulated time from the exposure until a picture is
-    sent [s]. trigger: whether pictures are taken on request only; trigger_topic: for requests, ''
-    for the default. box_type: boxes in messages, word in BOX_TYPES. projection: numbers published
-    in P; None: the intrinsics. layout: word in LAYOUTS. topics: names that replace the layout's,
-    by key in TOPICS.
+    pixels at edges, in SAMPLES. gain: factor for the light. exposure_time: of a row, about the
+    picture's stamp, for motion blur [s]. blur_samples: instants averaged in it. readout: time from
+    the first row to the last one of a rolling shutter [s]; 0: all rows at once. image_noise,
+    depth_noise: of images, and of depths and points. compression, jpeg_quality: of compressed
+    images, word in COMPRESSIONS, and from 1 to 100. latency: simulated time from the exposure
+    until a picture is sent [s]. trigger: whether pictures are taken on request only;
+    trigger_topic: for requests, '' for the default. box_type: boxes in messages, word in
+    BOX_TYPES. projection: numbers published in P; None: the intrinsics. layout: word in LAYOUTS.
+    topics: names that replace the layout's, by key in TOPICS.
 
     Raises InvalidValueError.
     """
@@ -182,6 +130,9 @@ class CameraDescription:
     depth_format: str = '32FC1'
     samples: int = 4
     gain: float = 1.0
+    exposure_time: float = 0.0
+    blur_samples: int = 8
+    readout: float = 0.0
     image_noise: CameraNoise = CameraNoise()
     depth_noise: CameraNoise = CameraNoise()
     compression: str = 'jpeg'
@@ -227,70 +178,9 @@ class CameraDescription:
         if self.intrinsics is not None:
             return self.intrinsics
         focal = (
-            0.5 * self.width / _radius(self.model, self.coefficients, 0.5 * self.horizontal_fov)
+            0.5 * self.width / radius_at(self.model, self.coefficients, 0.5 * self.horizontal_fov)
         )
         return focal, focal, 0.5 * (self.width - 1), 0.5 * (self.height - 1), 0.0
-
-
-class CameraInfo(NamedTuple):
-    """
-    Numbers in sensor_msgs/CameraInfo.
-
-    distortion_model: '' if ROS has no name for the lens. D: coefficients. K, R: (3, 3). P: (3, 4).
-    """
-
-    distortion_model: str
-    D: FloatArray
-    K: FloatArray
-    R: FloatArray
-    P: FloatArray
-
-
-def camera_info(camera: CameraDescription) -> CameraInfo:
-    """
-    Return the numbers in camera_info.
-
-    K has the focal lengths on the optical axis. Lenses without a name in ROS have no coefficients
-    (REP 104).
-    """
-    fx, fy, cx, cy, skew = camera.pixel_intrinsics
-    model, coefficients = camera.model, camera.coefficients
-    gain = 1.0
-    if model.model == RADIAL:
-        # Radius slope at the angle 0: c1 / c2 f'(c3)
-        c1, c2, c3 = coefficients
-        gain = c1 / c2 * _FUNCTIONS[model.function][1](c3)
-    D = np.zeros(model.published)
-    if model.published:
-        D[: len(coefficients)] = coefficients
-    K = np.array([[gain * fx, gain * skew, cx], [0.0, gain * fy, cy], [0.0, 0.0, 1.0]])
-    P = np.zeros((3, 4))
-    P[:, :3] = K
-    if camera.projection is not None:
-        fx, fy, cx, cy, tx, ty = camera.projection
-        P[:] = [[fx, 0.0, cx, tx], [0.0, fy, cy, ty], [0.0, 0.0, 1.0, 0.0]]
-    return CameraInfo(model.distortion_model, D, K, np.eye(3), P)
-
-
-def fold_radius(coefficients: Sequence[float]) -> float:
-    """
-    Return the radius on the normalized image where Brown's radial distortion folds; inf for none.
-
-    coefficients: k1 k2 p1 p2 k3 k4 k5 k6, the missing ones 0; p1 and p2 are left out. The radius
-    s a(s²) / b(s²) folds at the first root of its derivative, a b + 2 t (a' b - a b') with t = s²,
-    or at a pole.
-    """
-    k = np.zeros(8)
-    k[: len(coefficients)] = coefficients
-    above, below = [1.0, k[0], k[1], k[4]], [1.0, k[5], k[6], k[7]]
-    rise = polysub(polymul(polyder(above), below), polymul(above, polyder(below)))
-    slope = polyadd(polymul(above, below), polymul([0.0, 2.0], rise))
-    folds, poles = _positive_roots(slope), _positive_roots(below)
-    if not folds or (poles and poles[0] <= folds[0]):
-        return math.inf
-    first = folds[0]
-    gain = np.polyval(above[::-1], first) / np.polyval(below[::-1], first)
-    return math.sqrt(first) * float(gain)
 
 
 # the camera's part in the frame of a picture
@@ -356,37 +246,6 @@ def _shown(value: object) -> str:
     return ' '.join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _radius(model: LensModel, coefficients: Sequence[float], angle: float) -> float:
-    """Return the radius on the normalized image at an angle [rad], without distortion."""
-    if model.model in _FLAT:
-        return math.tan(angle)
-    if model.model == EQUIDISTANT:
-        return angle
-    c1, c2, c3 = coefficients
-    return c1 * float(_FUNCTIONS[model.function][0](angle / c2 + c3))
-
-
-def _maps(model: LensModel, coefficients: Sequence[float], angle: float) -> bool:
-    """Return whether the radius grows from 0 up to an angle [rad], without distortion."""
-    if model.model != RADIAL:
-        return True
-    _, c2, c3 = coefficients
-    phase = angle / c2 + c3
-    is_growing = model.function == IDENTITY or abs(phase) < 0.5 * math.pi
-    return is_growing and _radius(model, coefficients, angle) > 0.0
-
-
-def _positive_roots(polynomial: Sequence[float]) -> list[float]:
-    """Return the real roots above zero, in order; polynomial: from the constant term up."""
-    numbers = np.asarray(polynomial, float)
-    numbers = numbers / np.abs(numbers).max(initial=1e-300)
-    # negligible terms have roots beyond any lens
-    numbers = np.where(np.abs(numbers) < _NEGLIGIBLE, 0.0, numbers)
-    roots = np.roots(numbers[::-1])
-    is_real = np.abs(roots.imag) <= 1e-9 * (1.0 + np.abs(roots.real))
-    return sorted(float(root) for root in roots[is_real].real if root > 0.0)
-
-
 def _defects(values: Mapping[str, Any]) -> Iterator[tuple[str, object, str]]:
     """Yield name, value and expectation for each wrong setting."""
     yield from _defects_of_words(values)
@@ -450,6 +309,12 @@ def _defects_of_exposure(values: Mapping[str, Any]) -> Iterator[tuple[str, objec
     """Yield the wrong numbers for gain and noise."""
     if not 0.0 < values['gain'] < math.inf:
         yield 'gain', values['gain'], 'a finite factor above 0'
+    for name in ('exposure_time', 'readout'):
+        if not 0.0 <= values[name] <= MOST_EXPOSURE_S:
+            yield name, values[name], f'from 0 to {MOST_EXPOSURE_S:g} s'
+    count = values['blur_samples']
+    if not (isinstance(count, int) and 1 <= count <= MOST_BLUR_SAMPLES):
+        yield 'blur_samples', count, f'a whole number from 1 to {MOST_BLUR_SAMPLES}'
     for name in ('image_noise', 'depth_noise'):
         noise = values[name]
         numbers = noise.mean, noise.stddev, noise.per_square
@@ -467,8 +332,8 @@ def _defects_of_intrinsics(
             yield 'intrinsics', tuple(given), 'fx and fy above 0 and finite cx, cy, skew [px]'
         return
     fov = values['horizontal_fov']
-    most, word = (math.pi, 'below pi') if model.model in _FLAT else (math.tau, 'at most 2 pi')
-    if not (0.0 < fov < most or (fov == most and model.model not in _FLAT)):
+    most, word = (math.pi, 'below pi') if model.model in FLAT else (math.tau, 'at most 2 pi')
+    if not (0.0 < fov < most or (fov == most and model.model not in FLAT)):
         yield 'horizontal_fov', fov, f'above 0 and {word} for the lens {values["lens"]} [rad]'
-    elif not _maps(model, coefficients, 0.5 * fov):
+    elif not maps(model, coefficients, 0.5 * fov):
         yield 'horizontal_fov', fov, f'an angle that the lens {values["lens"]} maps [rad]'

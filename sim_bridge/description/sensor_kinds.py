@@ -25,12 +25,12 @@ from sim_bridge.description.cameras import (
     DEPTH_FORMATS,
     FORMATS,
     LAYOUTS,
-    LENSES,
     OUTPUTS,
     read_camera,
     TOPICS,
     USUAL_OUTPUTS,
 )
+from sim_bridge.description.lenses import LENSES
 from sim_bridge.description.numbers import Numbers
 from sim_bridge.description.origin import Origin
 from sim_bridge.description.rays import ANGLES, RADIATIONS, RANGE, RaySettings, read_rays
@@ -436,13 +436,22 @@ def _build_camera(
             findings.error('missing-attribute', place, f'needs {", ".join(missing)}', 'intrinsics')
             return CameraDescription()
         given['intrinsics'] = tuple(numbers.get(key, 0.0) for key in _INTRINSICS)
-    given['gain'] = given.pop('exposure', {}).get('gain', 1.0)
+    exposure = given.pop('exposure', {})
+    given |= {_EXPOSURE[key]: value for key, value in exposure.items()}
+    if 'blur_samples' in given:
+        given['blur_samples'] = _whole(given['blur_samples'])
     for key, numbers in given.pop('noise', {}).items():
         given[f'{key}_noise'] = CameraNoise(**numbers)
     return read_camera(given, place, findings)
 
 
 _INTRINSICS = ('fx', 'fy', 'cx', 'cy', 'skew')
+_EXPOSURE = {
+    'gain': 'gain',
+    'time': 'exposure_time',
+    'blur_samples': 'blur_samples',
+    'readout': 'readout',
+}
 _DEVIATION = Numbers(minimum=0.0)
 _ORIENTATION = Quantity('orientation', size=4, has_noise=False)
 _ANGULAR_VELOCITY = _vector('angular_velocity', 'rad/s')
@@ -708,7 +717,10 @@ CAMERA = declare(
             'format': Choice('rgb8', f'or {", ".join(FORMATS[1:])}', choices=FORMATS),
             'samples': Values('4', 'colour samples in pixels at edges; or 1, 9, 16'),
             'exposure': Section(
-                '{gain: 1.0}', 'gain: factor for the light', keys={'gain': Numbers()}
+                '{gain: 1.0, time: 0.01, blur_samples: 8, readout: 0.02}',
+                'factor for the light; time of a row, for motion blur, and from the first row to '
+                'the last, for a rolling shutter [s]',
+                keys={key: Numbers() for key in _EXPOSURE},
             ),
             'noise': Sections(
                 '{image: {stddev: 0.007}, depth: {stddev: 0.002, per_square: 0.001}}',

@@ -1,8 +1,8 @@
 """
 Cameras: devices that keep their sample's poses, and render them when a picture is read.
 
-A sample has the frames of all links and sensors in the world, in rows of 12: rotation by rows,
-then the origin [m].
+A sample has the frames of all links and sensors in the world, in rows of 18: rotation by rows, the
+origin [m], then angular and linear velocity in world axes.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from sim_bridge.description.camera_info import camera_info
 from sim_bridge.description.cameras import (
     BOXES,
-    camera_info,
     CameraDescription,
     frame_name,
     OPTICAL_AXES,
@@ -33,8 +33,11 @@ from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery
+from sim_bridge.sight.shutter import Motion
 
 POSE_SIZE = 12
+FRAME_SIZE = 18
+"""Numbers of a frame in a sample: pose, angular and linear velocity."""
 _OPTICAL = np.array(OPTICAL_AXES)
 
 
@@ -72,6 +75,7 @@ class CameraSensor(Device):
         'keep_poses',
         'kept',
         'take_back',
+        'frames',
         'key_for',
         'noise_key',
         'optical_pose',
@@ -112,7 +116,7 @@ class CameraSensor(Device):
         self._site, self._sites, self._is_taken_back = own, sites, False
         if is_same:
             return
-        size = POSE_SIZE * len(sites)
+        size = FRAME_SIZE * len(sites)
         if self.memory.sample.shape[1] != size:
             # fixed for users alone: the device table, which has the address, is being rebuilt
             self._set_memory(Memory(np.full((2, size), np.nan), self.memory.step))
@@ -250,9 +254,14 @@ class CameraSensor(Device):
         return self._boxes
 
     @property
+    def frames(self) -> FloatArray:
+        """(n, 18) all link and sensor frames at the sample, with velocities."""
+        return self.memory.sample[0].reshape(-1, FRAME_SIZE)
+
+    @property
     def poses(self) -> FloatArray:
         """(n, 12) all link and sensor frames at the sample."""
-        return self.memory.sample[0].reshape(-1, POSE_SIZE)
+        return self.frames[:, :POSE_SIZE]
 
     @property
     def optical_pose(self) -> FloatArray:
@@ -299,9 +308,8 @@ class CameraSensor(Device):
         # the renderer no longer has the sample's picture
         self._forget()
         sites = self.link.robot.world.simulation.observation.sites()
-        poses = np.ascontiguousarray(sites[:, :POSE_SIZE])
         step = self.link.robot.world.simulation.run.step_count
-        renderer.render(optical_frame(poses[self.site]), poses, self._draw(step))
+        expose(renderer, sites[:, :FRAME_SIZE], self.site, self._draw(step))
         return picture_of(renderer, output, self.settings)
 
     def _picture(self, output: str) -> np.ndarray:
@@ -321,7 +329,7 @@ class CameraSensor(Device):
             self._forget()
         renderer = self._present_renderer()
         if not self._is_rendered:
-            renderer.render(self.optical_pose, self.poses, self._draw(step))
+            expose(renderer, self.frames, self.site, self._draw(step))
             self._rendered, self._is_rendered = step, True
         return renderer
 
@@ -356,9 +364,24 @@ class CameraSensor(Device):
 
 
 def optical_frame(sensor: FloatArray) -> FloatArray:
-    """Return a sensor frame's optical frame, (12,) each: rotation by rows, origin [m]."""
+    """
+    Return a sensor frame's optical frame (12,): rotation by rows, origin [m].
+
+    sensor: (12,) the same of the sensor frame; more numbers are ignored.
+    """
     rotation = sensor[:9].reshape(3, 3) @ _OPTICAL
-    return np.concatenate([rotation.ravel(), sensor[9:]])
+    return np.concatenate([rotation.ravel(), sensor[9:POSE_SIZE]])
+
+
+def expose(renderer: Renderer, frames: FloatArray, site: int, draw: int) -> None:
+    """
+    Render a picture with the motion during its exposure.
+
+    frames: (n, 18) as in a sample. site: number of the camera's own. draw: from `draw_at`.
+    """
+    velocities = frames[:, POSE_SIZE:]
+    motion = Motion(velocities[site], velocities)
+    renderer.render(optical_frame(frames[site]), frames[:, :POSE_SIZE], draw, motion)
 
 
 def optics_of(camera: CameraDescription) -> Optics:
@@ -396,7 +419,14 @@ def made_renderer(
     threads: int = 1,
 ) -> Renderer:
     """Return a renderer for a camera in a scenery; threads: with the calling one."""
-    exposure = Exposure(camera.gain, camera.image_noise, camera.depth_noise)
+    exposure = Exposure(
+        camera.gain,
+        camera.image_noise,
+        camera.depth_noise,
+        camera.exposure_time,
+        camera.blur_samples,
+        camera.readout,
+    )
     return Renderer(scenery, optics, threads, light, camera.samples, exposure)
 
 

@@ -8,8 +8,8 @@ a shape from inside without a hit, as in a renderer with back-face culling: a se
 not blind it.
 
 The settings for a contact sensor are the watched geometry numbers; `place_readings` describes
-those for sensors measured by place. A camera has no settings: its sample is the frames of
-all links and sensors, from which pictures are rendered later.
+those for sensors measured by place. A camera has no settings: its sample is the frames and
+velocities of all links and sensors, from which pictures are rendered later.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from sim_bridge.engine.collision.ray.cast import CULLED, nearest, NOTHING, plant
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.math.mat3 import load_m, mul_mv, mul_tv
 from sim_bridge.engine.math.vec3 import add, cross, dot, load3, load_v, scale, store_v, sub, ZERO
-from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION, SITE_V
+from sim_bridge.engine.pipeline.observe import SITE_DW, SITE_POSITION, SITE_ROTATION, SITE_V
 from sim_bridge.sensors.columns import (
     CODE,
     CONTACTS,
@@ -83,7 +83,7 @@ def measure_surroundings(
                 )
                 continue
             if device[k, FAMILY] == IMAGES:
-                sample_poses(site_row, values, size)
+                sample_motion(site_row, values, size)
                 continue
             settings = floats_at(device[k, SETTINGS_AT], device[k, SETTINGS_SIZE])
             if device[k, FAMILY] == PLACE:
@@ -110,13 +110,12 @@ def measure_surroundings(
 
 
 @kernel
-def sample_poses(site_row, value_out, at):
-    """Write all link and sensor frames from a place on, each as (12,)."""
+def sample_motion(site_row, value_out, at):
+    """Write all link and sensor frames with their velocities from a place on, each as (18,)."""
     for site in range(site_row.shape[0]):
-        for k in range(9):
-            value_out[at + 12 * site + k] = site_row[site, SITE_ROTATION + k]
-        for k in range(3):
-            value_out[at + 12 * site + 9 + k] = site_row[site, SITE_POSITION + k]
+        # rotation, position, angular and linear velocity are neighbours
+        for k in range(SITE_DW):
+            value_out[at + SITE_DW * site + k] = site_row[site, SITE_ROTATION + k]
 
 
 @kernel

@@ -21,15 +21,22 @@ class Bands:
     def __init__(self, height: int, threads: int, rows: int):
         """Divide an image; rows: band height; a single thread has one band."""
         rows = height if threads == 1 else rows
-        self._bands = [(row, min(row + rows, height)) for row in range(0, height, rows)]
+        self._height, self._bands = height, _divided((0, height), rows)
         self.threads = min(threads, len(self._bands))
         self._pool: ThreadPoolExecutor | None = None
         forks.in_child(self, Bands._forget)
 
-    def run(self, work: Callable[[int, Band], None]) -> None:
-        """Call work(thread, band) for all bands; `thread` counts from 0."""
+    def run(self, work: Callable[[int, Band], None], rows: Band | None = None) -> None:
+        """
+        Call work(thread, band) for all bands; `thread` counts from 0.
+
+        rows: divided among the threads; None: all, in the bands.
+        """
+        divided = self._bands
+        if rows is not None and rows != (0, self._height):
+            divided = _divided(rows, -(-(rows[1] - rows[0]) // self.threads))
         # the interpreter lock makes `next` atomic
-        bands = iter(self._bands)
+        bands = iter(divided)
         if self.threads == 1:
             _take(work, 0, bands)
             return
@@ -56,6 +63,12 @@ class Bands:
     def _forget(self) -> None:
         """Start other threads at the next picture, in a forked child process."""
         self._pool = None
+
+
+def _divided(rows: Band, step: int) -> list[Band]:
+    """Return bands of `step` rows, the last one perhaps lower."""
+    first, end = rows
+    return [(row, min(row + step, end)) for row in range(first, end, step)]
 
 
 def _take(work: Callable[[int, Band], None], thread: int, bands: Iterator[Band]) -> None:

@@ -1,4 +1,4 @@
-"""Gain and noise of pictures."""
+"""Gain, noise and time of pictures."""
 
 from __future__ import annotations
 
@@ -20,15 +20,19 @@ _DEPTH_SALT = 0x5851F42D4C957F2D
 @dataclass(frozen=True)
 class Exposure:
     """
-    Gain and noise of a camera.
+    Gain, noise and exposure of a camera.
 
     gain: factor for the light. image: noise of encoded values, 1 for white. depth: noise of depths
-    [m].
+    [m]. time: of the exposure of a row [s]. blur_samples: instants in this time whose light is
+    averaged. readout: from the first row's exposure to the last one's [s]; 0: all at once.
     """
 
     gain: float = 1.0
     image: CameraNoise = CameraNoise()
     depth: CameraNoise = CameraNoise()
+    time: float = 0.0
+    blur_samples: int = 1
+    readout: float = 0.0
 
     def image_noise(self, draw: int) -> PixelNoise:
         """Return an image's noise; draw: from `draw_of`."""

@@ -73,6 +73,9 @@ def visuals_of_link(
         place = f'link {link.name!r}, visual {name!r}'
         try:
             for surface in _surfaces(each, warn):
+                if not _has_area(surface, _scale(each)):
+                    warn(f'{place}: a mesh without triangles with three different corners')
+                    continue
                 found.append(
                     Visual(
                         surface,
@@ -117,6 +120,16 @@ def _surfaces(visual: GeometryDescription, warn: Callable[[str], None]) -> Itera
         if not all(map(_has_finite_places, appearance.pieces)):
             warn(f'mesh {visual.path}: texture coordinates that are not finite, 0 instead')
         yield from appearance.pieces
+
+
+def _has_area(surface: Piece | Shape, scale: tuple[float, float, float]) -> bool:
+    """Return whether a triangle has three different corners; small factors make them equal."""
+    if isinstance(surface, Shape):
+        return True
+    corners = (surface.vertices.astype(float) * scale)[surface.triangles.astype(np.int64)]
+    return bool(
+        np.all([(corners[:, k] != corners[:, k - 1]).any(axis=1) for k in range(3)], axis=0).any()
+    )
 
 
 def _has_finite_places(piece: Piece) -> bool:

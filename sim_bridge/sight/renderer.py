@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
 from sim_bridge.compiler.calls import Call
@@ -23,6 +25,7 @@ from sim_bridge.sight.lines import Lines
 from sim_bridge.sight.optics import Optics
 from sim_bridge.sight.scenery import Scenery
 from sim_bridge.sight.shading import Shading
+from sim_bridge.sight.shutter import Motion, moved, Shutter
 
 _GRIDS = {1: 1, 4: 2, 9: 3, 16: 4}
 # (place of red, channels) and places of red in Bayer squares
@@ -60,7 +63,8 @@ class Renderer:
         Compute the camera's rays.
 
         threads: at least 1, with the calling one. surroundings: lamps and sky; None: the default
-        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16. exposure: gain and noise.
+        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16. exposure: gain, noise, and
+        the times of rows.
         """
         if samples not in _GRIDS:
             raise InvalidValueError('samples', samples, 'one of 1, 4, 9, 16')
@@ -81,6 +85,12 @@ class Renderer:
         lighting = (surroundings or Surroundings()).arrays()
         self._shading = Shading(scenery, optics, lighting, self._side)
         self._camera, self._poses = np.zeros((1, 12)), np.zeros((scenery.bodies, 12))
+        # at the middle of the exposure, and the present instant from there [s]
+        self._middle, self._velocities = np.zeros((0, 12)), np.zeros((0, 6))
+        self._instant = 0.0
+        self._shutter = Shutter(exposure, optics.height)
+        self._at_once = Shutter(_PLAIN, optics.height)
+        self._instants = self._at_once
         self._placed = np.zeros((len(scenery.visuals), 12))
         self._place = place_visuals.prepare(scenery.geometry, self._poses, self._placed)
         self._covers: dict[tuple[int, Band], list[Call]] = {}
@@ -93,26 +103,52 @@ class Renderer:
         """(height, width) int32 visual seen by each pixel, -1 for none; until the next picture."""
         return self.picture.item
 
-    def render(self, camera: FloatArray, poses: FloatArray, draw: int = 0) -> None:
+    def render(
+        self, camera: FloatArray, poses: FloatArray, draw: int = 0, motion: Motion | None = None
+    ) -> None:
         """
         Find the surface seen by each pixel.
 
         camera: (12,) optical frame in the world: rotation by rows, origin [m]; z
-        forward, x right, y down. poses: (n, 12) body poses in the same layout. draw: from
-        `exposure.draw_of`, for the noise. Raises InvalidValueError for arrays with other shapes or
-        numbers that are not finite.
+        forward, x right, y down. poses: (n, 12) body poses in the same layout, at
+        the middle of the exposure. draw: from `exposure.draw_of`, for the noise. motion: for blur
+        and a rolling shutter; None: all at rest. Raises InvalidValueError for arrays with other
+        shapes or numbers that are not finite.
         """
         camera, poses = self._checked(camera, poses)
-        np.copyto(self._camera, camera)
-        np.copyto(self._poses, poses)
         self._is_shaded = False
+        self._instants = self._at_once
+        if motion is not None and not self._shutter.has_one_instant:
+            self._velocities = self._checked_motion(motion)
+            self._instants = self._shutter
+        self._middle = np.vstack([camera, poses])
+        self._pose(0.0)
         self._image_noise = self._exposure.image_noise(draw)
         self._depth_noise = self._exposure.depth_noise(draw)
+        self._see(0.0)
+
+    def _pose(self, time: float) -> None:
+        """Place all at an instant, from the middle of the exposure [s]."""
+        poses = self._middle if time == 0.0 else moved(self._middle, self._velocities, time)
+        np.copyto(self._camera, poses[:1])
+        np.copyto(self._poses, poses[1:])
+        self._instant = time
         self._place()
         self._shading.begin(self._camera, self._placed)
-        self._bands.run(self._see)
 
-    def _see(self, thread: int, band: Band) -> None:
+    def _rows_at(self, time: float) -> Iterator[Band]:
+        """Yield bands of rows, with all placed at their instants; time: from their middles [s]."""
+        for rows, middle in self._instants.rows:
+            if middle + time != self._instant:
+                self._pose(middle + time)
+            yield rows
+
+    def _see(self, time: float) -> None:
+        """Find the surfaces; time: from the middle of each row's exposure [s]."""
+        for rows in self._rows_at(time):
+            self._bands.run(self._see_rows, rows)
+
+    def _see_rows(self, thread: int, band: Band) -> None:
         """Find the surfaces in some rows."""
         if (thread, band) not in self._covers:
             self._covers[thread, band] = self._prepare(thread, band)
@@ -196,21 +232,41 @@ class Renderer:
         flat, found = np.zeros((2, self.optics.height, self.optics.width, 3), np.float32)
         geometry, appearance = self.scenery.geometry, self.scenery.appearance
         place = geometry, self._placed, appearance, self._camera, self._rays
-        self._bands.run(lambda _, band: orient(*place, *band, self.picture, flat, found))
+        for rows in self._rows_at(0.0):
+            self._bands.run(lambda _, band: orient(*place, *band, self.picture, flat, found), rows)
         return found
 
     def _shade(self) -> None:
-        """Compute the light."""
-        shading, canvas, lines = self._shading, self._canvas, self._lines
-        shading.prepare()
-        self._bands.run(lambda thread, band: shading.light(canvas, band, lines[thread]))
-        if self._side > 1:
-            self._bands.run(
-                lambda thread, band: shading.smooth(
-                    canvas, band, lines[thread], self._samples[thread]
-                )
-            )
+        """Compute the light: the mean over the samples of the exposure."""
+        times = self._instants.samples
+        if len(times) == 1:
+            self._light_at(times[0])
+        else:
+            total = np.zeros(self._canvas.light.shape)
+            for time in times:
+                self._see(time)
+                self._light_at(time)
+                total += self._canvas.light
+            self._canvas.light[:] = total / len(times)
+            # depths and labels are of the middle
+            self._see(0.0)
         self._is_shaded = True
+
+    def _light_at(self, time: float) -> None:
+        """Compute the light of the surfaces seen; time: as for `_see`."""
+        shading, canvas, lines = self._shading, self._canvas, self._lines
+        for rows in self._rows_at(time):
+            shading.prepare()
+            self._bands.run(lambda thread, band: shading.light(canvas, band, lines[thread]), rows)
+        if self._side > 1:
+            for rows in self._rows_at(time):
+                shading.prepare()
+                self._bands.run(
+                    lambda thread, band: shading.smooth(
+                        canvas, band, lines[thread], self._samples[thread]
+                    ),
+                    rows,
+                )
 
     def labels(self) -> np.ndarray:
         """Return (height, width) uint16 semantic label by pixel, 0 for background."""
@@ -227,13 +283,17 @@ class Renderer:
         camera, poses: at an earlier instant, as for `render`. nan: see `flow_of`.
         """
         camera, poses = self._checked(camera, poses)
-        return flow_of(
-            self.scenery.geometry,
-            self.optics,
-            self.picture,
-            (self._camera[0], self._poses),
-            (camera[0], poses),
-        )
+        found = np.full((self.optics.height, self.optics.width, 2), np.nan, np.float32)
+        for first, end in self._rows_at(0.0):
+            found[first:end] = flow_of(
+                self.scenery.geometry,
+                self.optics,
+                self.picture,
+                (self._camera[0], self._poses),
+                (camera[0], poses),
+                (first, end),
+            )[first:end]
+        return found
 
     def close(self) -> None:
         """End the threads."""
@@ -250,6 +310,17 @@ class Renderer:
                 'poses', f'array of shape {poses.shape}', f'({self.scenery.bodies}, 12) numbers'
             )
         return camera, poses[: self.scenery.bodies]
+
+    def _checked_motion(self, motion: Motion) -> FloatArray:
+        """Return the velocities of camera and bodies (1 + n, 6); raises as `render`."""
+        camera = np.asarray(motion.camera, float).reshape(1, -1)
+        bodies = np.asarray(motion.bodies, float)
+        count = self.scenery.bodies
+        if bodies.ndim != 2 or bodies.shape[1] != 6 or len(bodies) < count or camera.size != 6:
+            raise InvalidValueError(
+                'motion', f'array of shape {bodies.shape}', f'({count}, 6) numbers, and 6'
+            )
+        return np.vstack([camera, bodies[:count]])
 
     def _of_visuals(self, values: np.ndarray) -> np.ndarray:
         """Return a number for each pixel; values: (n,) by visual; 0 without visual."""

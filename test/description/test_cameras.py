@@ -9,14 +9,9 @@ import pytest
 from robots import link, robot
 
 from sim_bridge.description import DescriptionError, load_description, sensors_from_mapping
-from sim_bridge.description.cameras import (
-    camera_info,
-    CameraDescription,
-    CameraNoise,
-    fold_radius,
-    FORMATS,
-    Projection,
-)
+from sim_bridge.description.camera_info import camera_info
+from sim_bridge.description.cameras import CameraDescription, CameraNoise, FORMATS, Projection
+from sim_bridge.description.lenses import fold_radius
 from sim_bridge.engine.data.lens import BROWN
 from sim_bridge.engine.image.lens import fill_rays, find_limit, project_points
 from sim_bridge.engine.image.make_lens import make_lens
@@ -319,6 +314,12 @@ def test_a_projection_is_published_only():
         ({'noise': {'image': {'per_square': 1.0}}}, 'per_square', '1.0'),
         ({'noise': 3}, 'noise', '3'),
         ({'exposure': {'gain': 0.0}}, 'gain', '0.0'),
+        ({'exposure': {'time': -0.1}}, 'exposure_time', '-0.1'),
+        ({'exposure': {'time': float('nan')}}, 'time', 'nan'),
+        ({'exposure': {'blur_samples': 0}}, 'blur_samples', '0'),
+        ({'exposure': {'blur_samples': 2.5}}, 'blur_samples', '2.5'),
+        ({'exposure': {'readout': 2.0}}, 'readout', '2.0'),
+        ({'exposure': {'rolling': 1.0}}, 'rolling', ''),
     ],
 )
 def test_wrong_settings_are_named(keys, name, value):
@@ -368,12 +369,13 @@ def test_tags_without_effect_are_named():
     }
 
 
-def test_noise_and_gain_are_read():
-    """Read YAML's and SDF's noise: of the image, or of depths for a depth camera."""
+def test_noise_and_exposure_are_read():
+    """Read YAML's exposure, and noise of YAML and SDF: of the image, or of a depth camera's."""
     settings = read(
         noise={'image': {'stddev': 0.01}, 'depth': {'mean': 0.1, 'per_square': 0.002}},
-        exposure={'gain': 1.5},
+        exposure={'gain': 1.5, 'time': 0.01, 'blur_samples': 4, 'readout': 0.02},
     ).settings
+    assert (settings.exposure_time, settings.blur_samples, settings.readout) == (0.01, 4, 0.02)
     assert settings.image_noise == CameraNoise(0.0, 0.01)
     assert settings.depth_noise == CameraNoise(0.1, 0.0, 0.002) and settings.gain == 1.5
     text = '<noise><type>gaussian</type><mean>0.1</mean><stddev>0.007</stddev></noise>'

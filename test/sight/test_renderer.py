@@ -100,6 +100,24 @@ def test_visual_meshes_are_seen_instead_of_collision_shapes(tmp_path):
     assert 0.02 < np.isfinite(distance).mean() < 0.5
 
 
+@pytest.mark.parametrize('scale', ['1 1 1', '1e-320 1e-320 1e-320'])
+def test_meshes_without_area_are_named(tmp_path, scale):
+    """Name a mesh whose triangles have equal corners, in its file or by its scale."""
+    corners = ((0, 0, 0),) * 3 if scale == '1 1 1' else ((0, 0, 0), (1e-9, 0, 0), (0, 1e-9, 0))
+    lines = [f'v {x} {y} {z}' for x, y, z in corners]
+    (tmp_path / 'point.obj').write_text('\n'.join([*lines, 'f 1 2 3']))
+    path = tmp_path / 'robot.urdf'
+    path.write_text(
+        '<robot name="r"><link name="a"><visual><geometry>'
+        f'<mesh filename="point.obj" scale="{scale}"/></geometry></visual></link></robot>'
+    )
+    world = sb.World()
+    world.load_urdf(path, base='fixed')
+    with pytest.warns(UserWarning, match='three different corners'):
+        image = world.render((0, 0, 1), (1, 0, 0.3), sb.CameraDescription(size=(4, 3)))
+    assert image.shape == (3, 4, 3)
+
+
 @pytest.mark.parametrize('threads', [2, 3, 4])
 def test_threads_change_no_bit(threads):
     """Give equal depths, points and visuals on 1 to 4 threads."""

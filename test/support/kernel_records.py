@@ -27,7 +27,7 @@ from sim_bridge.engine.data.world_table import Handle
 from sim_bridge.engine.pipeline.observe import SITE_POSITION, SITE_ROTATION, SITE_V
 from sim_bridge.engine.pipeline.step import NOT_CONVERGED
 import sim_bridge.sensors
-from sim_bridge.sensors.measure import sample_poses
+from sim_bridge.sensors.measure import sample_motion
 from sim_bridge.sensors.place_readings import CODES, read_place
 from sim_bridge.sensors.readings import ACCELEROMETER, FORCE, GYRO, IMU, take_reading
 from sim_bridge.sensors.step_and_sample import ANEW, SMOOTH_STEPS, STEPS
@@ -275,7 +275,7 @@ class Recorder:
         handle.part(Workspace).pushes[:] = np.nan
         observe()
         gravity, values = handle.part(Model).gravity, np.zeros(16)
-        self.reference(sample_poses)(site_row, np.zeros(12 * len(site_row) + 3), 3)
+        self.reference(sample_motion)(site_row, np.zeros(18 * len(site_row) + 3), 3)
         for site in range(len(site_row)):
             for kind in (FORCE, GYRO, ACCELEROMETER, IMU):
                 for turned in (-1, 0):

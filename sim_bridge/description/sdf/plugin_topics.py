@@ -59,6 +59,11 @@ def name_in(element: Element) -> str:
     return element_text(element).strip(_QUOTES)
 
 
+def text_in(node: Element, *tags: str) -> str:
+    """Return the first child's text as a name; tags: alternatives; '' for none."""
+    return next((name_in(each) for each in node if each.tag in tags), '')
+
+
 def read_topic(text: str, place: Place, findings: Findings) -> str:
     """
     Return a valid topic name; '' for none, and for Gazebo's default name.

@@ -37,7 +37,7 @@ from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.ros.camera.triggers import Triggers
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.wire.qos import optional_messages
-from sim_bridge.sensors.cameras import POSE_SIZE
+from sim_bridge.sensors.cameras import FRAME_SIZE
 from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.trust.child import python_module
@@ -362,7 +362,7 @@ class CameraFeed:
     def _tell_scene(self) -> bool:
         """Send the scene unless it was sent; return whether it was."""
         if not self._is_told:
-            file = make_ring(self._poses // POSE_SIZE, len(self._fed))
+            file = make_ring(self._poses // FRAME_SIZE, len(self._fed))
             try:
                 self._is_told = self._send(partial(send_scene, scene=self._scene, ring=file))
                 self._ring = Ring(file)

@@ -22,7 +22,7 @@ from sim_bridge.ros.wire.compressed_images import compressed_message, encoding_t
 from sim_bridge.ros.wire.detection_messages import detections_2d, detections_3d, label_info
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
-from sim_bridge.sensors.cameras import made_renderer, optical_frame, optics_of, picture_of
+from sim_bridge.sensors.cameras import expose, made_renderer, optical_frame, optics_of, picture_of
 from sim_bridge.sensors.picture_hashes import Hashes, hashes_of
 from sim_bridge.sight.boxes import BoxFinder
 from sim_bridge.sight.exposure import draw_of
@@ -121,7 +121,7 @@ class CameraPublishers:
                 self._scenery, self._scene.surroundings, optics_of(settings), settings, _THREADS
             )
         draw = draw_of(self._camera.noise_key, frame.stamp)
-        self._renderer.render(optical_frame(frame.poses[site]), frame.poses, draw)
+        expose(self._renderer, frame.poses, site, draw)
 
     def _publish_boxes(self, pictures: dict[str, Publisher], frame: Frame, site: int) -> None:
         """Publish the boxes in the rendered picture."""

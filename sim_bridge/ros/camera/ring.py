@@ -15,8 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sim_bridge.sensors.cameras import FRAME_SIZE
+
 _LEAST_SLOTS, _SLOTS_PER_CAMERA = 64, 4
-_POSE_SIZE = 12
 # first numbers in the file: frames written and read, pose values in a frame, slots
 _WRITTEN, _READ, _SIZE, _SLOTS = range(4)
 _HEAD = 8
@@ -28,8 +29,8 @@ class Frame(NamedTuple):
     """
     Poses at a camera's sample.
 
-    camera: number in the scene. stamp: [ns]. written: monotonic write time [ns]. poses: (n,
-    12) frames of all links and sensors.
+    camera: number in the scene. stamp: [ns]. written: monotonic write time [ns]. poses: (n, 18)
+    frames of all links and sensors with velocities, as in `sensors.cameras`.
     """
 
     camera: int
@@ -40,7 +41,7 @@ class Frame(NamedTuple):
 
 def make_ring(sites: int, cameras: int) -> int:
     """Return a memory file for a ring; sites: frames in the poses. cameras: that write to it."""
-    slots, size = max(_LEAST_SLOTS, _SLOTS_PER_CAMERA * cameras), _POSE_SIZE * sites
+    slots, size = max(_LEAST_SLOTS, _SLOTS_PER_CAMERA * cameras), FRAME_SIZE * sites
     file = os.memfd_create('sim_bridge_camera_poses')
     os.ftruncate(file, 8 * (_HEAD + slots * (_SLOT_HEAD + size)))
     os.pwrite(file, np.array([0, 0, size, slots], np.int64).tobytes(), 0)
@@ -66,7 +67,7 @@ class Ring:
         """
         Add a frame; return the camera whose unread frame it replaces, -1 for none.
 
-        poses: (12 n,).
+        poses: (18 n,).
         """
         number = self._next
         slot = number % self._slots
@@ -91,4 +92,4 @@ class Ring:
 
     def _copy(self, slot: int) -> Frame:
         camera, stamp, written = self._marks[slot].tolist()
-        return Frame(camera, stamp, written, self._poses[slot].reshape(-1, _POSE_SIZE).copy())
+        return Frame(camera, stamp, written, self._poses[slot].reshape(-1, FRAME_SIZE).copy())

@@ -9,7 +9,8 @@ import numpy as np
 from sensor_msgs.msg import CameraInfo as CameraInfoMessageType
 from sensor_msgs.msg import Image, PointCloud2, PointField
 
-from sim_bridge.description.cameras import camera_info, CameraDescription, COLORED
+from sim_bridge.description.camera_info import camera_info
+from sim_bridge.description.cameras import CameraDescription, COLORED
 from sim_bridge.ros.wire.messages import PreparedMessage
 
 _ITEMS = {'32FC1': np.float32, '16UC1': np.uint16, 'mono16': np.uint16}

@@ -23,7 +23,7 @@ def ends():
 
 def poses(number):
     """Return poses that tell their frame."""
-    return np.full(12 * SITES, float(number))
+    return np.full(18 * SITES, float(number))
 
 
 def test_frames_arrive_in_order(ends):
@@ -41,7 +41,7 @@ def test_frames_arrive_in_order(ends):
         (0, 40),
     ]
     assert all((each.poses == k).all() for k, each in enumerate(frames))
-    assert frames[0].poses.shape == (SITES, 12)
+    assert frames[0].poses.shape == (SITES, 18)
     assert reader.read() == []
 
 
@@ -61,7 +61,7 @@ def test_many_cameras_have_slots():
     file = make_ring(1, 100)
     writer, reader = Ring(file), Ring(file)
     os.close(file)
-    assert {writer.write(k, 0, np.zeros(12)) for k in range(300)} == {-1}
+    assert {writer.write(k, 0, np.zeros(18)) for k in range(300)} == {-1}
     assert len(reader.read()) == 300
 
 

@@ -69,7 +69,7 @@ _CAMERAS = {
         'format': 'bayer_rggb8',
         'samples': 9,
         'depth_format': '16UC1',
-        'exposure': {'gain': 1.5},
+        'exposure': {'gain': 1.5, 'time': 0.01, 'blur_samples': 2, 'readout': 0.01},
         'noise': {
             'image': {'stddev': 0.007},
             'depth': {'mean': 0.1, 'stddev': 0.002, 'per_square': 0.001},
