@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 
+from ending_with_tests import ending_with_tests
 from marks import marks_of
 import pytest
 
@@ -230,14 +231,15 @@ def start_process(ros_environment):
 
     `start_process('-m', 'sim_bridge', 'version')` runs this interpreter with these arguments and
     returns the `Popen`; its standard output is a text pipe, including standard error. Remaining
-    processes and all their children are killed at the end of the test. Keyword arguments go to
-    `Popen`. `start_process.started` lists the processes.
+    processes and all their children are killed at the end of the test; a test that is cut off ends
+    them with SIGTERM. Keyword arguments go to `Popen`. `start_process.started` lists the
+    processes.
     """
     started = []
 
     def start(*arguments, **options) -> subprocess.Popen:
         process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)],
+            ending_with_tests(sys.executable, *arguments),
             **{
                 'env': ros_environment,
                 'stdin': subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Gain, noise and time of pictures."""
+"""Gain, noise and time for pictures."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _DEPTH_SALT = 0x5851F42D4C957F2D
 @dataclass(frozen=True)
 class Exposure:
     """
-    Gain, noise and exposure of a camera.
+    Gain, noise and times for a camera.
 
-    gain: factor for the light. image: noise of encoded values, 1 for white. depth: noise of depths
-    [m]. time: of the exposure of a row [s]. blur_samples: instants in this time whose light is
+    gain: factor for the light. image: noise in encoded values, 1 for white. depth: noise in depths
+    [m]. time: each row's exposure [s]. blur_samples: instants in this time whose light is
     averaged. readout: from the first row's exposure to the last one's [s]; 0: all at once.
     """
 

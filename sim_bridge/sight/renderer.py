@@ -63,8 +63,8 @@ class Renderer:
         Compute the camera's rays.
 
         threads: at least 1, with the calling one. surroundings: lamps and sky; None: the default
-        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16. exposure: gain, noise, and
-        the times of rows.
+        ones. samples: colour samples in pixels at edges: 1, 4, 9 or 16. exposure: gain, noise
+        and times.
         """
         if samples not in _GRIDS:
             raise InvalidValueError('samples', samples, 'one of 1, 4, 9, 16')
@@ -111,7 +111,7 @@ class Renderer:
 
         camera: (12,) optical frame in the world: rotation by rows, origin [m]; z
         forward, x right, y down. poses: (n, 12) body poses in the same layout, at
-        the middle of the exposure. draw: from `exposure.draw_of`, for the noise. motion: for blur
+        mid-exposure. draw: from `exposure.draw_of`, for the noise. motion: for blur
         and a rolling shutter; None: all at rest. Raises InvalidValueError for arrays with other
         shapes or numbers that are not finite.
         """
@@ -128,7 +128,7 @@ class Renderer:
         self._see(0.0)
 
     def _pose(self, time: float) -> None:
-        """Place all at an instant, from the middle of the exposure [s]."""
+        """Place all at an instant, from mid-exposure [s]."""
         poses = self._middle if time == 0.0 else moved(self._middle, self._velocities, time)
         np.copyto(self._camera, poses[:1])
         np.copyto(self._poses, poses[1:])
@@ -144,7 +144,7 @@ class Renderer:
             yield rows
 
     def _see(self, time: float) -> None:
-        """Find the surfaces; time: from the middle of each row's exposure [s]."""
+        """Find the surfaces; time: from each row's middle instant [s]."""
         for rows in self._rows_at(time):
             self._bands.run(self._see_rows, rows)
 
@@ -237,7 +237,7 @@ class Renderer:
         return found
 
     def _shade(self) -> None:
-        """Compute the light: the mean over the samples of the exposure."""
+        """Compute the light: the mean over the exposure's samples."""
         times = self._instants.samples
         if len(times) == 1:
             self._light_at(times[0])
@@ -248,12 +248,12 @@ class Renderer:
                 self._light_at(time)
                 total += self._canvas.light
             self._canvas.light[:] = total / len(times)
-            # depths and labels are of the middle
+            # depths and labels belong to mid-exposure
             self._see(0.0)
         self._is_shaded = True
 
     def _light_at(self, time: float) -> None:
-        """Compute the light of the surfaces seen; time: as for `_see`."""
+        """Compute the light on the surfaces seen; time: as for `_see`."""
         shading, canvas, lines = self._shading, self._canvas, self._lines
         for rows in self._rows_at(time):
             shading.prepare()
@@ -312,7 +312,7 @@ class Renderer:
         return camera, poses[: self.scenery.bodies]
 
     def _checked_motion(self, motion: Motion) -> FloatArray:
-        """Return the velocities of camera and bodies (1 + n, 6); raises as `render`."""
+        """Return the velocities (1 + n, 6), the camera's first; raises as `render`."""
         camera = np.asarray(motion.camera, float).reshape(1, -1)
         bodies = np.asarray(motion.bodies, float)
         count = self.scenery.bodies

@@ -1,4 +1,4 @@
-"""Instants of an exposure, and the poses there."""
+"""Exposure instants, and the poses there."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from sim_bridge.sight.bands import Band
 from sim_bridge.sight.exposure import Exposure
 
 _ROWS = 8
-"""Rows of a rolling shutter with one instant."""
+"""Rows with one instant in a rolling shutter."""
 
 
 class Motion(NamedTuple):
-    """Velocities at a picture's instant, in world axes: angular [rad/s], linear of the origin."""
+    """Velocities in world axes: angular [rad/s], then linear at the origin [m/s]."""
 
     camera: FloatArray
     """(6,)"""
@@ -25,10 +25,10 @@ class Motion(NamedTuple):
 
 class Shutter:
     """
-    Instants of a picture's rows [s], from the middle of the exposure.
+    Exposure times by row [s], from the picture's stamp.
 
-    rows: bands of rows, each with the middle of its exposure. samples: instants averaged by
-    motion blur, from the rows' own.
+    rows: bands, each with its middle instant. samples: instants averaged by motion blur, from the
+    rows' own.
     """
 
     def __init__(self, exposure: Exposure, height: int) -> None:
@@ -64,7 +64,7 @@ def moved(poses: FloatArray, velocities: FloatArray, time: float) -> FloatArray:
     K[:, [1, 2, 0], [2, 0, 1]] = -turn
     # sinc(x) is sin(pi x) / (pi x)
     half = np.sinc(0.5 * angle / np.pi)
-    # Rodrigues: exp(K) with K of any length
+    # Rodrigues: exp(K) for any length
     rotation = np.eye(3) + np.sinc(angle / np.pi) * K + 0.5 * half * half * (K @ K)
     found = np.empty_like(poses)
     found[:, :9] = (rotation @ poses[:, :9].reshape(-1, 3, 3)).reshape(-1, 9)

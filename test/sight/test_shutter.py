@@ -20,7 +20,7 @@ from sim_bridge.sight.visual import Visual
 WIDTH, HEIGHT, FOCAL = 64, 48, 40.0
 OPTICS = Optics(WIDTH, HEIGHT, make_lens(PINHOLE, (FOCAL, FOCAL, 31.5, 23.5)))
 AHEAD = np.append(np.eye(3).ravel(), np.zeros(3))
-SPEED = 2.0  # of the wall [m/s]: 40 pixels a second
+SPEED = 2.0  # wall [m/s]: 40 pixels a second
 DEPTH = 2.0
 TIME, READOUT = 0.2, 0.4
 BRIGHT = Surroundings(lamps=(), ambient=(1.0,) * 3, horizon=(0.0,) * 3, zenith=(0.0,) * 3)
@@ -38,25 +38,25 @@ def wall():
 
 
 def sideways(speed=SPEED):
-    """Return the motion of a wall at a speed to the right, before a camera at rest."""
+    """Return a motion: a wall moving right before a camera at rest."""
     return Motion(np.zeros(6), np.array([[0.0, 0.0, 0.0, speed, 0.0, 0.0]]))
 
 
 def renderer_with(exposure, threads=1, visuals=None, samples=16):
-    """Return a renderer of the wall, or of other visuals."""
+    """Return a renderer for the wall, or for other visuals."""
     scenery = Scenery([wall()] if visuals is None else visuals)
     return Renderer(scenery, OPTICS, threads, BRIGHT, samples, exposure)
 
 
 def light_of(exposure, motion, **options):
-    """Return the light in the picture of the wall."""
+    """Return the light in a picture with the wall."""
     renderer = renderer_with(exposure, **options)
     renderer.render(AHEAD, AHEAD[None], 0, motion)
     return renderer.light().copy()
 
 
 def edge_columns(light):
-    """Return the column of the wall's left edge in each row, from the white pixels [px]."""
+    """Return the wall's left edge in each row, from the white pixels [px]."""
     return WIDTH - 0.5 - light[..., 0].astype(float).sum(axis=1)
 
 
@@ -64,15 +64,15 @@ def test_blur_spreads_an_edge_over_its_way():
     """Find a linear ramp, as long as the edge's way in the exposure: speed f / z T, 8 pixels."""
     light = light_of(Exposure(time=TIME, blur_samples=64), sideways())[..., 0]
     way = SPEED * FOCAL / DEPTH * TIME
-    # columns right of the edge at the middle of the exposure, at 31.5
+    # the edge is at 31.5 at mid-exposure
     ramp = np.clip((np.arange(WIDTH) - 31.5) / way + 0.5, 0.0, 1.0)
     np.testing.assert_allclose(light, np.broadcast_to(ramp, light.shape), atol=0.06)
-    # the mean of the light is that of the middle
+    # the mean stays
     np.testing.assert_allclose(edge_columns(light[..., None]), 31.5, atol=0.05)
 
 
 def test_blur_is_the_mean_of_pictures_at_its_instants():
-    """Average sharp pictures of moved walls, for a turning camera too, to rounding."""
+    """Average sharp pictures with moved walls, for a turning camera too, to rounding."""
     exposure = Exposure(time=TIME, blur_samples=5)
     velocities = np.array([[0.1, 0.3, -0.2, 0.0, 0.4, 0.1], [0.0, 0.0, 0.5, SPEED, 0.0, 0.0]])
     found = light_of(exposure, Motion(velocities[0], velocities[1:]))
@@ -85,7 +85,7 @@ def test_blur_is_the_mean_of_pictures_at_its_instants():
     np.testing.assert_allclose(found, total / 5, atol=1e-6)
 
 
-def test_depths_and_labels_of_a_blurred_picture_are_of_its_middle():
+def test_depths_and_labels_do_not_blur():
     """Equal the sharp picture's, before and after the colours were read."""
     sharp = renderer_with(Exposure())
     sharp.render(AHEAD, AHEAD[None])
@@ -104,7 +104,7 @@ def test_a_rolling_shutter_slants_a_moving_edge(speed):
     rows = np.arange(HEIGHT)
     times = READOUT * ((rows + 0.5) / HEIGHT - 0.5)
     expected = 31.5 + speed * FOCAL / DEPTH * times
-    # rows come in bands of 8, and samples at edges are a quarter of a pixel apart
+    # 8 rows make a band, and samples at edges are 0.25 pixels apart
     band = 0.5 * 8 * READOUT / HEIGHT * abs(speed) * FOCAL / DEPTH
     np.testing.assert_allclose(edge_columns(light), expected, atol=band + 0.2)
     np.testing.assert_allclose(edge_columns(light).mean(), 31.5, atol=0.05)

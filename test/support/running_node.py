@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 
+from ending_with_tests import ending_with_tests
 from ros_graph import PATIENCE_S
 
 
@@ -17,7 +18,7 @@ class Running:
     def __init__(self, *arguments: object):
         """Start it."""
         self.process = subprocess.Popen(
-            [sys.executable, *map(str, arguments)],
+            ending_with_tests(sys.executable, *arguments),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
