@@ -336,6 +336,7 @@ class CameraFeed:
                     str(other.fileno()),
                     str(memory),
                     self._node.get_fully_qualified_name(),
+                    self._folder.name,
                 ),
                 pass_fds=[other.fileno(), memory],
                 env=environment_with_profile(self._scene.cameras, folder / 'profile.xml'),

@@ -1,14 +1,16 @@
 """
-Camera process program: `python -m sim_bridge.ros.camera.process SOCKET COUNTS NODE`.
+Camera process program: `python -m sim_bridge.ros.camera.process SOCKET COUNTS NODE FOLDER`.
 
 SOCKET: descriptor for the connection to the node. COUNTS: descriptor of the counts' memory. NODE:
-full name of the node. The process ends with the connection.
+full name of the node. FOLDER: middleware settings, removed once they are read. The process ends
+with the connection.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from contextlib import ExitStack
+import shutil
 import socket
 import sys
 import threading
@@ -159,6 +161,8 @@ def main() -> None:
             enable_rosout=False,
         )
         closing.callback(node.destroy_node)
+        # a node that is killed cannot remove it
+        shutil.rmtree(sys.argv[4], ignore_errors=True)
         np.seterr(invalid='ignore')
         Cameras(end, counts, node).run()
 

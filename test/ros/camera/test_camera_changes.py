@@ -111,3 +111,16 @@ def test_cameras_come_and_go(graph, start_node, scene):
         count = len(second)
         graph.wait_for_next(first, 3)
         assert len(second) == count
+
+
+def test_a_killed_node_leaves_no_file(graph, start_process, scene, ros_environment, tmp_path):
+    """Kill a node with a camera process: the folder of its settings is gone."""
+    process = start_process(
+        *('-m', 'sim_bridge', 'node', '--ros-args', '-p', f'world:={scene}'),
+        env={**ros_environment, 'TMPDIR': str(tmp_path)},
+    )
+    pictures = graph.listen(Image, '/ros/image_raw')
+    graph.wait(lambda: pictures, 'a picture')
+    process.kill()
+    process.wait()
+    assert not list(tmp_path.glob('sim_bridge_cameras_*'))
