@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from ros_graph import nanoseconds
-from sensor_msgs.msg import CameraInfo, Image, PointCloud2
+from sensor_msgs.msg import CameraInfo, Image, JointState, PointCloud2
 from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 
@@ -15,6 +17,7 @@ pytest_plugins = ['node_fixtures']
 pytestmark = pytest.mark.filterwarnings("ignore:module 'sre_:DeprecationWarning")
 
 KEYS = 'type: camera, size: [32, 24], update_rate: 20, position: [0, 0, 1], look_at: [1, 0, 0]'
+LABELLED = 'outputs: [image, labels]'
 SCENE = f"""
 world:
   ground: {{}}
@@ -124,3 +127,31 @@ def test_a_killed_node_leaves_no_file(graph, start_process, scene, ros_environme
     process.kill()
     process.wait()
     assert not list(tmp_path.glob('sim_bridge_cameras_*'))
+
+
+def test_no_picture_is_lost_in_lockstep(graph, start_node, tmp_path):
+    """Answer each state as fast as possible: all samples arrive, labels beside images."""
+    scene = tmp_path / 'scene.yaml'
+    scene.write_text(f'world: {{ground: {{label: 1}}, sensors: {{eye: {{{KEYS}, {LABELLED}}}}}}}')
+    start_node(
+        robot='pendulum',
+        world=str(scene),
+        lockstep=['joint_commands'],
+        rate=100.0,
+        real_time_factor=0.0,
+        **{'qos_overrides./eye/labels.publisher.depth': 50},
+    )
+    images, labels = (graph.listen(Image, f'/eye/{each}') for each in ('image_raw', 'labels'))
+    commands = graph.advertise(JointState, '/joint_commands')
+
+    def answer(state):
+        command = JointState(name=state.name, effort=[0.0] * len(state.name))
+        command.header.stamp = state.header.stamp
+        commands.publish(command)
+
+    graph.node.create_subscription(JointState, '/joint_states', answer, 100)
+    graph.wait(lambda: len(images) > 20 and len(labels) > 20, 'pictures')
+    stamps = [[nanoseconds(each.header.stamp) for each in heard] for heard in (images, labels)]
+    for own in stamps:
+        assert {after - before for before, after in pairwise(own)} == {50_000_000}
+    assert set(stamps[0]) & set(stamps[1])
