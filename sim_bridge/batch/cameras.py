@@ -11,14 +11,14 @@ from sim_bridge.engine.data.geometry import Geometry
 from sim_bridge.foundation.arrays import FloatArray, IntArray
 from sim_bridge.foundation.errors import InvalidValueError, StateError
 from sim_bridge.foundation.names import counted
-from sim_bridge.sensors.cameras import (
-    CameraSensor,
+from sim_bridge.sensors.camera_pictures import (
     check_output,
     draw_at,
     expose,
     made_renderer,
     picture_of,
 )
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.sight.bands import Band, Bands
 from sim_bridge.sight.renderer import Renderer
 from sim_bridge.sight.scenery import Scenery

@@ -20,7 +20,8 @@ from sim_bridge.foundation.names import ByName, counted
 from sim_bridge.foundation.validation import real_array, truth
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.robot import Robot
-from sim_bridge.sensors.cameras import CameraSensor, FRAME_SIZE
+from sim_bridge.sensors.camera_pictures import FRAME_SIZE
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.sensors.devices import Device
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 

@@ -27,8 +27,9 @@ from sim_bridge.foundation.errors import (
 )
 from sim_bridge.foundation.rotation import quaternion_from_matrix
 from sim_bridge.ros.bag.bag_sink import absolute
+from sim_bridge.ros.bag.described_files import fingerprints
 from sim_bridge.ros.bag.expressions import Expression
-from sim_bridge.ros.bag.recording import fingerprints, recorder_of, Recording, sink_of
+from sim_bridge.ros.bag.recording import recorder_of, Recording, sink_of
 from sim_bridge.ros.command.command_inbox import STAMPED_TOPIC
 from sim_bridge.ros.command.hardware import hardware_of
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode

@@ -19,7 +19,8 @@ import numpy as np
 from sim_bridge.description.cameras import CameraDescription, OPTICAL_AXES
 from sim_bridge.foundation.arrays import FloatArray
 from sim_bridge.page.records import CameraRecord
-from sim_bridge.sensors.cameras import CameraSensor, draw_at, made_renderer, optics_of
+from sim_bridge.sensors.camera_pictures import draw_at, made_renderer, optics_of
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.sight.lamps import Surroundings
 from sim_bridge.sight.read_visuals import LinkSource
 from sim_bridge.sight.renderer import Renderer

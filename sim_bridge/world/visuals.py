@@ -18,7 +18,7 @@ from sim_bridge.foundation.validation import finite_vector
 from sim_bridge.robots.default_colors import color_of, GROUND
 from sim_bridge.robots.link import Link
 from sim_bridge.robots.owners import World
-from sim_bridge.sensors.cameras import (
+from sim_bridge.sensors.camera_pictures import (
     check_output,
     made_renderer,
     optical_frame,

@@ -8,23 +8,16 @@ step and the messages of the step in which it took effect, with the time of the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 import json
 import math
 from pathlib import Path
-import re
 from typing import Any
-from xml.sax.saxutils import escape, quoteattr, unescape
 
 from std_msgs.msg import String
 
-from sim_bridge.description import find_robot
 from sim_bridge.description.force_fields import name_of
-from sim_bridge.description.formats import URDF
-from sim_bridge.description.model import RobotDescription
-from sim_bridge.description.resources import find_scene
-from sim_bridge.foundation.digest import sha256
 from sim_bridge.foundation.errors import shortened
 from sim_bridge.foundation.validation import GivenPose
 from sim_bridge.foundation.version import __version__
@@ -33,6 +26,14 @@ from sim_bridge.ros.bag.bag_files import Layout
 from sim_bridge.ros.bag.bag_sink import BagSink, Selection
 from sim_bridge.ros.bag.bag_writer import Recorder
 from sim_bridge.ros.bag.compression import NONE
+from sim_bridge.ros.bag.described_files import (
+    checksums,
+    files_of,
+    fingerprints,
+    located,
+    own_file,
+    portable_description,
+)
 from sim_bridge.ros.command.inputs import ControlChange, Input, InputNote
 from sim_bridge.ros.params.parameters import SimulatorParameters
 from sim_bridge.ros.publish.sinks import Outlet
@@ -56,9 +57,6 @@ REFUSED, MISSED = 'refused', 'missed'
 # interval for recording events
 _EVENTS_NS = 20_000_000
 FORMAT = 1
-
-_FILE_NAME = re.compile(r"""filename\s*=\s*(?P<quote>["'])(?P<uri>.*?)(?P=quote)""")
-_PARAMETERS = re.compile(r'<parameters>(?P<name>[^<]+)</parameters>')
 
 
 @dataclass(frozen=True)
@@ -170,7 +168,7 @@ class Recording(Journal):
                     FORMAT,
                     __version__,
                     namespace,
-                    _located(parameters),
+                    located(parameters),
                     {
                         each.robot.name: portable_description(each.robot.description)
                         for each in loaded.robots
@@ -225,12 +223,12 @@ class Recording(Journal):
             made=None
             if position is None
             else {
-                'description': _own_file(robot.description)
+                'description': own_file(robot.description)
                 or portable_description(robot.description),
                 'namespace': None if loaded is None else loaded.namespace,
                 'position': [float(each) for each in position],
                 'orientation': [float(each) for each in orientation],
-                'files': _sums(_files(robot)),
+                'files': checksums(files_of(robot)),
             },
         )
 
@@ -368,81 +366,3 @@ def cameras_of(world: World) -> dict[str, CameraSensor]:
 
 def _none() -> int:
     return 0
-
-
-def _located(parameters: SimulatorParameters) -> dict[str, Any]:
-    """Return the parameters with absolute paths, independent of the place where they are read."""
-    values = asdict(parameters)
-    if values['robot']:
-        values['robot'] = str(
-            find_robot(values['robot'], package_paths=values['package_paths']).resolve()
-        )
-    if values['world']:
-        values['world'] = str(find_scene(values['world']).resolve())
-    if values['extra_joints']:
-        values['extra_joints'] = str(Path(values['extra_joints']).resolve())
-    values['package_paths'] = [str(Path(path).resolve()) for path in values['package_paths']]
-    # these select the recording's place, not its contents
-    return {name: value for name, value in values.items() if not name.startswith('record')}
-
-
-def portable_description(description: RobotDescription) -> str:
-    """Return a robot's expanded URDF, with full paths for all files found."""
-    paths = {
-        shape.filename: shape.path
-        for link in description.links.values()
-        for shape in (*link.collisions, *link.visuals)
-        if shape.path
-    }
-
-    def located(match: re.Match[str]) -> str:
-        path = paths.get(unescape(match['uri']))
-        return match[0] if path is None else f'filename={quoteattr(str(Path(path).resolve()))}'
-
-    def placed(match: re.Match[str]) -> str:
-        path = description.controller_files.get(unescape(match['name'].strip()))
-        if path is None:
-            return match[0]
-        return match[0].replace(match['name'].strip(), escape(str(Path(path).resolve())))
-
-    return _PARAMETERS.sub(placed, _FILE_NAME.sub(located, description.xml))
-
-
-def fingerprints(loaded: LoadedWorld, parameters: SimulatorParameters) -> dict[str, str]:
-    """Return the SHA-256, by path, for the files used to build the world."""
-    world = find_scene(parameters.world) if parameters.world else None
-    paths: set[Path | str | None] = {world, parameters.extra_joints}
-    if loaded.scene is not None:
-        paths |= {*loaded.scene.files}
-    for robot in loaded.world.robots.values():
-        paths |= _files(robot)
-    read = _sums(paths)
-    for scene in loaded.world.openplx.values():
-        read |= scene.description.files
-    return read
-
-
-def _files(robot: Robot) -> set[str | None]:
-    """Return a robot's controller files, collision meshes, and its own file unless it is URDF."""
-    if robot.description is None:
-        return set()
-    links = robot.description.links.values()
-    meshes = [shape.path for link in links for shape in link.collisions if shape.path]
-    return {
-        *meshes,
-        _own_file(robot.description),
-        *robot.description.files,
-        *robot.description.controller_files.values(),
-    }
-
-
-def _own_file(description: RobotDescription) -> str | None:
-    """Return a robot's file if its URDF cannot hold all of it; None for a URDF or a text."""
-    path = Path(description.source)
-    return str(path.resolve()) if description.format != URDF.name and path.is_file() else None
-
-
-def _sums(paths: Iterable[Path | str | None]) -> dict[str, str]:
-    return {
-        str(path): sha256(path) for path in sorted(Path(name).resolve() for name in paths if name)
-    }

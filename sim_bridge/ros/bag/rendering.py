@@ -14,7 +14,8 @@ from sim_bridge.description.yaml.file import read_mapping
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
 from sim_bridge.foundation.errors import InvalidValueError, UnknownNameError
 from sim_bridge.ros.bag.replay import replay, Verdict
-from sim_bridge.sensors.cameras import CameraSensor, check_output
+from sim_bridge.sensors.camera_pictures import check_output
+from sim_bridge.sensors.cameras import CameraSensor
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.view.camera_files import CameraPicture
 from sim_bridge.world.visuals import Viewpoint

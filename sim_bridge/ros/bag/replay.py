@@ -36,6 +36,7 @@ from sim_bridge.foundation.version import __version__
 from sim_bridge.robots.joints.motor import CONTROLS
 from sim_bridge.robots.robot import Robot
 from sim_bridge.ros.bag.bag_sink import absolute, BagTime
+from sim_bridge.ros.bag.described_files import portable_description
 from sim_bridge.ros.bag.mcap_reader import Message, simulated_time
 from sim_bridge.ros.bag.notes import (
     check_shape,
@@ -47,15 +48,7 @@ from sim_bridge.ros.bag.notes import (
 )
 from sim_bridge.ros.bag.picture_comparison import PictureComparison
 from sim_bridge.ros.bag.reader import examine, read_messages
-from sim_bridge.ros.bag.recording import (
-    FORMAT,
-    IMAGE_HASH,
-    INPUTS,
-    portable_description,
-    SETUP,
-    Setup,
-    STATE_HASH,
-)
+from sim_bridge.ros.bag.recording import FORMAT, IMAGE_HASH, INPUTS, SETUP, Setup, STATE_HASH
 from sim_bridge.ros.command.inputs import SENDERS_LEFT
 from sim_bridge.ros.command.joint_controls import JointControls, NoNode
 from sim_bridge.ros.command.programs import PROGRAM_INPUT

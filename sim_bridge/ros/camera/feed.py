@@ -37,7 +37,7 @@ from sim_bridge.ros.camera.transport import environment_with_profile
 from sim_bridge.ros.camera.triggers import Triggers
 from sim_bridge.ros.interfaces.store import absence
 from sim_bridge.ros.wire.qos import optional_messages
-from sim_bridge.sensors.cameras import FRAME_SIZE
+from sim_bridge.sensors.camera_pictures import FRAME_SIZE
 from sim_bridge.sensors.picture_hashes import Hashes
 from sim_bridge.sensors.step_and_sample import UNSAMPLED
 from sim_bridge.trust.child import python_module

@@ -22,7 +22,13 @@ from sim_bridge.ros.wire.compressed_images import compressed_message, encoding_t
 from sim_bridge.ros.wire.detection_messages import detections_2d, detections_3d, label_info
 from sim_bridge.ros.wire.image_messages import CameraInfoMessage, CloudMessage, ImageMessage
 from sim_bridge.ros.wire.messages import pack_stamp
-from sim_bridge.sensors.cameras import expose, made_renderer, optical_frame, optics_of, picture_of
+from sim_bridge.sensors.camera_pictures import (
+    expose,
+    made_renderer,
+    optical_frame,
+    optics_of,
+    picture_of,
+)
 from sim_bridge.sensors.picture_hashes import Hashes, hashes_of
 from sim_bridge.sight.boxes import BoxFinder
 from sim_bridge.sight.exposure import draw_of

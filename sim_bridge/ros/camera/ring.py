@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sim_bridge.sensors.cameras import FRAME_SIZE
+from sim_bridge.sensors.camera_pictures import FRAME_SIZE
 
 _LEAST_SLOTS, _SLOTS_PER_CAMERA = 64, 4
 # first numbers in the file: frames written and read, pose values in a frame, slots

@@ -20,7 +20,7 @@ from vehicles import plugin, skid_steered
 from sim_bridge.description import DescriptionError
 from sim_bridge.foundation.errors import InvalidValueError, ReplayError
 from sim_bridge.foundation.rotation import matrix_from_quaternion
-from sim_bridge.ros.bag.recording import portable_description
+from sim_bridge.ros.bag.described_files import portable_description
 from sim_bridge.ros.bag.replay import replay
 from sim_bridge.ros.publish import frames
 
