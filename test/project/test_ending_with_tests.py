@@ -1,4 +1,4 @@
-"""Processes of tests that are cut off."""
+"""Processes of tests cut off early."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 
 SUPPORT = Path(__file__).parents[1] / 'support'
 PATIENCE_S = 60.0
-# stands for a test: starts a process that tells its number, then waits
+# stands for a test: starts a process, which tells its number, then waits
 TEST = f"""
 import subprocess, sys, time
 sys.path.insert(0, {str(SUPPORT)!r})
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.skipif(sys.platform != 'linux', reason='asks the Linux 
 
 
 @pytest.mark.parametrize('number', [signal.SIGKILL, signal.SIGTERM])
-def test_a_test_that_is_cut_off_leaves_no_process(number):
-    """End a test's process by a signal: the process that it started in another session ends."""
+def test_a_test_cut_off_leaves_no_process(number):
+    """End a test by a signal: its process in another session ends."""
     with subprocess.Popen(
         [sys.executable, '-c', TEST], stdout=subprocess.PIPE, text=True
     ) as process:
