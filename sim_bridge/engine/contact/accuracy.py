@@ -19,6 +19,7 @@ from sim_bridge.engine.contact.budget import (
     INVESTS,
     island_tolerance,
     MOST_WORK,
+    NEAR_REST,
 )
 from sim_bridge.engine.data.contact_problem import ISLANDS
 from sim_bridge.engine.data.state import FAILURES, LEVEL, WAIT
@@ -55,6 +56,9 @@ def find_level(options, state, islands, rows, island):
         # a solution brings a slow island to rest, and later steps need no Newton steps
         if wait == 0:
             islands.remembers[island] = INVESTS
+    # near rest every solution brings the island closer to it
+    if level == ROUGH and greatest_velocity(state, islands, rows, island) < NEAR_REST:
+        wait = 0
     islands.wait[island] = wait
     if wait == 0 and level > FINE:
         level -= 1

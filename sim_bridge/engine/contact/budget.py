@@ -15,7 +15,7 @@ MOST_WORK = 100_000_000
 BAD = 0.05
 """Residual limit [m/s]; above it, bodies visibly sink and more work is allowed."""
 
-NEAR_REST = 1e-4
+NEAR_REST = 3e-3
 """Greatest velocity of an island near rest [m/s, rad/s]."""
 
 INVESTS = 2
@@ -32,7 +32,7 @@ _NEWTONS_OF_PILE = 10  # Newton step limit for a pile
 _MORE = 6
 _PLACED_AT_REST = 30  # bodies placed at rest: factor on the budget, or number of Newton steps
 _INVESTED = 10  # factor on the budget for a slow island that missed its tolerance
-_NEWTONS_AT_REST = 12  # Newton steps allowed for an island near rest, whatever the budget
+_NEWTONS_AT_REST = 40  # Newton steps allowed for an island near rest, whatever the budget
 _OF_VELOCITY = 1e-4  # residual relevant in a moving island, relative to its greatest velocity
 _AIM_IN_MOTION = 1e-6  # the solver aims at smaller residuals [m/s]
 _OF_CHANGE = 1e-3  # accepted residual relative to the velocity change in the step

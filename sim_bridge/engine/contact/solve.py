@@ -25,8 +25,8 @@ from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.impacts import unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
+from sim_bridge.engine.contact.newton import greatest_gain
 from sim_bridge.engine.contact.prepare import directions, IMPACT, restores
-from sim_bridge.engine.contact.proximal import greatest_gain
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.solver_calls import (
     share_impulses,
@@ -50,6 +50,7 @@ from sim_bridge.engine.data.contact_problem import (
     SWEEPS,
 )
 from sim_bridge.engine.data.model import GROUND
+from sim_bridge.engine.data.state import RESTS
 from sim_bridge.engine.dynamics.twists import (
     common_turn,
     relative_gain,
@@ -67,9 +68,12 @@ _SLOW = 0.7  # relative to the last change; above it, friction and normals are s
 _UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' shares
 _SHIFTS = 5e-7  # smallest velocity change in a sweep that shifts loads noticeably [m/s]
 _FAST = 0.3  # relative to the last change; below it, sweeps converge fast
-_ROUNDING = 1e-12  # greatest velocity change in a step due to rounding [m/s, rad/s]
-_NOISE = 1e-13  # rounding in a sweep, relative to the velocities given by the impulses
+_ROUNDING = 2e-13  # greatest velocity change in a step due to rounding [m/s, rad/s]
+_NOISE = 1e-15  # rounding in a sweep, relative to the velocities given by the impulses
 _CREEPS = 1e-5  # below this velocity loads are not shared at coarse levels [m/s, rad/s]
+# velocities in this range are errors of a solution: the least one, relative to the greatest
+# velocity ignored by positions, and the greatest one [m/s, rad/s]
+_CREEP, _UNSOLVED = 0.7, 1e-11
 _MOVES = 1e-7  # velocity, or velocity change, above this is motion [m/s, rad/s]
 _NEWTONS = 2  # sweeps are abandoned once they cost as much as this many Newton steps
 _SWEEPS_PER_ROW_2 = 0.02  # sweeps as costly as Newton steps for impulses, per squared row count
@@ -432,7 +436,8 @@ def settles(state, contacts, islands, rows, h, island):
     Sweeps begin with the last step's impulses, including those that changed the velocities then.
     In a stack, sweeps with small changes do not compensate for them: a slow wave with 1e-9 m/s
     continues for ever. Newton steps in two time steps end it. Bodies creeping at a constant
-    velocity are left alone.
+    velocity are left alone, unless it is below the solver's tolerance: then it is the error of an
+    earlier step, and would keep positions changing.
     """
     velocity, change = 0.0, 0.0
     for place in range(islands.first[island], islands.first[island + 1]):
@@ -446,7 +451,8 @@ def settles(state, contacts, islands, rows, h, island):
             if at < state.v.shape[0]:
                 velocity = max(velocity, abs(state.v[at]))
                 change = max(change, h * abs(state.acceleration[at]))
-    return _ROUNDING < change < _MOVES and velocity < _MOVES
+    is_error = _CREEP * RESTS < velocity < _UNSOLVED
+    return is_error or _ROUNDING < change < _MOVES and velocity < _MOVES
 
 
 @kernel

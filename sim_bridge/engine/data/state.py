@@ -21,6 +21,8 @@ STUCK, AT_TARGET, AT_UPPER, AT_LOWER, HELD = range(LOCKED, LOCKED + 5)
 
 # State.control: a joint motor's action beside the applied effort
 BY_EFFORT, BY_VELOCITY, BY_POSITION, BY_SERVO = range(4)
+# positions stay up to this velocity [m/s, rad/s]: 30 um a year
+RESTS = 1e-12
 # first columns in State.contact_impulse
 LINEAR_IMPULSE, ANGULAR_IMPULSE = 0, 3
 # columns in State.target and State.course, then further columns in State.course

@@ -16,7 +16,7 @@ from sim_bridge.engine.data.fields import FAILED, STAGE
 from sim_bridge.engine.data.joint_laws import INERTIA, share_effort
 from sim_bridge.engine.data.loops import CHANGED, HOW
 from sim_bridge.engine.data.model import CENTRE, EFFORT, FREE_SINGLE, GROUND, LOWER_EFFORT, PULL
-from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED
+from sim_bridge.engine.data.state import BY_SERVO, NOT_PUSHED, RESTS
 from sim_bridge.engine.dynamics.active_set import (
     ALL,
     FIRST,
@@ -99,7 +99,6 @@ _FARTHEST = 1.0
 # `leads_away`
 _MUCH_ENERGY, _MORE_ENERGY = 4.0, 2.0
 
-_RESTS = 1e-12  # positions stay up to this velocity [m/s, rad/s]: 30 um a year
 _RELEASES = 20  # limit on releases of locked joints after the last pivot
 _SEARCHES = 4  # contact searches while bodies gain speed by contacts found in the last search
 _PIVOTS_AROUND = 4  # pivots around contacts before joint laws are solved with the contacts
@@ -501,7 +500,7 @@ def rests(options, v):
     reused.
     """
     for at in range(v.shape[0]):
-        if not abs(v[at]) <= _RESTS:
+        if not abs(v[at]) <= RESTS:
             return False
     return options.momentum == 0
 

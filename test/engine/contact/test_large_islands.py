@@ -84,6 +84,60 @@ def test_walls_of_touching_bricks_rest_from_the_first_step_on(side):
     assert carried_by(world, ground) == pytest.approx(2.0 * count * 9.81, rel=1e-9)
 
 
+@pytest.mark.parametrize('gap', [0.0, 1e-9, 1e-4])
+@pytest.mark.parametrize('side', [3, 6, 10])
+def test_columns_side_by_side_rest_from_the_first_step_on(side, gap):
+    """Carry each column by its own bricks, almost without forces on the sides that touch."""
+    world = sb.World()
+    ground = world.add_ground()
+    for row in range(side):
+        for k in range(side):
+            place = (k * (BRICK[0] + gap), 0.0, (row + 0.5) * BRICK[2])
+            world.add_body(sb.Box(BRICK), mass=2.0, position=place)
+    for _ in range(10):
+        world.step()
+        assert world.report.residual <= 1e-10
+    pushes = [c.force for c in world.contacts if abs(c.normal[0]) > 0.5]
+    assert len(pushes) >= 4 * side * (side - 1)
+    # less than a hundredth of a brick's weight
+    assert np.abs(pushes).max() < 0.2
+    speeds = [np.abs(body.root_link.v).max() for body in world.robots.values()]
+    assert max(speeds) < 1e-12
+    assert carried_by(world, ground) == pytest.approx(2.0 * side**2 * 9.81, rel=1e-9)
+
+
+def test_pushed_columns_come_to_rest_again():
+    """Bring columns that push each other sideways to rest, within the default budget."""
+    world = sb.World()
+    ground = world.add_ground()
+    wall_of = 5
+    for row in range(wall_of):
+        for k in range(wall_of):
+            place = (k * BRICK[0], 0.0, (row + 0.5) * BRICK[2])
+            world.add_body(sb.Box(BRICK), mass=2.0, position=place)
+    world.step(5)
+    bodies = [body for body in world.robots.values() if body is not ground]
+    for k, body in enumerate(bodies):
+        if k % 3 == 1:
+            body.set_base_velocity((0.05 * np.sin(k), 0.1 * np.cos(k), 0.0))
+    world.step(500)
+    world.step()
+    assert world.report.converged
+    assert max(np.abs(body.root_link.v).max() for body in bodies) < 1e-10
+
+
+def test_a_tower_at_rest_keeps_its_positions():
+    """Leave positions at rest as they are, to the bit, soon after the start."""
+    world = sb.World()
+    world.add_ground()
+    for k in range(10):
+        world.add_body(sb.Box((0.4, 0.3, 0.2)), mass=10.0, position=(0.0, 0.0, 0.2 * k + 0.1))
+    world.step(20)
+    start = world.state.q.copy()
+    world.step(980)
+    np.testing.assert_array_equal(world.state.q, start)
+
+
 def test_a_wall_slides_as_one_block():
     """Slow down all touching bricks equally, by the friction of the ground."""
     world, speed, friction = sb.World(), np.array([1.0, 0.3, 0.0]), 0.3
