@@ -116,7 +116,7 @@ def push(laws, rows, contact, linear, angular, z_inout):
 
 
 @kernel
-def release(laws, rows, solution, contact):
+def drop_impulses(laws, rows, solution, contact):
     """Set a contact's impulses to 0."""
     impulse = solution.impulse[contact]
     linear, angular = load_v(impulse, Row.NORMAL), load_v(impulse, Row.SPIN)

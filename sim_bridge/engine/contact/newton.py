@@ -15,9 +15,9 @@ from sim_bridge.engine.contact.banded import solve_banded
 from sim_bridge.engine.contact.cone import has_constant_bound, slide_on_disk
 from sim_bridge.engine.contact.gauss_seidel import (
     angular_velocities,
+    drop_impulses,
     linear_velocities,
     push,
-    release,
 )
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.contact.tree_newton import solve_along_trees
@@ -127,7 +127,7 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
             continue
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
         if block[Block.NN] * impulse[Row.NORMAL] - u_n <= weak:
-            release(laws, rows, solution, contact)
+            drop_impulses(laws, rows, solution, contact)
             continue
         if size + laws.rows[contact] > unknown_out.shape[0]:
             return -1

@@ -26,7 +26,7 @@ from sim_bridge.engine.contact.budget import (
     sweep_work,
 )
 from sim_bridge.engine.contact.central_path import follow_path, has_path, path_work
-from sim_bridge.engine.contact.gauss_seidel import release, sweep
+from sim_bridge.engine.contact.gauss_seidel import drop_impulses, sweep
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.proximal import go_back, keep_impulses, MOST_NEWTONS, solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
@@ -162,7 +162,7 @@ def begin_with_normals(table, island, most):
     laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
     solution, direct = world.solution(table), world.direct(table)
     for place in range(islands.first[island], islands.first[island + 1]):
-        release(laws, rows, solution, islands.order[place])
+        drop_impulses(laws, rows, solution, islands.order[place])
     leave_normals(table, island)
     newtons = solve_proximal(
         laws, islands, rows, solution, direct, island, aim_of(table, island), most, MOST_NEWTONS
