@@ -196,15 +196,15 @@ _SENSORS = """
 
 
 def test_sensors_measure_as_in_mujoco():
-    """Measure force, torque, acceleration, turning rate and field as MuJoCo's sensors."""
+    """Measure force, torque, acceleration, turning rate and field as MuJoCo after the step."""
     model = mujoco.MjModel.from_xml_string(_SENSORS)
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = [0.4, -0.3], [1.5, -0.7]
-    mujoco.mj_forward(model, data)
-    world = sb.World(time_step=1e-6, gravity=(0.3, 0.0, -9.8))
+    world = sb.World(time_step=1e-3, gravity=(0.3, 0.0, -9.8))
     robot = world.load_urdf(_SENSORS)
-    robot.q, robot.dq = data.qpos, data.qvel
+    robot.q, robot.dq = [0.4, -0.3], [1.5, -0.7]
     world.step()
+    data.qpos[:], data.qvel[:] = robot.q, robot.dq
+    mujoco.mj_forward(model, data)
     names = [each.name for each in robot.description.sensors]
     assert names == ['push', 'twist', 'head', 'compass', 'wrist', 'eye']
     ours = {
@@ -217,7 +217,7 @@ def test_sensors_measure_as_in_mujoco():
         'compass': robot.device('compass')['magnetic_field'],
     }
     for name, value in ours.items():
-        np.testing.assert_allclose(value, data.sensor(name).data, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(value, data.sensor(name).data, rtol=1e-9, atol=1e-9)
     codes = [each.code for each in robot.description.report.findings]
     assert sorted(codes) == ['no-device', 'no-device', 'not-simulated']
 
