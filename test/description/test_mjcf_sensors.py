@@ -1,4 +1,4 @@
-"""Readings of MJCF sensors beside MuJoCo's, at the instant after a step."""
+"""Readings of MJCF sensors beside MuJoCo's after a step: joint laws soft for the step."""
 
 import mujoco
 import numpy as np
