@@ -35,7 +35,7 @@ from sim_bridge.engine.contact.solver_calls import (
     solve_normals,
 )
 from sim_bridge.engine.contact.tree_newton import lay_out_trees, work_along_trees
-from sim_bridge.engine.contact.warm_start import estimate_new_pairs
+from sim_bridge.engine.contact.warm_start import estimate_new_pairs, SHIFTS
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data import world_table as world
 from sim_bridge.engine.data.contact_materials import DIRECT, ITERATIVE, SPLIT
@@ -66,7 +66,6 @@ _CLOSE = 0.01  # share of the tolerance needed for heavy bodies on light ones to
 _MOVING = 1e-2  # above this velocity nothing in an island has to stay in place [m/s, rad/s]
 _SLOW = 0.7  # relative to the last change; above it, friction and normals are solved together
 _UNSHARED_SWEEPS = 3  # number of sweeps that hardly change redundant contacts' shares
-_SHIFTS = 5e-7  # smallest velocity change in a sweep that shifts loads noticeably [m/s]
 _FAST = 0.3  # relative to the last change; below it, sweeps converge fast
 _ROUNDING = 2e-13  # greatest velocity change in a step due to rounding [m/s, rad/s]
 _NOISE = 1e-15  # rounding in a sweep, relative to the velocities given by the impulses
@@ -501,7 +500,7 @@ def sweep_while_worthwhile(
     while True:
         last, change = change, sweep(laws, islands, rows, solution, island)
         sweeps += 1
-        if change > _SHIFTS:
+        if change > SHIFTS:
             unshared = sweeps
         islands.spent[island] += work
         # the convergence rate needs two sweeps

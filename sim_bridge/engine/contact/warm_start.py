@@ -15,6 +15,9 @@ from sim_bridge.engine.data.contact_problem import Block, Row
 from sim_bridge.engine.data.state import ANGULAR_IMPULSE, LINEAR_IMPULSE
 from sim_bridge.engine.math.vec3 import add, dot, load3, load_v, scale, store_v, sub
 
+SHIFTS = 5e-7
+"""Least velocity change by an impulse that shifts loads noticeably [m/s]."""
+
 _PASSES = 4
 
 
@@ -134,7 +137,11 @@ def is_before(state, old, a, b, feature):
 
 @subroutine
 def estimate_new_pairs(contacts, laws, rows, solution):
-    """Estimate impulses for pairs without any pushing contact; return whether any changed."""
+    """
+    Estimate impulses for pairs without any pushing contact; return whether loads shift noticeably.
+
+    Sides that touch without a load are estimated in each step, and change by rounding only.
+    """
     first, moved, geometry, count = 0, False, contacts.geometry, contacts.size[COUNT]
     while first < count:
         end, is_new = first, True
@@ -149,9 +156,19 @@ def estimate_new_pairs(contacts, laws, rows, solution):
             for _ in range(_PASSES):
                 if not move_together(first, end, laws, rows, solution):
                     break
-                moved = True
+            moved = moved or greatest_push(first, end, rows, solution) > SHIFTS
         first = end
     return moved
+
+
+@kernel
+def greatest_push(first, end, rows, solution):
+    """Return the greatest velocity given by a contact's normal impulse to itself [m/s]."""
+    greatest = 0.0
+    for contact in range(first, end):
+        own = rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL]
+        greatest = max(greatest, own)
+    return greatest
 
 
 @kernel
