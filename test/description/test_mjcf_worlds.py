@@ -291,3 +291,31 @@ def test_files_of_a_world_are_listed(tmp_path):
         '<geom size="0.1"/></body></worldbody></mujoco>'
     )
     assert read_scene(main).files == (str(main), str(tmp_path / 'box.xml'))
+
+
+def test_rangefinders_of_cameras_are_named(tmp_path):
+    """Leave out the rangefinder of a camera; no site has its number."""
+    path = tmp_path / 'w.xml'
+    path.write_text("""
+      <mujoco><worldbody><geom type="plane" size="1 1 1"/><site name="other"/>
+        <body name="a" pos="0 0 1"><joint/><geom size="0.1"/>
+          <camera name="eye" resolution="4 4"/></body></worldbody>
+        <sensor><rangefinder name="depth" camera="eye"/></sensor></mujoco>""")
+    scene = read_scene(path)
+    assert "sensor 'depth': only sites have rangefinders here" in scene.report.to_text()
+    assert all(
+        each.name != 'depth'
+        for robot in scene.robots
+        for each in (robot.description.sensors if robot.description else ())
+    )
+
+
+def test_a_time_step_of_zero_is_named(tmp_path):
+    """Take the usual step."""
+    path = tmp_path / 'w.xml'
+    path.write_text("""
+      <mujoco><option timestep="0"/><worldbody><geom type="plane" size="1 1 1"/>
+        <body name="a"><joint/><geom size="0.1"/></body></worldbody></mujoco>""")
+    scene = read_scene(path)
+    assert scene.time_step is None
+    assert 'option timestep="0": must be above 0' in scene.report.to_text()

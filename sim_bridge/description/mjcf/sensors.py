@@ -120,6 +120,10 @@ class _Devices:
             if word not in _AT_SITES:
                 continue
             site = int(self._model['sensor_objid'][number])
+            if self._model.words('sensor_objtype')[number] != 'site':
+                if int(self._model['cam_bodyid'][site]) in self._links:
+                    self._notes.left_out('sensor', number, 'only sites have rangefinders here')
+                continue
             body = int(self._model['site_bodyid'][site])
             if body not in self._links:
                 continue
