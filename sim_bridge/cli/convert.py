@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 import sys
 from typing import Protocol
@@ -13,7 +14,7 @@ import numpy as np
 from sim_bridge.cli import completers
 from sim_bridge.cli.completers import completed
 from sim_bridge.cli.help import HelpFormatter
-from sim_bridge.cli.simulated import add_description
+from sim_bridge.cli.simulated import add_description, add_model
 from sim_bridge.compilation.exclusions import adjacent_bodies
 from sim_bridge.description import examine_description, find_robot
 from sim_bridge.description.formats import format_of, OPENPLX
@@ -41,6 +42,7 @@ for example:
   sim_bridge convert your.urdf gazebo.sdf            # SDF
   sim_bridge convert arm arm.openplx --force         # a shipped robot, over a file
   sim_bridge convert rover on_a_rig.openplx --base fixed
+  sim_bridge convert your.xml ball.sdf --model ball  # one robot of a world
   sim_bridge check your.openplx
 """
 
@@ -113,6 +115,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument('--fixed-base', action='store_true', help=argparse.SUPPRESS)
     parser.add_argument('--force', action='store_true', help='overwrite an existing file')
     add_description(parser)
+    add_model(parser)
     parser.set_defaults(run=run)
 
 
@@ -130,6 +133,7 @@ def run(args: argparse.Namespace) -> int:
         path,
         xacro_args=dict(text.split(':=', 1) for text in args.xacro_arg),
         package_paths=args.package_path,
+        model=args.model or '',
     )
     if description is None or not report.ok:
         for finding in report.errors:
@@ -142,7 +146,9 @@ def run(args: argparse.Namespace) -> int:
     except DescriptionError as err:
         return _refused(err.report)
     write = _WRITERS[output.suffix]
-    text, report = write(description, fixed_base=is_fixed, folder=output.parent, apart=apart)
+    text, written = write(description, fixed_base=is_fixed, folder=output.parent, apart=apart)
+    # parts left out by the reader are missing in the written file, too
+    report = replace(report, findings=tuple(dict.fromkeys((*report.findings, *written.findings))))
     if text is None:
         return _refused(report)
     try:

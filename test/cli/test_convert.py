@@ -87,3 +87,19 @@ def test_a_base_is_fixed_by_a_link_world(tmp_path):
     assert main(['convert', 'floating_box', str(path), '--base', 'fixed']) == 0
     written = sb.load_description(path)
     assert (written.root, written.fixed_base) == ('world', True)
+
+
+def test_parts_left_out_by_the_reader_are_told(tmp_path, capsys):
+    """Convert one robot of a world: name the other objects, and choose by --model."""
+    body = '<body name="{0}"><joint/><geom size="0.1"/></body>'
+    one, two = tmp_path / 'one.xml', tmp_path / 'two.xml'
+    floor = '<geom type="plane" size="1 1 1"/>'
+    one.write_text(f'<mujoco><worldbody>{floor}{body.format("a")}</worldbody></mujoco>')
+    both = body.format('a') + body.format('b')
+    two.write_text(f'<mujoco><worldbody>{both}</worldbody></mujoco>')
+    assert main(['convert', str(one), str(tmp_path / 'one.sdf')]) == 0
+    assert '1 object of its world left out' in capsys.readouterr().err
+    assert main(['convert', str(two), str(tmp_path / 'two.sdf')]) == 1
+    assert 'has 2 robots: a, b' in capsys.readouterr().err
+    assert main(['convert', str(two), str(tmp_path / 'two.sdf'), '--model', 'b']) == 0
+    assert 'b' in sb.load_description(tmp_path / 'two.sdf').links

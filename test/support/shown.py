@@ -61,7 +61,7 @@ def provide_files(folder: Path) -> None:
     shutil.copy(REPOSITORY / 'docs' / 'pushes.yaml', folder)
     shutil.copy(REPOSITORY / 'urdf' / 'pendulum.urdf', folder / 'your.urdf')
     (folder / 'your.xml').write_text(
-        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body><freejoint/><geom size="0.1"/>'
-        '</body></worldbody></mujoco>'
+        '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body name="ball"><freejoint/>'
+        '<geom size="0.1"/></body></worldbody></mujoco>'
     )
     trimesh.creation.icosphere(2, 0.3).export(folder / 'chair.stl')

@@ -64,7 +64,7 @@ def _chosen(file: SdfFile, library: Library, name: str) -> Entity | None:
         included = (library.included(node, file, 1) for node in world.findall('include'))
         models += [each for each in included if each is not None and each.element.tag == 'model']
     found = [each for each in models if name in ('', each.name)]
-    if len(found) == 1 or (found and file.root.find('world') is None):
+    if len(found) == 1:
         return found[0]
     place = Place('document', line=file.root.line)
     names = [each.name for each in models]
