@@ -325,7 +325,7 @@ class _Planner:
                 for each in read_scene(chosen['world']).openplx
             ]
         if is_openplx(chosen['robot'], self._packages):
-            files.append((None, values.robot_name or None, {'model': values.openplx_model}))
+            files.append((None, values.robot_name or None, {'model': values.chosen_model}))
         for file, name, given in files:
             path = file or find_robot(chosen['robot'], package_paths=self._packages)
             scene = load_openplx(

@@ -167,7 +167,7 @@ def parameters_of(args: argparse.Namespace) -> dict[str, object]:
         'world': args.world,
         'robot': args.robot or None,
         'rate': args.rate,
-        'openplx_model': args.model,
+        'model': args.model,
         'package_paths': args.package_path or None,
         'xacro_args': args.xacro_arg or None,
         'strict': args.strict or None,

@@ -319,3 +319,62 @@ def test_a_time_step_of_zero_is_named(tmp_path):
     scene = read_scene(path)
     assert scene.time_step is None
     assert 'option timestep="0": must be above 0' in scene.report.to_text()
+
+
+_JOINED = """
+<mujoco model="m">
+  <option gravity="0 0 -9.81" timestep="0.001"/>
+  <worldbody>
+    <body name="hook" mocap="true" pos="0 0 1"/>
+    <body name="a" pos="0.3 0 1"><freejoint/><geom size="0.05" mass="1"/>
+      <body name="b" pos="0.2 0 0"><joint name="h" axis="0 1 0" damping="0.1"/>
+        <geom size="0.05" pos="0.1 0 0" mass="0.5"/></body></body>
+    <body name="c" pos="0.5 0.4 1" euler="0 0 30"><freejoint/><geom size="0.05" mass="0.3"/></body>
+  </worldbody>
+  <equality>
+    <weld name="hold" body1="hook" body2="a" solref="0.002 1"/>
+    <connect name="chain" body1="b" body2="c" anchor="0.1 0.1 0" solref="0.002 1"/>
+  </equality>
+</mujoco>"""
+
+
+def test_equalities_between_robots_are_joints_of_the_world(tmp_path):
+    """Hang a robot on a mocap body, and a body on it: fall as in MuJoCo, then be carried."""
+    path = tmp_path / 'joined.xml'
+    path.write_text(_JOINED)
+    world = sb.World(time_step=0.001)
+    scene = world.load_scene(path)
+    assert not scene.report.findings, scene.report.to_text()
+    assert [(each.name, each.kind) for each in scene.joints] == [
+        ('hold', 'fixed'),
+        ('chain', 'ball'),
+    ]
+    model = mujoco.MjModel.from_xml_string(_JOINED)
+    data = mujoco.MjData(model)
+    for _ in range(400):
+        world.step()
+        mujoco.mj_step(model, data)
+    links = {'a': world.robots['m'].link('a'), 'c': world.robots['c'].link('c')}
+    for name, link in links.items():
+        # MuJoCo's equalities yield by 2 mm here
+        np.testing.assert_allclose(link.p, data.body(name).xpos, atol=4e-3)
+    assert links['c'].p[2] < 0.7
+    hook = world.robots['hook']
+    before = links['a'].p.copy()
+    for k in range(100):
+        hook.move_to((0.001 * (k + 1), 0.0, 1.0))
+        world.step()
+    np.testing.assert_allclose(links['a'].p - before, (0.1, 0.0, 0.0), atol=1e-3)
+
+
+def test_open_equalities_between_robots_are_named(tmp_path):
+    """Leave out a connect whose anchors are apart at the beginning; name its gap."""
+    path = tmp_path / 'open.xml'
+    text = _JOINED.replace('<body name="b" pos', '<body name="b" gravcomp="1" pos')
+    sites = text.replace('<geom size="0.05" mass="0.3"/>', '<geom size="0.05"/><site name="s2"/>')
+    sites = sites.replace('<geom size="0.05" mass="1"/>', '<geom size="0.05"/><site name="s1"/>')
+    old = 'body1="b" body2="c" anchor="0.1 0.1 0"'
+    path.write_text(sites.replace(old, 'site1="s1" site2="s2"'))
+    scene = read_scene(path)
+    assert [each.name for each in scene.joints] == ['hold']
+    assert "equality 'chain': is open by 0.447 m" in scene.report.to_text()

@@ -29,16 +29,22 @@ _WORLD = ''
 
 
 def loops_of(
-    model: CompiledModel, links: Mapping[int, str], notes: Notes
+    model: CompiledModel, links: Mapping[int, str], notes: Notes, is_world: bool = False
 ) -> Iterator[ConstraintDescription]:
-    """Yield the loop joints between bodies of one robot, or with the world."""
-    for number in _active(model, ('connect', 'weld')):
-        ends = _ends(model, number)
+    """
+    Yield the loop joints between bodies of one robot, or with the world.
+
+    is_world: whether joints between two robots are read elsewhere.
+    """
+    for number in active(model, ('connect', 'weld')):
+        ends = frames_kept_together(model, number)
         bodies = {body for body, _ in ends if body}
         if not bodies & links.keys():
             continue
         if not bodies <= links.keys():
-            notes.left_out('eq', number, 'connects two robots; constraints hold within one robot')
+            if not is_world:
+                message = 'connects two robots; load the file as a world for both'
+                notes.left_out('eq', number, message)
             continue
         names = [links.get(body, _WORLD) for body, _ in ends]
         poses = [pose for _, pose in ends]
@@ -59,14 +65,15 @@ def loops_of(
         )
 
 
-def _active(model: CompiledModel, kinds: tuple[str, ...]) -> Iterator[int]:
+def active(model: CompiledModel, kinds: tuple[str, ...]) -> Iterator[int]:
+    """Yield the active equalities of these types."""
     for number, kind in enumerate(model.words('eq_type')):
         if kind in kinds and model['eq_active0'][number]:
             yield number
 
 
-def _ends(model: CompiledModel, number: int) -> list[tuple[int, Pose]]:
-    """Return both bodies, and the frames in them that are kept together."""
+def frames_kept_together(model: CompiledModel, number: int) -> list[tuple[int, Pose]]:
+    """Return both bodies, each with its frame; an equality keeps the two frames together."""
     ids = [int(model[f'eq_obj{side}id'][number]) for side in (1, 2)]
     if model.words('eq_objtype')[number] == 'site':
         return [(int(model['site_bodyid'][site]), model.pose('site', site)) for site in ids]
@@ -77,12 +84,17 @@ def _ends(model: CompiledModel, number: int) -> list[tuple[int, Pose]]:
     return [(ids[0], pose_of(data[3:6], data[6:10]) @ anchor), (ids[1], anchor)]
 
 
+def tree_of(model: CompiledModel, body: int) -> int:
+    """Return the root of a body's tree, a child of the world; 0 for the world."""
+    return int(model['body_rootid'][body])
+
+
 def with_mimics(
     joints: Mapping[str, JointDescription], model: CompiledModel, notes: Notes
 ) -> dict[str, JointDescription]:
     """Return a robot's joints with the rules of its linear joint equalities."""
     found = dict(joints)
-    for number in _active(model, ('joint',)):
+    for number in active(model, ('joint',)):
         follower = model.name('jnt', int(model['eq_obj1id'][number]))
         if follower not in found:
             continue

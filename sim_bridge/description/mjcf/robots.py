@@ -92,9 +92,13 @@ def _below(model: CompiledModel, body: int) -> Iterator[int]:
 class RobotMaker:
     """Descriptions of the trees in one model."""
 
-    def __init__(self, model: CompiledModel, notes: Notes):
-        """Read the contact rules. notes: receives elements without simulation."""
-        self.model, self.notes = model, notes
+    def __init__(self, model: CompiledModel, notes: Notes, is_world: bool = False):
+        """
+        Read the contact rules.
+
+        notes: receives elements without simulation. is_world: whether all trees are read.
+        """
+        self.model, self.notes, self.is_world = model, notes, is_world
         self.contacts = Contacts(model, notes)
         self.geoms = Geoms(model, self.contacts, notes)
 
@@ -149,7 +153,7 @@ class _Robot:
             format=MJCF.name,
             separated=frozenset(self._separated()),
             apart=self._maker.contacts.apart,
-            constraints=tuple(loops_of(model, self._names, self._notes)),
+            constraints=tuple(loops_of(model, self._names, self._notes, self._maker.is_world)),
         )
         couplings = tuple(couplings_of(model, description.joints, self._notes))
         fields = tuple(fields_of(model, self._names)) if self._moves() else ()

@@ -24,6 +24,7 @@ from sim_bridge.description.mjcf.robots import RobotMaker, Tree, trees_of
 from sim_bridge.description.model import GeometryDescription, Pose, RobotDescription
 from sim_bridge.description.reader import Source
 from sim_bridge.description.report import Findings, Place
+from sim_bridge.description.scene.mjcf_joints import joints_between, world_pose
 from sim_bridge.description.scene.mjcf_lights import light_of
 from sim_bridge.description.scene.model import (
     namespace_for,
@@ -68,15 +69,18 @@ class _World:
 
     def __init__(self, model: CompiledModel, notes: Notes, source: Source):
         self._model, self._notes, self._source = model, notes, source
-        self._maker = RobotMaker(model, notes)
+        self._maker = RobotMaker(model, notes, is_world=True)
         self._trees = trees_of(model)
         self._taken: set[str] = set()
         self._spaces: set[str] = set()
+        # scene names by body, for joints between robots
+        self._parts: dict[int, str] = {}
 
     def scene(self) -> SceneDescription:
         model = self._model
         bodies = (*self._grounds(), *self._mocap_bodies())
         robots = tuple(self._robots())
+        joints = tuple(joints_between(model, self._parts, self._notes))
         contacts = self._maker.contacts
         return SceneDescription(
             source=model.label,
@@ -86,6 +90,7 @@ class _World:
             apart=contacts.apart,
             bodies=bodies,
             robots=robots,
+            joints=joints,
             time_step=self._time_step(),
             light=light_of(model, self._notes),
             files=model.files,
@@ -115,7 +120,10 @@ class _World:
             description = finished(self._maker.describe(tree, name), self._notes.findings)
             is_only = tree.is_robot and len(robots) == 1
             has_topics = tree.is_robot or bool(description.sensors)
-            yield self._placed(description, is_object=not has_topics, is_only=is_only)
+            robot = self._placed(description, is_object=not has_topics, is_only=is_only)
+            for body in tree.bodies:
+                self._parts[body] = f'{robot.name}/{self._model.name("body", body)}'
+            yield robot
 
     def _scenery(self) -> RobotDescription | None:
         """Return the geoms and sensors fixed to the world, as one robot without joints."""
@@ -161,7 +169,7 @@ class _World:
         for geom in range(model.count('geom')):
             if not self._maker.geoms.is_ground(geom) or not self._is_static(geom):
                 continue
-            pose = self._world_pose(int(model['geom_bodyid'][geom])) @ model.pose('geom', geom)
+            pose = world_pose(model, int(model['geom_bodyid'][geom])) @ model.pose('geom', geom)
             shape: Shape = Plane()
             if model.words('geom_type')[geom] == 'hfield':
                 shape, pose = self._height_field(geom), pose @ _QUARTER_TURN
@@ -196,13 +204,15 @@ class _World:
                     for geom in model.of_body('geom', body)
                     for shape, pose in self._shapes(geom, frame)
                 ]
-            yield self._body(
+            mocap = self._body(
                 model.name('body', tree.root),
                 tuple(shapes),
                 model.pose('body', tree.root),
                 'kinematic',
                 None,
             )
+            self._parts |= dict.fromkeys(tree.bodies, mocap.name)
+            yield mocap
 
     def _shapes(self, geom: int, frame: Pose) -> Iterator[tuple[Shape, Pose]]:
         described = None
@@ -237,9 +247,6 @@ class _World:
         return SceneBody(
             name, shapes, namespace_for(name), MappingProxyType(arguments), values, values, line
         )
-
-    def _world_pose(self, body: int) -> Pose:
-        return _relative(self._model, body, 0)
 
     def _free(self, wanted: str) -> str:
         name = free_name(wanted, self._taken.__contains__)

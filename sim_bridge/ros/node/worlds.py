@@ -47,6 +47,7 @@ OF_FIRST_WORLD = (
     'world',
     'world_values',
     'robot',
+    'model',
     'openplx_model',
     'robot_description',
     'robot_name',

@@ -15,6 +15,7 @@ from sim_bridge.description.scene.origin import origin_from_mapping
 from sim_bridge.description.sensor_kinds import KINDS
 from sim_bridge.description.yaml.drives import check_drive_values
 from sim_bridge.description.yaml.sensors import sensors_from_mapping
+from sim_bridge.foundation.deprecation import warn_renamed
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.validation import one_of
 from sim_bridge.ros.params.control_values import control_of, gain_of
@@ -143,11 +144,12 @@ class SimulatorParameters:
         f'by its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no '
         "robot besides the world's",
     )
-    openplx_model: str = parameter(
+    model: str = parameter(
         '',
         'Model in the file `robot`: in OpenPLX empty for the last one, in SDF and MJCF for the '
         'only one',
     )
+    openplx_model: str = parameter('', 'Former name of `model`')
     robot_description: str = parameter(
         '', 'URDF text to simulate instead of `robot`, as for robot_state_publisher'
     )
@@ -594,6 +596,13 @@ class SimulatorParameters:
     def own_robot(self) -> str:
         """Description, name or file of the robot besides those in `world`; '' for none."""
         return self.robot_description or self.robot or ('' if self.world else DEFAULT_ROBOT)
+
+    @property
+    def chosen_model(self) -> str:
+        """Model in the file `robot`; '' for the file's own choice."""
+        if self.openplx_model:
+            warn_renamed("parameter 'openplx_model'", "'model'")
+        return self.model or self.openplx_model
 
     @property
     def mesh_severity(self) -> str:

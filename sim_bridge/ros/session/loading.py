@@ -287,7 +287,7 @@ def _load_own(world: sb.World, parameters: SimulatorParameters) -> list[LoadedRo
             )
     scene = world.load_openplx(
         source,
-        parameters.openplx_model or None,
+        parameters.chosen_model or None,
         parameters.robot_name or None,
         parameters.position or _ORIGIN,
         parameters.orientation,
@@ -351,7 +351,7 @@ def _described(
         xacro_args=dict(argument.split(':=', 1) for argument in parameters.xacro_args),
         package_paths=parameters.package_paths,
         strict=parameters.strict,
-        model=parameters.openplx_model,
+        model=parameters.chosen_model,
     )
 
 

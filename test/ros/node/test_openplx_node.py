@@ -51,7 +51,7 @@ def file(tmp_path):
 
 def test_one_robot_has_the_topics_of_a_robot_and_its_motor_runs(graph, start_node, file):
     """The joint has the mate's name, and turns at its motor's target speed."""
-    start_node(robot=file, openplx_model='Wheel')
+    start_node(robot=file, model='Wheel')
     states = graph.listen(JointState, '/joint_states')
     graph.wait_for_next(states, 20)
     assert states[-1].name == ['hinge']
@@ -114,8 +114,6 @@ def test_a_robot_without_axes_publishes_its_links(tmp_path):
 
 def test_parameters_defined_by_the_scene_are_refused(refusals, file):
     """A base, an unknown model and a defect are refused by name."""
-    base, model = refusals(
-        {'robot': file, 'base': 'fixed'}, {'robot': file, 'openplx_model': 'Weel'}
-    )
+    base, model = refusals({'robot': file, 'base': 'fixed'}, {'robot': file, 'model': 'Weel'})
     assert "parameter 'base'" in base
     assert "'Wheel'" in model

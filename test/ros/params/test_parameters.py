@@ -381,3 +381,10 @@ def test_a_request_is_applied_wholly_or_not_at_all(make_node):
         [Parameter('gain', value=3), Parameter('offset', value=4)]
     )
     assert result.successful and applied == [3.0, 4.0]
+
+
+def test_the_former_name_of_the_model_is_taken_with_a_warning():
+    """Take the model under its former name; the new name needs no warning."""
+    assert SimulatorParameters(model='Wheel').chosen_model == 'Wheel'
+    with pytest.warns(DeprecationWarning, match="'openplx_model' is now called 'model'"):
+        assert SimulatorParameters(openplx_model='Wheel').chosen_model == 'Wheel'
