@@ -217,7 +217,10 @@ def _material(
             if field.name not in _NOT_OF_MATERIALS
         }
     )
-    if surface == ContactDescription():
+    if surface == ContactDescription(
+        rolling_slip=surface.rolling_slip, direction_link=surface.direction_link
+    ):
+        # these belong to the shape
         return None
     if surface not in known:
         given = {

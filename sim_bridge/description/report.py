@@ -24,7 +24,7 @@ _NAMES_SHOWN = 8
 
 def unknown(kind: str, name: str, known: Iterable[str]) -> str:
     """Return the message for an unknown name, with the closest known name, or the first ones."""
-    known = list(known)
+    known = list(dict.fromkeys(known))
     close = close_match(name, known)
     hint = f'; did you mean {close!r}?' if close else ''
     if known and not close:

@@ -451,3 +451,27 @@ def test_several_models_in_a_file_are_chosen_by_name():
     for each in (text, text.replace('<world name="w">', '').replace('</world>', '')):
         with pytest.raises(sb.DescriptionError, match='several-models'):
             sb.load_description(each)
+
+
+def test_a_wheel_with_slip_alone_has_the_usual_material():
+    """Load a wheel with the plugin for slip and no surface."""
+    text = (
+        '<sdf version="1.11"><model name="m">'
+        + link('', 'base')
+        + link(
+            '<collision name="c"><geometry><sphere><radius>0.3</radius></sphere></geometry>'
+            '</collision>',
+            'wheel',
+        )
+        + '<joint name="j" type="revolute"><parent>base</parent><child>wheel</child><axis>'
+        '<xyz>0 1 0</xyz></axis></joint>'
+        '<plugin filename="gz-sim-wheel-slip-system" name="gz::sim::systems::WheelSlip">'
+        '<wheel link_name="wheel"><slip_compliance_lateral>0.1</slip_compliance_lateral>'
+        '<slip_compliance_longitudinal>0.2</slip_compliance_longitudinal>'
+        '<wheel_normal_force>10</wheel_normal_force><wheel_radius>0.3</wheel_radius></wheel>'
+        '</plugin></model></sdf>'
+    )
+    robot = sb.World().load_urdf(text)
+    [wheel] = robot.link('wheel').geometries
+    assert wheel.material.name == 'default'
+    assert wheel.rolling_slip == pytest.approx((0.003, 0.006))
