@@ -471,7 +471,8 @@ def test_a_wheel_with_slip_alone_has_the_usual_material():
         '<wheel_normal_force>10</wheel_normal_force><wheel_radius>0.3</wheel_radius></wheel>'
         '</plugin></model></sdf>'
     )
-    robot = sb.World().load_urdf(text)
-    [wheel] = robot.link('wheel').geometries
-    assert wheel.material.name == 'default'
-    assert wheel.rolling_slip == pytest.approx((0.003, 0.006))
+    description = sb.load_description(text)
+    [placed] = shapes_of(description)
+    assert placed.material is None
+    assert placed.rolling_slip == pytest.approx((0.003, 0.006))
+    assert sb.World().add_robot(description).link('wheel').geometries[0].material.name == 'default'
