@@ -89,8 +89,8 @@ else
 RUNTIME := requirements/run.txt requirements/ros.txt
 TESTED := requirements/ros-test.txt
 endif
-# some of the robots that ship are OpenPLX scenes; many others are MJCF files
-RUNTIME += requirements/openplx.txt requirements/mjcf.txt
+# some of the robots that ship are OpenPLX scenes; many others are MJCF and USD files
+RUNTIME += requirements/openplx.txt requirements/mjcf.txt requirements/usd.txt
 
 $(VENV)/.run: $(VENV)/.created requirements/build.txt requirements/trim.py $(RUNTIME) setup.py package.xml
 	@test -n '$(ROS_PREFIX)' || test "$$(uname -sm)" = 'Linux x86_64' || { \

@@ -42,6 +42,8 @@ RAY = ('ray>=2.40',)
 OPENPLX_BUNDLES = ('openplx-bundles>=0.15',)
 # reads MJCF files; earlier ones have other fields
 MJCF = ('mujoco>=3.17',)
+# reads USD stages; earlier ones have other types of capsules and cylinders
+USD = ('usd-core>=24.11',)
 ROS_WHEEL_PLATFORM = (
     'platform_system == "Linux" and platform_machine == "x86_64" '
     'and implementation_name == "cpython" and python_version < "3.15"'
@@ -124,6 +126,8 @@ setup(
         'openplx': list(OPENPLX_BUNDLES),
         # robots and worlds in MJCF
         'mjcf': list(MJCF),
+        # robots and worlds in USD
+        'usd': list(USD),
         'meshes': list(MESH_TOOLS),
         'view': list(VIEW),
         'ros-test': ros_wheels(ROS_TEST_WHEELS),

@@ -25,6 +25,7 @@ FILES = {
     'run.txt': '',
     'openplx.txt': 'openplx',
     'mjcf.txt': 'mjcf',
+    'usd.txt': 'usd',
     'build.txt': 'build',
     'ros.txt': 'ros',
     'view.txt': 'view',

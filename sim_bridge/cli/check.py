@@ -92,8 +92,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(
             'file',
             metavar='FILE',
-            help='a shipped robot or scene by name; a URDF, xacro, SDF, MJCF, body or OpenPLX '
-            'file; a scene, a Choreonoid project, a parameter file or a sweep study',
+            help='a shipped robot or scene by name; a URDF, xacro, SDF, MJCF, USD, body or '
+            'OpenPLX file; a scene, a Choreonoid project, a parameter file or a sweep study',
         ),
         completers.robots,
     )

@@ -24,9 +24,7 @@ from sim_bridge.ros.params.robot_parameters import (
     world_parameters,
 )
 
-ROBOT_HELP = (
-    'a shipped robot by name, a URDF, xacro, SDF, MJCF or OpenPLX file by path or as package://…'
-)
+ROBOT_HELP = 'a shipped robot by name, a URDF, xacro, SDF, MJCF, USD or OpenPLX file by path or as package://…'
 
 _ROS_ARGS = '--ros-args'
 
@@ -100,8 +98,8 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
             'robot',
             nargs='?',
             action=_RobotOrScene,
-            help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file, an SDF or MJCF world or '
-            'a Choreonoid project '
+            help=f'{ROBOT_HELP}; or a scene: gallery/NAME, a YAML file, an SDF, MJCF or USD world '
+            'or a Choreonoid project '
             f'(default: {DEFAULT_ROBOT}, or none with --world)',
         ),
         completers.robots,
@@ -111,8 +109,8 @@ def add_simulated(parser: argparse.ArgumentParser) -> None:
             '--world',
             metavar='FILE',
             type=scene_argument,
-            help='scene file: ground, objects, materials and robots; gallery/NAME; an SDF or MJCF '
-            'world; or a Choreonoid project',
+            help='scene file: ground, objects, materials and robots; gallery/NAME; an SDF, MJCF '
+            'or USD world; or a Choreonoid project',
         ),
         completers.scenes,
     )

@@ -1,5 +1,5 @@
 """
-Robot descriptions: URDF, xacro, SDF, MJCF, body files and YAML, checked into plain data.
+Robot descriptions: URDF, xacro, SDF, MJCF, USD, body files and YAML, checked into plain data.
 
 Imports `shapes`, `foundation` and the engine's joint kinds, but none of its arrays.
 """

@@ -63,7 +63,14 @@ MJCF = FileFormat(
     'sim_bridge.description.scene.mjcf_world',
 )
 
-FORMATS = (URDF, SDF, BODY, MJCF, OPENPLX, YAML, PROJECT)
+USD = FileFormat(
+    'USD',
+    ('.usd', '.usda', '.usdc', '.usdz'),
+    robots='sim_bridge.description.usd.load',
+    worlds='sim_bridge.description.scene.usd_world',
+)
+
+FORMATS = (URDF, SDF, BODY, MJCF, USD, OPENPLX, YAML, PROJECT)
 _SHARED_SUFFIX = '.xml'
 
 ROBOT_SUFFIXES = (

@@ -359,7 +359,7 @@ class World(DeclaredAttributes):
         fixed_base: bool | None = None,
     ) -> Robot:
         """
-        Read a URDF, xacro, SDF, MJCF or body file, or XML text, and add the robot.
+        Read a URDF, xacro, SDF, MJCF, USD or body file, or XML text, and add the robot.
 
         path_or_xml: file path, XML text, or a shipped robot's name.
         name: unique in the world; if None, the name in the file, with a number if it is in use.

@@ -49,6 +49,8 @@ OF_MESHES = {'coacd', 'fast_simplification'}
 OF_VIEW = {'msgspec', 'viser', 'websockets'}
 # extra `mjcf`
 OF_MJCF = {'mujoco'}
+# extra `usd`
+OF_USD = {'pxr'}
 # extra `plot`
 OF_PLOTS = {'matplotlib', 'plotly'}
 
@@ -216,7 +218,7 @@ def test_imports_and_declarations_agree(manifest, repository):
     pypi_to_rosdep = {name: key for key, name in ROSDEP_TO_PYPI.items()}
     needed = {IMPORT_TO_PYPI.get(name, name) for name in imported | in_launch}
     needed -= BY_PIP | OF_PICTURES | OF_MESHES | OF_VIEW | OF_PLOTS | OF_FILMS | OF_ENVIRONMENTS
-    needed -= OF_SWEEPS | OF_MJCF
+    needed -= OF_SWEEPS | OF_MJCF | OF_USD
     needed |= IMPORTED_BY_OTHERS
     declared = {element.text for element in manifest.findall('exec_depend')}
     assert {pypi_to_rosdep.get(name, name) for name in needed} == (

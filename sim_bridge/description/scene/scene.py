@@ -46,7 +46,7 @@ Scenes: world contents, in YAML.
       robots:
         left:
           urdf: arm                      # a shipped robot's name, a path, package://…
-                                         # of a URDF, xacro, SDF, MJCF or body file
+                                         # of a URDF, xacro, SDF, MJCF, USD or body file
           namespace: left                # for its ROS topics ('' for none); its name if absent
           controller: none               # on the ROS graph: one of CONTROLLERS; if absent, the one
                                          # in the parameters beside its file

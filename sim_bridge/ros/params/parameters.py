@@ -140,14 +140,14 @@ class SimulatorParameters:
     )
     robot: str = parameter(
         '',
-        'Robot to simulate: a shipped one by its name, a URDF, xacro, SDF, MJCF or OpenPLX file '
-        f'by its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty for no '
-        "robot besides the world's",
+        'Robot to simulate: a shipped one by its name, a URDF, xacro, SDF, MJCF, USD or OpenPLX '
+        f'file by its path or as package://. Empty for {DEFAULT_ROBOT!r}; with a `world`, empty '
+        "for no robot besides the world's",
     )
     model: str = parameter(
         '',
-        'Model in the file `robot`: in OpenPLX empty for the last one, in SDF and MJCF for the '
-        'only one',
+        'Model in the file `robot`: in OpenPLX empty for the last one, in SDF, MJCF and USD for '
+        'the only one',
     )
     openplx_model: str = parameter('', 'Former name of `model`')
     robot_description: str = parameter(

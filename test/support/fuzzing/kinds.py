@@ -33,6 +33,7 @@ from fuzzing import (
     sdf_files,
     sdf_tags,
     study_files,
+    usd_files,
 )
 from fuzzing.damage import damaged_bytes, damaged_data, damaged_lines, damaged_xml, HUGE_INTEGER
 from fuzzing.stepping import step_on
@@ -298,6 +299,7 @@ KINDS = {
         'xacro',
     ),
     'mjcf': Kind(mjcf_files.make, mjcf_files.run, 25, 'xml'),
+    'usd': Kind(usd_files.make, usd_files.run, 25, 'usda'),
     'scene': Kind(
         _make_yaml(
             _documented_scene, *map(_scene_file, ('world_table.yaml', 'world_ground.yaml'))

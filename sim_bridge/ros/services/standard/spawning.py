@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sim_bridge.ros.services.standard.interfaces import Interfaces
     from sim_bridge.ros.session.simulator import Simulator
 
-SPAWN_FORMATS = ('urdf', 'xacro', 'sdf', 'mjcf', 'body', 'wrl', 'openplx')
+SPAWN_FORMATS = ('urdf', 'xacro', 'sdf', 'mjcf', 'usd', 'body', 'wrl', 'openplx')
 
 NAME_NOT_UNIQUE, NAME_INVALID, UNSUPPORTED_FORMAT, NO_RESOURCE = 101, 102, 103, 104
 NAMESPACE_INVALID, RESOURCE_PARSE_ERROR, MISSING_ASSETS, UNSUPPORTED_ASSETS = 105, 106, 107, 108

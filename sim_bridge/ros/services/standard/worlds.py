@@ -1,8 +1,8 @@
 """
 World resources of simulation_interfaces: their names, texts, files and errors.
 
-A world is a scene file (YAML, SDF, MJCF or a Choreonoid project), an OpenPLX file, a shipped scene
-gallery/NAME, or the text of a YAML scene.
+A world is a scene file (YAML, SDF, MJCF, USD or a Choreonoid project), an OpenPLX file, a
+shipped scene gallery/NAME, or the text of a YAML scene.
 """
 
 from __future__ import annotations
