@@ -334,7 +334,7 @@ def test_features_are_those_of_the_version(start):
     for version in ('1.5', '2.1'):
         simulation = start(version, paused=True)
         features = simulation('GetSimulatorFeatures')['features']
-        formats = ['urdf', 'xacro', 'sdf', 'mjcf', 'body', 'wrl', 'openplx']
+        formats = ['urdf', 'xacro', 'sdf', 'mjcf', 'usd', 'body', 'wrl', 'openplx']
         assert features['spawn_formats'] == formats
         offered[version] = set(features['features'])
         spawnables = simulation('GetSpawnables', sources=['moon'])
