@@ -222,18 +222,30 @@ class Batch(DeclaredAttributes):
         """
         which = going = which[~self.failed[which]]
         size = max(self._round // max(len(which), 1), _FEWEST_STEPS)
-        worst = self._rows.all[WORST]
-        before = worst.copy() if n > size else worst
+        before = self._rows.all[WORST]
+        before = before.copy() if n > size else before
         for first in range(0, max(n, 1), size):
-            if first:
-                going = going[~self.failed[going]]
-                # the rounds are one call: only the solver figures at its end count
-                worst[going] = before[going]
-            self._begin(going, min(size, n - first), GO_ON if first else ANEW)
-            finished(partial(self._finish, going))
+            going = going[~self.failed[going]] if first else going
+            begin = partial(self._begin, going, min(size, n - first), GO_ON if first else ANEW)
+            finished(partial(self._round_of, going, begin, before, []))
         failed = which[self.failed[which]]
         if len(failed) and self.raises:
             raise _divergence(failed, self._task[failed, STEP], self.time_step)
+
+    def _round_of(
+        self, which: IntArray, begin: Callable[[], None], before: FloatArray, begun: list[bool]
+    ) -> None:
+        """
+        Begin a round, unless `begun` is filled, and finish it; can be repeated.
+
+        before: solver figures before the call. The rounds are one call: only the figures at its
+        end count.
+        """
+        if not begun:
+            self._rows.all[WORST][which] = before[which]
+            begin()
+            begun.append(True)
+        self._finish(which)
 
     def _begin(self, which: IntArray, n: int, beginning: int) -> None:
         """Give worlds the task to advance by n steps."""
