@@ -255,6 +255,8 @@ class Batch(DeclaredAttributes):
 
     def _finish(self, which: IntArray) -> None:
         """Advance worlds until their tasks are done or they fail; can be repeated."""
+        # worlds that threads of an interrupted call still advance are done afterwards
+        self._threads.wait()
         while len(which := which[self._task[which, STATUS] != DONE]):
             which = self._mended(which)
             self._threads.advance(which)

@@ -93,24 +93,24 @@ class ThreadPool:
             )
         self._advance, self._observe, self._connected = advance, observe, rows
 
-    def advance(self, which: np.ndarray) -> None:
-        """Advance worlds by their tasks. which: (k,) world numbers."""
-        self._wait()
-        self.connect()
-        self._share(self._advance, _WHICH, which)
-
-    def observe(self, which: np.ndarray) -> None:
-        """Write the worlds' observed sites at their present states."""
-        self._wait()
-        self.connect()
-        self._share(self._observe, _OBSERVED, which)
-
-    def _wait(self) -> None:
+    def wait(self) -> None:
         """Wait until the threads of an interrupted call have ended their present portions."""
         self._portions = None
         for busy in self._busy:
             with busy:
                 pass
+
+    def advance(self, which: np.ndarray) -> None:
+        """Advance worlds by their tasks. which: (k,) world numbers."""
+        self.wait()
+        self.connect()
+        self._share(self._advance, _WHICH, which)
+
+    def observe(self, which: np.ndarray) -> None:
+        """Write the worlds' observed sites at their present states."""
+        self.wait()
+        self.connect()
+        self._share(self._observe, _OBSERVED, which)
 
     def _share(self, calls: Sequence[Call], argument: int, which: np.ndarray) -> None:
         """Run calls for worlds; each thread takes one portion at a time."""
