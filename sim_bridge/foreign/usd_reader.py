@@ -73,7 +73,7 @@ class _Stage:
 
     def __init__(self, stage: Any):
         self._stage = stage
-        # the first values of animations
+        # animations' first values
         self._time = Usd.TimeCode.EarliestTime()
         self._frames = UsdGeom.XformCache(self._time)
         self._arrays: list[np.ndarray] = []
@@ -142,7 +142,7 @@ class _Stage:
         return found
 
     def _end(self, targets: list[str] | None) -> dict[str, Any] | None:
-        """Return one end of a joint: its prim's matrix, and the rigid body that it is on."""
+        """Return one joint end: its prim's matrix, and the rigid body that it is on."""
         if not targets:
             return None
         prim = self._stage.GetPrimAtPath(targets[0])
@@ -177,7 +177,7 @@ class _Stage:
         }
 
     def _mesh(self, prim: Any) -> int:
-        """Return the number of a mesh's two arrays."""
+        """Return the place number for a mesh's two arrays."""
         own = prim.GetPrimInPrototype() if prim.IsInstanceProxy() else prim
         key = str(own.GetPath())
         if key not in self._meshes:
@@ -215,7 +215,7 @@ class _Stage:
                 if attribute.GetName().startswith(_VALUES)
             },
         }
-        # the renderer of a material with MDL alone is named in the second context
+        # the second context names the renderer for a material with MDL alone
         for context in ('', 'mdl'):
             shader, _, _ = material.ComputeSurfaceSource(context)
             if shader:
@@ -238,7 +238,7 @@ class _Stage:
         return found
 
     def _input(self, shader: Any, name: str) -> Any:
-        """Return an input's value: that of a texture's file, if one is connected."""
+        """Return an input's value, or a connected texture's file."""
         given = shader.GetInput(name)
         if not given:
             return None
@@ -314,7 +314,7 @@ def _layers(stage: Any) -> dict[str, list[str]]:
 
 
 def _triangles(counts: np.ndarray, corners: np.ndarray) -> np.ndarray:
-    """Return the triangles (m, 3) of polygons, as fans."""
+    """Return triangles (m, 3) for polygons, as fans."""
     if counts.size == 0 or counts.min() < 0 or counts.sum() != len(corners):
         return np.zeros((0, 3), dtype=np.int64)
     starts = np.cumsum(counts) - counts

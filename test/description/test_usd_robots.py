@@ -57,7 +57,7 @@ _JOINTS = """
 
 
 def codes(report):
-    """Return the codes of a report's findings."""
+    """Return a report's codes."""
     return {finding.code for finding in report.findings}
 
 
@@ -66,7 +66,7 @@ def codes(report):
 
 @pytest.mark.parametrize('name', ['arm', 'hand'])
 def test_a_urdf_converted_to_usd_is_the_same_robot(name):
-    """Have the mass matrix, bias force, poses and path of a URDF in its converted USD file."""
+    """Have a URDF's mass matrix, bias force, poses and path in its converted USD file."""
     own, other = load_description(name), load_description(_FOLDER / f'{name}.usdc')
     assert not other.report.findings
     found = differences(own, other)
@@ -86,7 +86,7 @@ def test_a_urdf_converted_to_usd_is_the_same_robot(name):
 
 
 def test_an_mjcf_converted_to_usd_is_the_same_robot():
-    """Have all joint kinds, several joints of a body and masses of geoms as read from MJCF."""
+    """Have all joint kinds, several joints on a body and geom masses as read from MJCF."""
     own, other = load_description(_JOINTS), load_description(_FOLDER / 'joints.usdc')
     assert not other.report.findings
     found = differences(own, other)
@@ -100,7 +100,7 @@ def test_an_mjcf_converted_to_usd_is_the_same_robot():
 
 
 def test_mujocos_actuators_in_usd_exert_the_forces_of_mjcf():
-    """Follow the path of the MJCF robot under equal controls."""
+    """Follow the MJCF robot's path under equal controls."""
     paths = []
     for source in (_JOINTS, _FOLDER / 'joints.usdc'):
         world = sb.World(time_step=0.001)
@@ -198,7 +198,7 @@ def test_joints_count_from_their_frames_and_start_where_the_bodies_are(tmp_path)
 
 
 def test_frames_on_scaled_bodies_are_scaled(tmp_path):
-    """Scale the place of a joint, a centre of mass and a collider with their body."""
+    """Scale a joint's place, a mass centre and a collider with their body."""
     scaled = body(
         'rod',
         """    float3 xformOp:scale = (2, 3, 4)
@@ -336,7 +336,7 @@ def test_a_drive_is_a_spring_to_its_target(tmp_path, kind):
 
 
 def test_a_drive_exerts_at_most_its_greatest_force(tmp_path):
-    """Accelerate a body on a slide by the greatest force of its drive."""
+    """Accelerate a body on a slide by its drive's greatest force."""
     drive = """    uniform token physics:axis = "X"
     float drive:linear:physics:stiffness = 1e5
     float drive:linear:physics:targetPosition = 10

@@ -1,4 +1,4 @@
-"""Shapes, masses, materials and pictures of USD stages."""
+"""Shapes, masses, materials and pictures in USD stages."""
 
 import math
 
@@ -32,7 +32,7 @@ def read(folder, text, schemas='', **units) -> RobotDescription:
 
 
 def link_of(folder, text, schemas='', **units):
-    """Return the only link of a stage with one rigid body."""
+    """Return the only link in a stage with one rigid body."""
     return read(folder, text, schemas, **units).links['rod']
 
 
@@ -160,7 +160,7 @@ def test_masses_follow_the_precedence_of_the_schema(tmp_path, own, collider, exp
 
 
 def test_an_authored_centre_moves_the_inertia_of_the_colliders(tmp_path):
-    """Apply the theorem of Steiner to a body with a centre of mass of its own."""
+    """Apply Steiner's theorem to a body with its own mass centre."""
     text = 'point3f physics:centerOfMass = (0.3, 0, 0)\n' + shape('Cube', _CUBE)
     link = link_of(tmp_path, text, ', "PhysicsMassAPI"')
     assert link.inertial.pose.position == pytest.approx([0.3, 0.0, 0.0])
@@ -293,7 +293,7 @@ def test_hidden_shapes_and_guides_are_not_shown(tmp_path):
 
 
 def test_cameras_have_the_view_of_usd_core(tmp_path):
-    """Have the angle of view of a camera as usd-core computes it, along its own -z axis."""
+    """Have a camera's view angle as usd-core computes it, along its own -z axis."""
     text = 'float focalLength = 24\nfloat horizontalAperture = 36\nfloat verticalAperture = 27\n'
     text += 'float2 clippingRange = (0.1, 50)'
     path = write(tmp_path, _BODY.format(text=shape('Camera', text, collides=False), schemas=''))

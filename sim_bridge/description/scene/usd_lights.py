@@ -1,4 +1,4 @@
-"""Lights of USD stages (UsdLux)."""
+"""Lights in USD stages (UsdLux)."""
 
 from __future__ import annotations
 

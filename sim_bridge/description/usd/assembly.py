@@ -89,7 +89,7 @@ def _join_through_world(root: Prim, joints: list[UsdJoint], parts: _Parts) -> No
 
 
 class _Parts:
-    """Disjoint sets of names."""
+    """Disjoint name sets."""
 
     def __init__(self, names: Iterable[str]):
         self._above = {name: name for name in names}
@@ -109,7 +109,7 @@ class _Parts:
 
 
 def _grown(bodies: list[Prim], joints: list[UsdJoint], roots: list[Prim]) -> Tree:
-    """Return the tree of connected bodies."""
+    """Return the body tree."""
     articulation = _articulation(bodies, joints, roots)
     stacked = articulation is not None and articulation.flag('newton:jointsAddMobility', False)
     hold = next((joint for joint in joints if _holds(joint)), None)

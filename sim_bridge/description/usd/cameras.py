@@ -17,7 +17,7 @@ from sim_bridge.description.usd.stage import Prim, Stage
 from sim_bridge.foundation.errors import InvalidValueError
 from sim_bridge.foundation.names import free_name
 
-# rotation from the sensor's axes (x ahead, z up) to those of a camera (-z ahead, y up)
+# rotation from the sensor's axes (x ahead, z up) to a camera's (-z ahead, y up)
 _AXES = np.array([[0.0, -1.0, 0.0], [0.0, 0.0, 1.0], [-1.0, 0.0, 0.0]])
 # USD gives no resolution
 _WIDTH = 640
@@ -58,7 +58,7 @@ def with_cameras(
 
 
 def _settings(prim: Prim, stage: Stage) -> CameraDescription:
-    """Return the picture's size and lens; lengths of the lens are in tenths of the unit."""
+    """Return the picture's size and lens; lens lengths are in tenths of the unit."""
     focal = prim.number('focalLength', _FOCAL)
     across = prim.number('horizontalAperture', _ACROSS)
     along = prim.number('verticalAperture', _ALONG)

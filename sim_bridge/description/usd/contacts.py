@@ -29,7 +29,7 @@ _ORDER = tuple(_MODES)
 
 
 class Contacts:
-    """Contact rules of one stage."""
+    """Contact rules in one stage."""
 
     def __init__(self, stage: Stage, findings: Findings):
         """Prepare. findings: receives contact parameters without simulation."""
@@ -38,7 +38,7 @@ class Contacts:
         self._sources: dict[str, str] = {}
 
     def of_collider(self, prim: Prim) -> dict[str, Any]:
-        """Return the material and the groups of a collision element."""
+        """Return a collision element's material and groups."""
         found: dict[str, Any] = {'groups': self._groups(prim.path)}
         material = self.material(prim)
         if material is not None:
@@ -62,7 +62,7 @@ class Contacts:
 
     @cached_property
     def filtered_pairs(self) -> list[tuple[str, str]]:
-        """Paths of two prims each that do not collide."""
+        """Pairs of prim paths without collision."""
         return [
             (prim.path, target)
             for prim in self._stage.prims.values()
@@ -148,7 +148,7 @@ class Contacts:
 
     @property
     def materials(self) -> tuple[Material, ...]:
-        """Surface materials of the colliders read so far."""
+        """Surface materials on the colliders read so far."""
         return tuple(self._materials.values())
 
     def contact_materials(self) -> Iterator[tuple[str, str, ContactMaterial]]:

@@ -41,11 +41,11 @@ _DYNAMICS = ('none', 'integrator', 'filter', 'filterexact')
 _COUNTS = {'none': 0, 'fixed': 1, 'affine': 3}
 
 Names = Mapping[tuple[str, str], str]
-"""Joint names by the path of the joint in the stage and the name of the motion."""
+"""Joint names by the joint's path in the stage and its motion's name."""
 
 
 class Drives:
-    """Actuators of one robot."""
+    """Actuators on one robot."""
 
     def __init__(
         self, stage: Stage, description: RobotDescription, of_motion: Names, findings: Findings
@@ -209,7 +209,7 @@ def _coefficients(prim: Prim, name: str, word: str, usual: float) -> tuple[float
 def with_mimics(
     joints: Mapping[str, JointDescription], stage: Stage, of_motion: Names, findings: Findings
 ) -> dict[str, JointDescription]:
-    """Return a robot's joints with the rules of Newton's and PhysX's mimic joints."""
+    """Return a robot's joints with Newton's and PhysX's mimic rules."""
     found = dict(joints)
     for (path, _), name in of_motion.items():
         prim = stage.prims[path]
@@ -229,7 +229,7 @@ def with_mimics(
 
 
 def _rules(prim: Prim) -> Iterator[tuple[str, float, float, str]]:
-    """Yield the path of the leader, the factor, the offset, and the attribute of each rule."""
+    """Yield each rule's leader path, factor, offset and attribute."""
     leader = prim.target('newton:mimicJoint')
     if prim.has(_NEWTON_MIMIC) and leader and prim.flag('newton:mimicEnabled', True):
         factor, offset = prim.number('newton:mimicCoef1', 1.0), prim.number('newton:mimicCoef0')

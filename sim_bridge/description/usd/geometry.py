@@ -1,4 +1,4 @@
-"""Shapes of a stage: primitives and meshes as visuals and collision elements."""
+"""Shapes in a stage: primitives and meshes as visuals and collision elements."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ _TURNS = (
 )
 _HULLS = ('convexHull', 'convexDecomposition', 'sdf')
 _TRIANGLES = ('none', 'meshSimplification')
-# share of the size by which scales of a round shape may differ
+# greatest difference between a round shape's scales, relative to the size
 _ROUNDING = 1e-5
 _GREY = (0.5, 0.5, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
 class Solid:
-    """Collider of a body: geometry in the link's frame, its prim, and whether it is enabled."""
+    """Body collider: geometry in the link's frame, its prim, and whether it is enabled."""
 
     geometry: GeometryDescription
     prim: Prim
@@ -64,7 +64,7 @@ class Solid:
 
 
 def shape_of(geometry: GeometryDescription) -> Shape:
-    """Return the shape of a collision element; a hull unless it keeps its triangles."""
+    """Return a collision element's shape; a hull unless it keeps its triangles."""
     if geometry.surface is None:
         return PRIMITIVES[geometry.kind](*geometry.size)
     if geometry.is_terrain:
@@ -73,7 +73,7 @@ def shape_of(geometry: GeometryDescription) -> Shape:
 
 
 class Shapes:
-    """Visuals and colliders of one stage, by body."""
+    """Visuals and colliders in one stage, by body."""
 
     def __init__(self, stage: Stage, contacts: Contacts, findings: Findings):
         """Prepare. findings: receives shapes without simulation."""
@@ -148,7 +148,7 @@ class Shapes:
         yield GeometryDescription(kind, tuple(map(float, size)), pose, prim.name)
 
     def _size(self, prim: Prim, kind: str, scale: FloatArray, axis: int) -> FloatArray:
-        """Return the sizes of a primitive [m], as in `GeometryDescription`."""
+        """Return a primitive's sizes [m], as in `GeometryDescription`."""
         if kind == 'box':
             return prim.number('size', 2.0) * scale
         if kind == 'sphere':

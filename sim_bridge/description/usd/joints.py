@@ -30,7 +30,7 @@ _KINDS = {
     'PhysicsDistanceJoint': DISTANCE,
     'PhysicsJoint': GENERIC,
 }
-# names of the degrees of freedom in UsdPhysics, by PhysX and in drives
+# degree-of-freedom names in UsdPhysics, by PhysX and in drives
 _SLIDES, _TURNS = ('transX', 'transY', 'transZ'), ('rotX', 'rotY', 'rotZ')
 _AXIS_NAMES = 'XYZ'
 WORLD = ''
@@ -178,7 +178,7 @@ class _Reader:
         return ()
 
     def _generic(self) -> Iterator[Motion]:
-        """Yield the free and limited motions of a generic joint: slides, then turns."""
+        """Yield a generic joint's free and limited motions: slides, then turns."""
         prim = self._prim
         for names, turns in ((_SLIDES, False), (_TURNS, True)):
             for number, name in enumerate(names):
@@ -221,17 +221,17 @@ class _Reader:
         )
         if least is not None and least <= 0.0 <= effort:
             limits = replace(limits, lower_effort=least)
-        # angles of MuJoCo are in degrees, as limits are
+        # MuJoCo's angles are in degrees, as limits are
         reference = prim.number('mjc:ref') * unit
         return Motion(name, turns, axis, limits, self._dynamics(turns, name), reference)
 
     def _effort_unit(self, turns: bool) -> float:
-        """Return the stage's unit of torque [N m] or force [N]."""
+        """Return the stage's torque unit [N m] or force unit [N]."""
         length = self._stage.meters
         return self._stage.kilograms * length * (length if turns else 1.0)
 
     def _dynamics(self, turns: bool, motion: str = '') -> JointDynamics:
-        """Return the passive properties; those of Newton and PhysX, or those of MuJoCo."""
+        """Return the passive properties by Newton's and PhysX's attributes, or by MuJoCo's."""
         prim = self._prim
         per = 180.0 / math.pi if turns else 1.0
         mass = self._stage.kilograms

@@ -33,13 +33,13 @@ def read_robot(source: Source, findings: Findings) -> tuple[RobotDescription | N
 
 
 def robot_name(maker: RobotMaker, tree: Tree, source: Source) -> str:
-    """Return a robot's name; that of the file for one without."""
+    """Return a robot's name; without one, the file's."""
     return maker.name(tree) or Path(str(source.given)).stem
 
 
 def finished(description: RobotDescription, findings: Findings) -> RobotDescription:
     """Return a description with checked mass properties, and its URDF."""
-    # links between the motions of one joint, and sites, have no mass
+    # links between one joint's motions, and sites, have no mass
     own = {name: link for name, link in description.links.items() if link.inertial is not None}
     inertia.check_links(replace(description, links=own), findings)
     if findings.report('').ok:
@@ -77,7 +77,7 @@ def _chosen(maker: RobotMaker, wanted: str, findings: Findings) -> Tree | None:
 
 
 def count_fixed(stage: Stage) -> int:
-    """Return the number of colliders fixed to the world."""
+    """Count the colliders fixed to the world."""
     return sum(
         prim.has('PhysicsCollisionAPI')
         and not prim.body

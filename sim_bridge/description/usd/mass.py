@@ -24,13 +24,13 @@ from sim_bridge.shapes.polyhedra import ConvexHull
 from sim_bridge.shapes.shapes import MassProperties
 
 _WATER = 1000.0
-# a body without colliders and inertia is a sphere of this radius [m], as in PhysX
+# radius for a body without colliders and inertia, a sphere as in PhysX [m]
 _POINT_RADIUS = 0.1
 _MASS, _NEWTON_MASS = 'PhysicsMassAPI', 'NewtonMassAPI'
 
 
 class Masses:
-    """Mass properties of one stage's bodies."""
+    """Mass properties by body in one stage."""
 
     def __init__(self, stage: Stage, findings: Findings):
         """Prepare. findings: receives defects."""
@@ -53,14 +53,14 @@ class Masses:
         return Inertial(total, Pose(read_only(middle)), read_only(inertia))
 
     def _own(self, body: Prim) -> tuple[float | None, FloatArray | None, FloatArray | None]:
-        """Return the body's own mass, centre of mass and inertia in its axes; None each."""
+        """Return the body's own mass, mass centre and inertia in its axes; None each."""
         if not body.has(_MASS, _NEWTON_MASS):
             return None, None, None
         mass = body.number('physics:mass') * self._stage.kilograms
         return (mass if mass > 0.0 else None), self._center(body), self._inertia(body)
 
     def _center(self, prim: Prim) -> FloatArray | None:
-        """Return an authored centre of mass in the prim's frame [m]."""
+        """Return an authored mass centre in the prim's frame [m]."""
         center = prim.numbers('physics:centerOfMass', 3)
         if center is None:
             return None
@@ -95,7 +95,7 @@ class Masses:
         return _WATER
 
     def _of_solids(self, body: Prim, solids: Iterable[Solid]) -> MassProperties | None:
-        """Return the mass properties of all colliders together, in the body's frame."""
+        """Return all colliders' mass properties together, in the body's frame."""
         parts = []
         for solid in solids:
             if solid.geometry.kind == PLANE:
@@ -123,7 +123,7 @@ class Masses:
         try:
             own = shape.mass_properties(density)
         except InvalidValueError:
-            # an open surface has the volume of its hull
+            # an open surface has its hull's volume
             surface = solid.geometry.surface
             if surface is None:
                 raise
@@ -152,5 +152,5 @@ class Masses:
 
 
 def _parallel(arm: FloatArray) -> FloatArray:
-    """Return the inertia of 1 kg at the end of an arm (3,) [m²]."""
+    """Return the inertia for 1 kg at an arm's end, arm (3,) [m²]."""
     return arm @ arm * np.eye(3) - np.outer(arm, arm)

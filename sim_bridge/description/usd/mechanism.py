@@ -40,7 +40,7 @@ from sim_bridge.foundation.names import free_name
 from sim_bridge.foundation.rotation import matrix_from_axis_angle, rotation_vector
 
 _X = read_only([1.0, 0.0, 0.0])
-# misfit of two joint frames in the initial pose that is more than rounding [m; rad]
+# greatest misfit by rounding between two joint frames in the initial pose [m; rad]
 _MISFIT = 1e-3
 _PARALLEL = 1e-6
 # frames in single precision differ by this much at position 0
@@ -69,11 +69,11 @@ class Mechanism:
     positions: dict[str, float] = field(default_factory=dict)
 
     def add(self, series: Series) -> None:
-        """Add a series of joints between two bodies, directed from the parent to the child."""
+        """Add a joint series between two bodies, directed from the parent to the child."""
         parent = self.names.get(series[0].body0, self.root)
         last = series[-1]
         child = self.names[last.body1]
-        # the body in whose frame all joints of a series have their zero
+        # all joints in a series have their zero in this body's frame
         is_turned = _is_turned(series[0])
         for number, joint in enumerate(series):
             own = joint.frame0 if is_turned else joint.frame1
@@ -88,7 +88,7 @@ class Mechanism:
     def _add_joint(
         self, joint: UsdJoint, parent: str, child: str, origin: Pose, end: Pose
     ) -> None:
-        """Add the motions of one joint. end: the child link's frame in the joint's frame."""
+        """Add one joint's motions. end: the child link's frame in the joint's frame."""
         if not joint.motions:
             kind = JointType.BALL if joint.kind == BALL else JointType.FIXED
             dynamics = JointDynamics()
@@ -141,7 +141,7 @@ class Mechanism:
     # --- initial positions -------------------------------------------------------------------
 
     def _measure(self, series: Series) -> None:
-        """Note the initial positions of a series."""
+        """Note a series' initial positions."""
         first, last = series[0], series[-1]
         parent = self.poses[first.body0] if first.body0 != WORLD else Pose()
         between = parent.inverse @ self.poses[last.body1]
@@ -152,7 +152,7 @@ class Mechanism:
             values, rest = _coordinates(first, first.frame0.inverse @ between @ first.frame1)
         ends = np.concatenate([rest.position, rotation_vector(rest.rotation)])
         if first.kind == BALL:
-            # its initial orientation is no position of a one-axis joint
+            # a one-axis joint has no position for its initial orientation
             ends[3:] = 0.0
         if np.abs(ends).max() > _MISFIT:
             message = (
@@ -182,7 +182,7 @@ class Mechanism:
         kind, axis, axis2, motion = found
         one, other = joint.frame0, joint.frame1
         if joint.body1 == WORLD:
-            # the root of a robot with a joint to the world stands still
+            # a robot's root with a joint to the world stands still
             other = self.base.inverse @ other
         name = free_name(joint.prim.name, (taken | self.joints.keys()).__contains__)
         distance = joint.distance[1] if kind is ConstraintType.DISTANCE else None
@@ -282,7 +282,7 @@ def _coordinates(joint: UsdJoint, displaced: Pose) -> tuple[list[float], Pose]:
 
 
 def _angles(turns: list[Motion], rotation: np.ndarray) -> Iterator[float]:
-    """Yield the angles of up to three turns about different axes, one after the other."""
+    """Yield the angles for up to three turns about different axes, one after the other."""
     for number, motion in enumerate(turns):
         others = turns[number + 1 :]
         if not others:

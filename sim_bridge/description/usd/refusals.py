@@ -1,4 +1,4 @@
-"""Elements of a stage without simulation here."""
+"""Stage elements without simulation here."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def gravity_of(stage: Stage) -> tuple[float, float, float] | None:
     scene = scenes[0]
     direction = scene.numbers('physics:gravityDirection', 3)
     size = scene.number('physics:gravityMagnitude', -math.inf)
-    # a negative size is that of the Earth
+    # a negative size means the Earth's
     size = size * stage.meters if 0.0 <= size < math.inf else 9.81
     if direction is None or not direction.any():
         return 0.0, 0.0, -size
@@ -78,5 +78,5 @@ def gravity_of(stage: Stage) -> tuple[float, float, float] | None:
 
 
 def stage_place(stage: Stage) -> Place:
-    """Return the place of the whole stage."""
+    """Return the whole stage's place."""
     return Place('stage', stage.default_name)

@@ -42,7 +42,7 @@ _X = read_only([1.0, 0.0, 0.0])
 
 
 class RobotMaker:
-    """Descriptions of the trees in one stage."""
+    """Tree descriptions in one stage."""
 
     def __init__(self, stage: Stage, findings: Findings):
         """Read the joints. findings: receives elements without simulation."""
@@ -58,7 +58,7 @@ class RobotMaker:
         return [prim for prim in self.stage.prims.values() if prim.has(*_SITES)]
 
     def name(self, tree: Tree) -> str:
-        """Return a tree's name: that of its articulation above the bodies, or of its root."""
+        """Return a tree's name: its articulation's above the bodies, or its root's."""
         paths = {prim.path for prim in tree.bodies}
         root = tree.articulation
         if root is not None and root.path not in paths and not root.kind.endswith('Joint'):
@@ -68,7 +68,7 @@ class RobotMaker:
         return tree.bodies[0].name
 
     def describe(self, tree: Tree, name: str) -> RobotDescription:
-        """Return the robot or object of one tree."""
+        """Return one tree's robot or object."""
         return _Robot(self, tree).description(name)
 
     def scenery(self, name: str) -> RobotDescription | None:

@@ -43,7 +43,7 @@ _PARSED = re.compile(r"'([^']+?):(\d+):(\d+): ([^']+?)(?: at '| at $| matching|'
 _QUOTED = re.compile(r": '([^']+)'")
 _AXES = {'X': 0, 'Y': 1, 'Z': 2}
 _LARGEST = 1e9
-# cosine of the angle between axes of a matrix without shear
+# greatest cosine between a matrix's axes without shear
 _RIGHT_ANGLE = 1e-5
 
 
@@ -69,7 +69,7 @@ class Prim:
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
+        """Last path part."""
         return self.path.rpartition('/')[2]
 
     @property
@@ -78,11 +78,11 @@ class Prim:
         return Place(self.kind or 'prim', self.path)
 
     def has(self, *schemas: str) -> bool:
-        """Return whether any of these schemas is applied."""
+        """Return whether any given schema is applied."""
         return not self.apis.isdisjoint(schemas)
 
     def instances(self, schema: str) -> list[str]:
-        """Return the instance names of a multiple-apply schema, such as 'angular'."""
+        """Return a multiple-apply schema's instance names, such as 'angular'."""
         return sorted(
             each.partition(':')[2] for each in self.apis if each.startswith(f'{schema}:')
         )
@@ -115,11 +115,11 @@ class Prim:
         return value if isinstance(value, str) else usual
 
     def axis(self, name: str = 'axis', usual: str = 'Z') -> int:
-        """Return the index of an axis given by its letter."""
+        """Return an axis index by its letter."""
         return _AXES.get(self.word(name, usual), _AXES[usual])
 
     def target(self, name: str) -> str:
-        """Return the first path of a relationship; '' for none."""
+        """Return a relationship's first path; '' for none."""
         return next(iter(self.targets.get(name, ())), '')
 
 
@@ -139,12 +139,12 @@ class Stage:
 
     @property
     def meters(self) -> float:
-        """Length of the stage's unit [m]."""
+        """Length unit [m]."""
         return float(self.texts['meters'])
 
     @property
     def kilograms(self) -> float:
-        """Mass of the stage's unit [kg]."""
+        """Mass unit [kg]."""
         return float(self.texts['kilograms'])
 
     @cached_property
@@ -159,11 +159,11 @@ class Stage:
 
     @property
     def default_name(self) -> str:
-        """Name of the default prim; '' for none."""
+        """Default prim's name; '' for none."""
         return str(self.texts['default']).rpartition('/')[2]
 
     def of(self, *kinds: str) -> list[Prim]:
-        """Return the prims of some types, in file order."""
+        """Return the prims with given types, in file order."""
         return [prim for prim in self.prims.values() if prim.kind in kinds]
 
     @cached_property
@@ -171,13 +171,13 @@ class Stage:
         return {}
 
     def frame(self, prim: Prim) -> Pose:
-        """Return a prim's frame in the world, without scale: the frame of a body."""
+        """Return a prim's frame in the world, without scale: a body's frame."""
         if prim.path not in self._frames:
             self._frames[prim.path] = self.frame_of(prim.matrix)
         return self._frames[prim.path]
 
     def frame_of(self, matrix: FloatArray) -> Pose:
-        """Return the frame of a matrix in the world, without scale."""
+        """Return a matrix's frame in the world, without scale."""
         position = self.up @ matrix[:3, 3] * self.meters
         rotation = self.up @ unscaled(matrix[:3, :3])[0]
         return Pose(read_only(position), read_only(rotation))
