@@ -162,7 +162,7 @@ def boxes(watch):
 
 def leaning(watch):
     """Let books lean: Newton's method misses the tolerance, then sweeps replace it."""
-    world, costly = leaning_books(), 0
+    world, costly = leaning_books(5e-3), 0
     for _ in range(60):
         ahead = world.copy()
         ahead.step()

@@ -6,9 +6,7 @@ An island is solved in this order, until the residual is within the tolerance or
 1. A large island iterates with one factorization (`alternating`). An island that failed before
    follows the central path instead (`central_path`).
 2. Newton steps (`proximal`). If a few of them do not suffice, the central path and further steps.
-3. Bodies placed on each other at rest, and not solved so far: Newton steps without friction, from
-   zero impulses, then both again.
-4. Sweeps, which bring the impulses within their laws.
+3. Sweeps, which bring the impulses within their laws.
 """
 
 from sim_bridge.compiler.kernel import kernel, subroutine
@@ -19,14 +17,13 @@ from sim_bridge.engine.contact.budget import (
     affordable_work,
     BAD,
     greatest_velocity,
-    is_placed_at_rest,
     island_rows,
     island_tolerance,
     newton_work,
     sweep_work,
 )
 from sim_bridge.engine.contact.central_path import follow_path, has_path, path_work
-from sim_bridge.engine.contact.gauss_seidel import drop_impulses, sweep
+from sim_bridge.engine.contact.gauss_seidel import sweep
 from sim_bridge.engine.contact.load_sharing import share_load
 from sim_bridge.engine.contact.proximal import go_back, keep_impulses, MOST_NEWTONS, solve_proximal
 from sim_bridge.engine.contact.residual import island_residual
@@ -130,44 +127,7 @@ def solve_by_methods(table, island, is_without_friction):
         own, tolerance = try_finely(table, island, tolerance, most)
         newtons += own
         newtons += step_beside_path(table, island, tolerance, most, on_path, is_first)
-    if not is_without_friction and has_to_begin_again(table, island, tolerance):
-        islands.spent[island] = 0
-        newtons += begin_with_normals(table, island, most)
-        newtons += step_beside_path(table, island, tolerance, most, on_path, is_first)
     sweep_last(table, island, tolerance, most)
-    return newtons
-
-
-@kernel
-def has_to_begin_again(table, island, tolerance):
-    """Return whether bodies placed on each other at rest are left above the tolerance."""
-    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
-    state, solution = world.state(table), world.solution(table)
-    if world.law_rows(table).size[ELEMENTS] > 0:
-        return False
-    if not is_placed_at_rest(state, islands, rows, solution, island):
-        return False
-    left, _ = island_residual(laws, islands, rows, solution, island)
-    return left > tolerance
-
-
-@subroutine
-def begin_with_normals(table, island, most):
-    """
-    Solve an island without friction from zero impulses; return the number of Newton steps.
-
-    Sweeps load the sides of columns standing side by side. There friction and normal forces hold
-    each other, although the loads need neither, and Newton steps hardly release them.
-    """
-    laws, islands, rows = world.laws(table), world.islands(table), world.rows(table)
-    solution, direct = world.solution(table), world.direct(table)
-    for place in range(islands.first[island], islands.first[island + 1]):
-        drop_impulses(laws, rows, solution, islands.order[place])
-    leave_normals(table, island)
-    newtons = solve_proximal(
-        laws, islands, rows, solution, direct, island, aim_of(table, island), most, MOST_NEWTONS
-    )
-    restore_friction(laws, islands, direct, island)
     return newtons
 
 
