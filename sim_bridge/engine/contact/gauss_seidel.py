@@ -10,7 +10,7 @@ from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.cone import clamp, per_bound, project_disk, solve_cone
 from sim_bridge.engine.data import contact_materials as material
 from sim_bridge.engine.data.contact_problem import Block, Bound, Row
-from sim_bridge.engine.math.vec3 import load_v, scale, store_v, sub, ZERO
+from sim_bridge.engine.math.vec3 import load_v, store_v, sub, ZERO
 
 
 @subroutine
@@ -113,15 +113,6 @@ def push(laws, rows, contact, linear, angular, z_inout):
     push_linear(rows, contact, linear, z_inout)
     if laws.rows[contact] > 3:
         push_angular(rows, contact, angular, z_inout)
-
-
-@kernel
-def drop_impulses(laws, rows, solution, contact):
-    """Set a contact's impulses to 0."""
-    impulse = solution.impulse[contact]
-    linear, angular = load_v(impulse, Row.NORMAL), load_v(impulse, Row.SPIN)
-    push(laws, rows, contact, scale(-1.0, linear), scale(-1.0, angular), solution.z)
-    impulse[:] = 0.0
 
 
 @kernel

@@ -13,12 +13,7 @@ import math
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.banded import solve_banded
 from sim_bridge.engine.contact.cone import has_constant_bound, slide_on_disk
-from sim_bridge.engine.contact.gauss_seidel import (
-    angular_velocities,
-    drop_impulses,
-    linear_velocities,
-    push,
-)
+from sim_bridge.engine.contact.gauss_seidel import angular_velocities, linear_velocities, push
 from sim_bridge.engine.contact.rows import diagonal_of, value_of
 from sim_bridge.engine.contact.tree_newton import solve_along_trees
 from sim_bridge.engine.contact.velocity_newton import solve_for_velocities
@@ -35,8 +30,7 @@ from sim_bridge.engine.data.contact_problem import (
     Row,
     TREE_WORK,
 )
-
-_WEAK = 1e-11  # a contact presses above this share of the greatest velocity given by an impulse
+from sim_bridge.engine.math.vec3 import load_v, scale
 
 
 @subroutine
@@ -115,19 +109,25 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
     """
     List the rows of pressing contacts in unknown_out, and clear all other impulses.
 
-    A contact counts as pressing above the rounding in the greatest load: on sides that touch by
-    chance, others would change with every step, and their friction with them. Returns the number
-    of rows, -1 without room.
+    Returns the number of rows, -1 without room.
     """
-    size, weak = 0, _WEAK * greatest_gain(islands, rows, solution, island)
+    size = 0
     for place in range(islands.first[island], islands.first[island + 1]):
         contact = islands.order[place]
         block, impulse = rows.block[contact], solution.impulse[contact]
         if block[Block.NN] == 0.0:
             continue
         u_n = linear_velocities(laws, rows, solution, contact)[Row.NORMAL]
-        if block[Block.NN] * impulse[Row.NORMAL] - u_n <= weak:
-            drop_impulses(laws, rows, solution, contact)
+        if impulse[Row.NORMAL] - u_n / block[Block.NN] <= 0.0:
+            push(
+                laws,
+                rows,
+                contact,
+                scale(-1.0, load_v(impulse, Row.NORMAL)),
+                scale(-1.0, load_v(impulse, Row.SPIN)),
+                solution.z,
+            )
+            impulse[:] = 0.0
             continue
         if size + laws.rows[contact] > unknown_out.shape[0]:
             return -1
@@ -142,18 +142,6 @@ def list_unknowns(laws, islands, rows, solution, unknown_out, island):
                 unknown_out[size, LOWEST], unknown_out[size, HIGHEST] = span_of(rows, contact)
                 size += 1
     return size
-
-
-@kernel
-def greatest_gain(islands, rows, solution, island):
-    """Return the greatest velocity given by a normal impulse to its own contact [m/s]."""
-    greatest = 0.0
-    for place in range(islands.first[island], islands.first[island + 1]):
-        contact = islands.order[place]
-        greatest = max(
-            greatest, rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL]
-        )
-    return greatest
 
 
 @kernel

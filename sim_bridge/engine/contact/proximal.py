@@ -14,15 +14,11 @@ less compliance, and come near the solution in fewer steps.
 from sim_bridge.compiler.kernel import kernel, subroutine
 from sim_bridge.engine.contact.budget import BAD, sweep_work
 from sim_bridge.engine.contact.gauss_seidel import push, sweep
-from sim_bridge.engine.contact.newton import (
-    find_direction,
-    greatest_gain,
-    is_bounded_element,
-    move_along,
-)
+from sim_bridge.engine.contact.newton import find_direction, is_bounded_element, move_along
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.rows import diagonal_of
 from sim_bridge.engine.data.contact_problem import (
+    Block,
     KEPT_BIAS,
     KEPT_BLOCK,
     KEPT_IMPULSE,
@@ -165,6 +161,18 @@ def seek_least(
             go_back(laws, islands, rows, solution, direct.kept, island)
         share *= _MUCH_LESS if own <= _FEW else _LESS
     return natural, newtons
+
+
+@kernel
+def greatest_gain(islands, rows, solution, island):
+    """Return the greatest velocity given by a normal impulse to its own contact [m/s]."""
+    greatest = 0.0
+    for place in range(islands.first[island], islands.first[island + 1]):
+        contact = islands.order[place]
+        greatest = max(
+            greatest, rows.block[contact, Block.NN] * solution.impulse[contact, Row.NORMAL]
+        )
+    return greatest
 
 
 @subroutine

@@ -25,8 +25,8 @@ from sim_bridge.engine.contact.gauss_seidel import push, sweep, sweep_friction
 from sim_bridge.engine.contact.impacts import unbounced_velocity
 from sim_bridge.engine.contact.islands import affordable_sweeps, bodies_of
 from sim_bridge.engine.contact.law_rows import push_elements
-from sim_bridge.engine.contact.newton import greatest_gain
 from sim_bridge.engine.contact.prepare import directions, IMPACT, restores
+from sim_bridge.engine.contact.proximal import greatest_gain
 from sim_bridge.engine.contact.residual import island_residual
 from sim_bridge.engine.contact.solver_calls import (
     share_impulses,
